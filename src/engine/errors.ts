@@ -1,0 +1,68 @@
+/** The domain's failures. One table in the transport maps each reason to a status code. */
+export type Reason =
+  | 'INVALID_FIELD'
+  | 'REQUEST_MISMATCH'
+  | 'CONTENDED'
+  | 'LEASE_LOST'
+  | 'SUPERSEDED'
+  | 'LEASE_NOT_HELD'
+  | 'NO_SUCH_SEMAPHORE'
+  | 'NEVER_FITS'
+  | 'REQUEST_FINISHED'
+  | 'QUEUE_FULL'
+  | 'QUOTA_EXCEEDED'
+  | 'STORE_FULL'
+  | 'STORE_UNAVAILABLE'
+  | 'OUTCOME_UNKNOWN'
+  | 'DRAINING'
+  | 'REATTACH'
+  | 'NOT_IMPLEMENTED'
+  | 'INTERNAL';
+
+export interface FieldViolation {
+  /** Path of the field as the proto spells it, e.g. `acquire.ttl`. */
+  readonly field: string;
+  readonly description: string;
+}
+
+export interface ErrorDetails {
+  /** ErrorInfo.metadata: short machine-readable facts. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** How long the caller had better wait before it tries again. */
+  readonly retryAfterMs?: number;
+  /** Every bad field at once; INVALID_FIELD only. */
+  readonly violations?: readonly FieldViolation[];
+}
+
+/**
+ * A failure that a caller is meant to see. Anything else that is thrown is a defect: it is logged whole
+ * and answered blandly.
+ */
+export class HoldfastError extends Error {
+  override readonly name = 'HoldfastError';
+
+  constructor(
+    readonly reason: Reason,
+    message: string,
+    readonly details: ErrorDetails = {},
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * A store command that was not answered. `carriedOut` tells apart what decides the status: 'no' was never
+ * written to a socket or was refused before the script's first line; 'unknown' may have run, now or later.
+ */
+export class StoreFailure extends Error {
+  override readonly name = 'StoreFailure';
+
+  constructor(
+    readonly carriedOut: 'no' | 'unknown',
+    /** 'full' is Redis out of memory: nothing was done. */
+    readonly kind: 'unavailable' | 'full',
+    options?: ErrorOptions,
+  ) {
+    super(`store ${kind}, carried out: ${carriedOut}`, options);
+  }
+}

@@ -1,0 +1,35 @@
+/** Every bound of the permits engine, each with the reason for its default. Configuration may move them. */
+export interface Limits {
+  readonly minTtlMs: number;
+  readonly maxTtlMs: number;
+  readonly defaultTtlMs: number;
+  /** A stream older than this is renewed once more and ends with REATTACH, so that drift never adds up. */
+  readonly maxStreamAgeMs: number;
+  /** A unary wait without a deadline ends here. */
+  readonly maxWaitMs: number;
+  readonly maxWaitersPerName: number;
+  /** A mass cancel of waiting calls must not end the connection that carries lease streams. */
+  readonly maxWaitingCallsPerConnection: number;
+  /** How long everything about an idle name is remembered. */
+  readonly retentionMs: number;
+}
+
+export const defaultLimits: Limits = {
+  minTtlMs: 100,
+  maxTtlMs: 120_000,
+  defaultTtlMs: 30_000,
+  maxStreamAgeMs: 3_600_000,
+  maxWaitMs: 3_600_000,
+  maxWaitersPerName: 10_000,
+  maxWaitingCallsPerConnection: 500,
+  retentionMs: 86_400_000,
+};
+
+export const MAX_NAME_BYTES = 512;
+export const MAX_HOLDER_ID_BYTES = 256;
+export const MAX_METADATA_PAIRS = 16;
+export const MAX_METADATA_BYTES = 4096;
+export const MAX_LEASE_ID_CHARS = 1024;
+
+/** A lock is a semaphore whose limit is very large: an exclusive holder takes all of it, a shared one 1. */
+export const LOCK_LIMIT = 2 ** 31 - 1;
