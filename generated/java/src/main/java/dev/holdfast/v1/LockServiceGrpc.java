@@ -1,0 +1,778 @@
+package dev.holdfast.v1;
+
+import static io.grpc.MethodDescriptor.generateFullMethodName;
+
+/**
+ * <pre>
+ * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
+ * nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+ * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
+ * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
+ * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
+ * Not offered: re-entrance, upgrade, downgrade. The same `holder_id` with a new `request_id` queues like
+ * anybody else.
+ * </pre>
+ */
+@io.grpc.stub.annotations.GrpcGenerated
+public final class LockServiceGrpc {
+
+  private LockServiceGrpc() {}
+
+  public static final java.lang.String SERVICE_NAME = "holdfast.v1.LockService";
+
+  // Static method descriptors that strictly reflect the proto.
+  private static volatile io.grpc.MethodDescriptor<dev.holdfast.v1.AcquireLockRequest,
+      dev.holdfast.v1.AcquireLockResponse> getAcquireLockMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "AcquireLock",
+      requestType = dev.holdfast.v1.AcquireLockRequest.class,
+      responseType = dev.holdfast.v1.AcquireLockResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.holdfast.v1.AcquireLockRequest,
+      dev.holdfast.v1.AcquireLockResponse> getAcquireLockMethod() {
+    io.grpc.MethodDescriptor<dev.holdfast.v1.AcquireLockRequest, dev.holdfast.v1.AcquireLockResponse> getAcquireLockMethod;
+    if ((getAcquireLockMethod = LockServiceGrpc.getAcquireLockMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getAcquireLockMethod = LockServiceGrpc.getAcquireLockMethod) == null) {
+          LockServiceGrpc.getAcquireLockMethod = getAcquireLockMethod =
+              io.grpc.MethodDescriptor.<dev.holdfast.v1.AcquireLockRequest, dev.holdfast.v1.AcquireLockResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "AcquireLock"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.AcquireLockRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.AcquireLockResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("AcquireLock"))
+              .build();
+        }
+      }
+    }
+    return getAcquireLockMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.holdfast.v1.RenewLockRequest,
+      dev.holdfast.v1.RenewLockResponse> getRenewLockMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "RenewLock",
+      requestType = dev.holdfast.v1.RenewLockRequest.class,
+      responseType = dev.holdfast.v1.RenewLockResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.holdfast.v1.RenewLockRequest,
+      dev.holdfast.v1.RenewLockResponse> getRenewLockMethod() {
+    io.grpc.MethodDescriptor<dev.holdfast.v1.RenewLockRequest, dev.holdfast.v1.RenewLockResponse> getRenewLockMethod;
+    if ((getRenewLockMethod = LockServiceGrpc.getRenewLockMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getRenewLockMethod = LockServiceGrpc.getRenewLockMethod) == null) {
+          LockServiceGrpc.getRenewLockMethod = getRenewLockMethod =
+              io.grpc.MethodDescriptor.<dev.holdfast.v1.RenewLockRequest, dev.holdfast.v1.RenewLockResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "RenewLock"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.RenewLockRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.RenewLockResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("RenewLock"))
+              .build();
+        }
+      }
+    }
+    return getRenewLockMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.holdfast.v1.ReleaseLockRequest,
+      dev.holdfast.v1.ReleaseLockResponse> getReleaseLockMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ReleaseLock",
+      requestType = dev.holdfast.v1.ReleaseLockRequest.class,
+      responseType = dev.holdfast.v1.ReleaseLockResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.holdfast.v1.ReleaseLockRequest,
+      dev.holdfast.v1.ReleaseLockResponse> getReleaseLockMethod() {
+    io.grpc.MethodDescriptor<dev.holdfast.v1.ReleaseLockRequest, dev.holdfast.v1.ReleaseLockResponse> getReleaseLockMethod;
+    if ((getReleaseLockMethod = LockServiceGrpc.getReleaseLockMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getReleaseLockMethod = LockServiceGrpc.getReleaseLockMethod) == null) {
+          LockServiceGrpc.getReleaseLockMethod = getReleaseLockMethod =
+              io.grpc.MethodDescriptor.<dev.holdfast.v1.ReleaseLockRequest, dev.holdfast.v1.ReleaseLockResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ReleaseLock"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.ReleaseLockRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.ReleaseLockResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("ReleaseLock"))
+              .build();
+        }
+      }
+    }
+    return getReleaseLockMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.holdfast.v1.HoldLockRequest,
+      dev.holdfast.v1.HoldLockResponse> getHoldLockMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "HoldLock",
+      requestType = dev.holdfast.v1.HoldLockRequest.class,
+      responseType = dev.holdfast.v1.HoldLockResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+  public static io.grpc.MethodDescriptor<dev.holdfast.v1.HoldLockRequest,
+      dev.holdfast.v1.HoldLockResponse> getHoldLockMethod() {
+    io.grpc.MethodDescriptor<dev.holdfast.v1.HoldLockRequest, dev.holdfast.v1.HoldLockResponse> getHoldLockMethod;
+    if ((getHoldLockMethod = LockServiceGrpc.getHoldLockMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getHoldLockMethod = LockServiceGrpc.getHoldLockMethod) == null) {
+          LockServiceGrpc.getHoldLockMethod = getHoldLockMethod =
+              io.grpc.MethodDescriptor.<dev.holdfast.v1.HoldLockRequest, dev.holdfast.v1.HoldLockResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.SERVER_STREAMING)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "HoldLock"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.HoldLockRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.HoldLockResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("HoldLock"))
+              .build();
+        }
+      }
+    }
+    return getHoldLockMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<dev.holdfast.v1.GetLockRequest,
+      dev.holdfast.v1.GetLockResponse> getGetLockMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "GetLock",
+      requestType = dev.holdfast.v1.GetLockRequest.class,
+      responseType = dev.holdfast.v1.GetLockResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.holdfast.v1.GetLockRequest,
+      dev.holdfast.v1.GetLockResponse> getGetLockMethod() {
+    io.grpc.MethodDescriptor<dev.holdfast.v1.GetLockRequest, dev.holdfast.v1.GetLockResponse> getGetLockMethod;
+    if ((getGetLockMethod = LockServiceGrpc.getGetLockMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getGetLockMethod = LockServiceGrpc.getGetLockMethod) == null) {
+          LockServiceGrpc.getGetLockMethod = getGetLockMethod =
+              io.grpc.MethodDescriptor.<dev.holdfast.v1.GetLockRequest, dev.holdfast.v1.GetLockResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "GetLock"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.GetLockRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.GetLockResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("GetLock"))
+              .build();
+        }
+      }
+    }
+    return getGetLockMethod;
+  }
+
+  /**
+   * Creates a new async stub that supports all call types for the service
+   */
+  public static LockServiceStub newStub(io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<LockServiceStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<LockServiceStub>() {
+        @java.lang.Override
+        public LockServiceStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new LockServiceStub(channel, callOptions);
+        }
+      };
+    return LockServiceStub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new blocking-style stub that supports unary and streaming output calls on the service
+   */
+  public static LockServiceBlockingStub newBlockingStub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<LockServiceBlockingStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<LockServiceBlockingStub>() {
+        @java.lang.Override
+        public LockServiceBlockingStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new LockServiceBlockingStub(channel, callOptions);
+        }
+      };
+    return LockServiceBlockingStub.newStub(factory, channel);
+  }
+
+  /**
+   * Creates a new ListenableFuture-style stub that supports unary calls on the service
+   */
+  public static LockServiceFutureStub newFutureStub(
+      io.grpc.Channel channel) {
+    io.grpc.stub.AbstractStub.StubFactory<LockServiceFutureStub> factory =
+      new io.grpc.stub.AbstractStub.StubFactory<LockServiceFutureStub>() {
+        @java.lang.Override
+        public LockServiceFutureStub newStub(io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+          return new LockServiceFutureStub(channel, callOptions);
+        }
+      };
+    return LockServiceFutureStub.newStub(factory, channel);
+  }
+
+  /**
+   * <pre>
+   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
+   * nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+   * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
+   * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
+   * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
+   * Not offered: re-entrance, upgrade, downgrade. The same `holder_id` with a new `request_id` queues like
+   * anybody else.
+   * </pre>
+   */
+  public interface AsyncService {
+
+    /**
+     * <pre>
+     * Takes the lock, waiting in the queue for as long as `wait_timeout` and the call's deadline allow. The
+     * server answers shortly before the deadline, so that a wait ends with an answer and no reset. The
+     * lease then lives for its `ttl`, to be renewed by RenewLock or kept by HoldLock with its `lease_id`.
+     * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
+     * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
+     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+     * STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+     * </pre>
+     */
+    default void acquireLock(dev.holdfast.v1.AcquireLockRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.AcquireLockResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getAcquireLockMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
+     * ended lease back. Idempotent.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+     * </pre>
+     */
+    default void renewLock(dev.holdfast.v1.RenewLockRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.RenewLockResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getRenewLockMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Gives a lease back, and the next in the queue is granted at once. Idempotent, and never touches any
+     * lease but its own: releasing late frees nobody else. That the lease had ended is an answer, not an
+     * error.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    default void releaseLock(dev.holdfast.v1.ReleaseLockRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.ReleaseLockResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getReleaseLockMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Takes the lock and keeps it for as long as the stream lives: the server renews the lease, and says
+     * at once when it is lost. Call it without a deadline.
+     * However the stream ends (network, drain, crash, cancel), the lease lives on to its `ttl`: nobody can
+     * conclude from a broken connection that the worker behind it has stopped. ReleaseLock gives it back
+     * sooner; cancelling alone does not. A stream lives for at most an hour or 200 times the `ttl`,
+     * whichever is less, then it ends with REATTACH.
+     * After any end but `released` and `lost`: before `granted` call again with the same `request_id`, on
+     * any server, and wait on in the same place; after it call with the `lease_id`, and go on with the
+     * same fencing token.
+     * The server judges by the connection: a worker that hangs behind a live one keeps its lease. Where
+     * that matters use AcquireLock, and renew from the work itself.
+     * Errors: as AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attaching to an ended lease),
+     * REATTACH.
+     * </pre>
+     */
+    default void holdLock(dev.holdfast.v1.HoldLockRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.HoldLockResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getHoldLockMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Reads who holds a lock and who waits for it. A picture of a moment that may be past when it arrives:
+     * good for people and dashboards, no reason to enter the critical section. Changes nothing.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    default void getLock(dev.holdfast.v1.GetLockRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.GetLockResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetLockMethod(), responseObserver);
+    }
+  }
+
+  /**
+   * Base class for the server implementation of the service LockService.
+   * <pre>
+   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
+   * nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+   * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
+   * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
+   * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
+   * Not offered: re-entrance, upgrade, downgrade. The same `holder_id` with a new `request_id` queues like
+   * anybody else.
+   * </pre>
+   */
+  public static abstract class LockServiceImplBase
+      implements io.grpc.BindableService, AsyncService {
+
+    @java.lang.Override public final io.grpc.ServerServiceDefinition bindService() {
+      return LockServiceGrpc.bindService(this);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do asynchronous rpc calls to service LockService.
+   * <pre>
+   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
+   * nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+   * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
+   * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
+   * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
+   * Not offered: re-entrance, upgrade, downgrade. The same `holder_id` with a new `request_id` queues like
+   * anybody else.
+   * </pre>
+   */
+  public static final class LockServiceStub
+      extends io.grpc.stub.AbstractAsyncStub<LockServiceStub> {
+    private LockServiceStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected LockServiceStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new LockServiceStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Takes the lock, waiting in the queue for as long as `wait_timeout` and the call's deadline allow. The
+     * server answers shortly before the deadline, so that a wait ends with an answer and no reset. The
+     * lease then lives for its `ttl`, to be renewed by RenewLock or kept by HoldLock with its `lease_id`.
+     * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
+     * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
+     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+     * STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+     * </pre>
+     */
+    public void acquireLock(dev.holdfast.v1.AcquireLockRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.AcquireLockResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getAcquireLockMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
+     * ended lease back. Idempotent.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+     * </pre>
+     */
+    public void renewLock(dev.holdfast.v1.RenewLockRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.RenewLockResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getRenewLockMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Gives a lease back, and the next in the queue is granted at once. Idempotent, and never touches any
+     * lease but its own: releasing late frees nobody else. That the lease had ended is an answer, not an
+     * error.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    public void releaseLock(dev.holdfast.v1.ReleaseLockRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.ReleaseLockResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getReleaseLockMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Takes the lock and keeps it for as long as the stream lives: the server renews the lease, and says
+     * at once when it is lost. Call it without a deadline.
+     * However the stream ends (network, drain, crash, cancel), the lease lives on to its `ttl`: nobody can
+     * conclude from a broken connection that the worker behind it has stopped. ReleaseLock gives it back
+     * sooner; cancelling alone does not. A stream lives for at most an hour or 200 times the `ttl`,
+     * whichever is less, then it ends with REATTACH.
+     * After any end but `released` and `lost`: before `granted` call again with the same `request_id`, on
+     * any server, and wait on in the same place; after it call with the `lease_id`, and go on with the
+     * same fencing token.
+     * The server judges by the connection: a worker that hangs behind a live one keeps its lease. Where
+     * that matters use AcquireLock, and renew from the work itself.
+     * Errors: as AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attaching to an ended lease),
+     * REATTACH.
+     * </pre>
+     */
+    public void holdLock(dev.holdfast.v1.HoldLockRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.HoldLockResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncServerStreamingCall(
+          getChannel().newCall(getHoldLockMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Reads who holds a lock and who waits for it. A picture of a moment that may be past when it arrives:
+     * good for people and dashboards, no reason to enter the critical section. Changes nothing.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    public void getLock(dev.holdfast.v1.GetLockRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.GetLockResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getGetLockMethod(), getCallOptions()), request, responseObserver);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do synchronous rpc calls to service LockService.
+   * <pre>
+   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
+   * nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+   * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
+   * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
+   * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
+   * Not offered: re-entrance, upgrade, downgrade. The same `holder_id` with a new `request_id` queues like
+   * anybody else.
+   * </pre>
+   */
+  public static final class LockServiceBlockingStub
+      extends io.grpc.stub.AbstractBlockingStub<LockServiceBlockingStub> {
+    private LockServiceBlockingStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected LockServiceBlockingStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new LockServiceBlockingStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Takes the lock, waiting in the queue for as long as `wait_timeout` and the call's deadline allow. The
+     * server answers shortly before the deadline, so that a wait ends with an answer and no reset. The
+     * lease then lives for its `ttl`, to be renewed by RenewLock or kept by HoldLock with its `lease_id`.
+     * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
+     * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
+     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+     * STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+     * </pre>
+     */
+    public dev.holdfast.v1.AcquireLockResponse acquireLock(dev.holdfast.v1.AcquireLockRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getAcquireLockMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
+     * ended lease back. Idempotent.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+     * </pre>
+     */
+    public dev.holdfast.v1.RenewLockResponse renewLock(dev.holdfast.v1.RenewLockRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getRenewLockMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Gives a lease back, and the next in the queue is granted at once. Idempotent, and never touches any
+     * lease but its own: releasing late frees nobody else. That the lease had ended is an answer, not an
+     * error.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    public dev.holdfast.v1.ReleaseLockResponse releaseLock(dev.holdfast.v1.ReleaseLockRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getReleaseLockMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Takes the lock and keeps it for as long as the stream lives: the server renews the lease, and says
+     * at once when it is lost. Call it without a deadline.
+     * However the stream ends (network, drain, crash, cancel), the lease lives on to its `ttl`: nobody can
+     * conclude from a broken connection that the worker behind it has stopped. ReleaseLock gives it back
+     * sooner; cancelling alone does not. A stream lives for at most an hour or 200 times the `ttl`,
+     * whichever is less, then it ends with REATTACH.
+     * After any end but `released` and `lost`: before `granted` call again with the same `request_id`, on
+     * any server, and wait on in the same place; after it call with the `lease_id`, and go on with the
+     * same fencing token.
+     * The server judges by the connection: a worker that hangs behind a live one keeps its lease. Where
+     * that matters use AcquireLock, and renew from the work itself.
+     * Errors: as AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attaching to an ended lease),
+     * REATTACH.
+     * </pre>
+     */
+    public java.util.Iterator<dev.holdfast.v1.HoldLockResponse> holdLock(
+        dev.holdfast.v1.HoldLockRequest request) {
+      return io.grpc.stub.ClientCalls.blockingServerStreamingCall(
+          getChannel(), getHoldLockMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Reads who holds a lock and who waits for it. A picture of a moment that may be past when it arrives:
+     * good for people and dashboards, no reason to enter the critical section. Changes nothing.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    public dev.holdfast.v1.GetLockResponse getLock(dev.holdfast.v1.GetLockRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getGetLockMethod(), getCallOptions(), request);
+    }
+  }
+
+  /**
+   * A stub to allow clients to do ListenableFuture-style rpc calls to service LockService.
+   * <pre>
+   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
+   * nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+   * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
+   * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
+   * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
+   * Not offered: re-entrance, upgrade, downgrade. The same `holder_id` with a new `request_id` queues like
+   * anybody else.
+   * </pre>
+   */
+  public static final class LockServiceFutureStub
+      extends io.grpc.stub.AbstractFutureStub<LockServiceFutureStub> {
+    private LockServiceFutureStub(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      super(channel, callOptions);
+    }
+
+    @java.lang.Override
+    protected LockServiceFutureStub build(
+        io.grpc.Channel channel, io.grpc.CallOptions callOptions) {
+      return new LockServiceFutureStub(channel, callOptions);
+    }
+
+    /**
+     * <pre>
+     * Takes the lock, waiting in the queue for as long as `wait_timeout` and the call's deadline allow. The
+     * server answers shortly before the deadline, so that a wait ends with an answer and no reset. The
+     * lease then lives for its `ttl`, to be renewed by RenewLock or kept by HoldLock with its `lease_id`.
+     * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
+     * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
+     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+     * STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.AcquireLockResponse> acquireLock(
+        dev.holdfast.v1.AcquireLockRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getAcquireLockMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
+     * ended lease back. Idempotent.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.RenewLockResponse> renewLock(
+        dev.holdfast.v1.RenewLockRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getRenewLockMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Gives a lease back, and the next in the queue is granted at once. Idempotent, and never touches any
+     * lease but its own: releasing late frees nobody else. That the lease had ended is an answer, not an
+     * error.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.ReleaseLockResponse> releaseLock(
+        dev.holdfast.v1.ReleaseLockRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getReleaseLockMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Reads who holds a lock and who waits for it. A picture of a moment that may be past when it arrives:
+     * good for people and dashboards, no reason to enter the critical section. Changes nothing.
+     * Errors: INVALID_FIELD.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.GetLockResponse> getLock(
+        dev.holdfast.v1.GetLockRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getGetLockMethod(), getCallOptions()), request);
+    }
+  }
+
+  private static final int METHODID_ACQUIRE_LOCK = 0;
+  private static final int METHODID_RENEW_LOCK = 1;
+  private static final int METHODID_RELEASE_LOCK = 2;
+  private static final int METHODID_HOLD_LOCK = 3;
+  private static final int METHODID_GET_LOCK = 4;
+
+  private static final class MethodHandlers<Req, Resp> implements
+      io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.ServerStreamingMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.ClientStreamingMethod<Req, Resp>,
+      io.grpc.stub.ServerCalls.BidiStreamingMethod<Req, Resp> {
+    private final AsyncService serviceImpl;
+    private final int methodId;
+
+    MethodHandlers(AsyncService serviceImpl, int methodId) {
+      this.serviceImpl = serviceImpl;
+      this.methodId = methodId;
+    }
+
+    @java.lang.Override
+    @java.lang.SuppressWarnings("unchecked")
+    public void invoke(Req request, io.grpc.stub.StreamObserver<Resp> responseObserver) {
+      switch (methodId) {
+        case METHODID_ACQUIRE_LOCK:
+          serviceImpl.acquireLock((dev.holdfast.v1.AcquireLockRequest) request,
+              (io.grpc.stub.StreamObserver<dev.holdfast.v1.AcquireLockResponse>) responseObserver);
+          break;
+        case METHODID_RENEW_LOCK:
+          serviceImpl.renewLock((dev.holdfast.v1.RenewLockRequest) request,
+              (io.grpc.stub.StreamObserver<dev.holdfast.v1.RenewLockResponse>) responseObserver);
+          break;
+        case METHODID_RELEASE_LOCK:
+          serviceImpl.releaseLock((dev.holdfast.v1.ReleaseLockRequest) request,
+              (io.grpc.stub.StreamObserver<dev.holdfast.v1.ReleaseLockResponse>) responseObserver);
+          break;
+        case METHODID_HOLD_LOCK:
+          serviceImpl.holdLock((dev.holdfast.v1.HoldLockRequest) request,
+              (io.grpc.stub.StreamObserver<dev.holdfast.v1.HoldLockResponse>) responseObserver);
+          break;
+        case METHODID_GET_LOCK:
+          serviceImpl.getLock((dev.holdfast.v1.GetLockRequest) request,
+              (io.grpc.stub.StreamObserver<dev.holdfast.v1.GetLockResponse>) responseObserver);
+          break;
+        default:
+          throw new AssertionError();
+      }
+    }
+
+    @java.lang.Override
+    @java.lang.SuppressWarnings("unchecked")
+    public io.grpc.stub.StreamObserver<Req> invoke(
+        io.grpc.stub.StreamObserver<Resp> responseObserver) {
+      switch (methodId) {
+        default:
+          throw new AssertionError();
+      }
+    }
+  }
+
+  public static final io.grpc.ServerServiceDefinition bindService(AsyncService service) {
+    return io.grpc.ServerServiceDefinition.builder(getServiceDescriptor())
+        .addMethod(
+          getAcquireLockMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.holdfast.v1.AcquireLockRequest,
+              dev.holdfast.v1.AcquireLockResponse>(
+                service, METHODID_ACQUIRE_LOCK)))
+        .addMethod(
+          getRenewLockMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.holdfast.v1.RenewLockRequest,
+              dev.holdfast.v1.RenewLockResponse>(
+                service, METHODID_RENEW_LOCK)))
+        .addMethod(
+          getReleaseLockMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.holdfast.v1.ReleaseLockRequest,
+              dev.holdfast.v1.ReleaseLockResponse>(
+                service, METHODID_RELEASE_LOCK)))
+        .addMethod(
+          getHoldLockMethod(),
+          io.grpc.stub.ServerCalls.asyncServerStreamingCall(
+            new MethodHandlers<
+              dev.holdfast.v1.HoldLockRequest,
+              dev.holdfast.v1.HoldLockResponse>(
+                service, METHODID_HOLD_LOCK)))
+        .addMethod(
+          getGetLockMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.holdfast.v1.GetLockRequest,
+              dev.holdfast.v1.GetLockResponse>(
+                service, METHODID_GET_LOCK)))
+        .build();
+  }
+
+  private static abstract class LockServiceBaseDescriptorSupplier
+      implements io.grpc.protobuf.ProtoFileDescriptorSupplier, io.grpc.protobuf.ProtoServiceDescriptorSupplier {
+    LockServiceBaseDescriptorSupplier() {}
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.FileDescriptor getFileDescriptor() {
+      return dev.holdfast.v1.LockServiceProto.getDescriptor();
+    }
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.ServiceDescriptor getServiceDescriptor() {
+      return getFileDescriptor().findServiceByName("LockService");
+    }
+  }
+
+  private static final class LockServiceFileDescriptorSupplier
+      extends LockServiceBaseDescriptorSupplier {
+    LockServiceFileDescriptorSupplier() {}
+  }
+
+  private static final class LockServiceMethodDescriptorSupplier
+      extends LockServiceBaseDescriptorSupplier
+      implements io.grpc.protobuf.ProtoMethodDescriptorSupplier {
+    private final java.lang.String methodName;
+
+    LockServiceMethodDescriptorSupplier(java.lang.String methodName) {
+      this.methodName = methodName;
+    }
+
+    @java.lang.Override
+    public com.google.protobuf.Descriptors.MethodDescriptor getMethodDescriptor() {
+      return getServiceDescriptor().findMethodByName(methodName);
+    }
+  }
+
+  private static volatile io.grpc.ServiceDescriptor serviceDescriptor;
+
+  public static io.grpc.ServiceDescriptor getServiceDescriptor() {
+    io.grpc.ServiceDescriptor result = serviceDescriptor;
+    if (result == null) {
+      synchronized (LockServiceGrpc.class) {
+        result = serviceDescriptor;
+        if (result == null) {
+          serviceDescriptor = result = io.grpc.ServiceDescriptor.newBuilder(SERVICE_NAME)
+              .setSchemaDescriptor(new LockServiceFileDescriptorSupplier())
+              .addMethod(getAcquireLockMethod())
+              .addMethod(getRenewLockMethod())
+              .addMethod(getReleaseLockMethod())
+              .addMethod(getHoldLockMethod())
+              .addMethod(getGetLockMethod())
+              .build();
+        }
+      }
+    }
+    return result;
+  }
+}

@@ -1,0 +1,1 @@
+"""Holdfast: locks and leases over gRPC. The stubs are in holdfast.v1."""

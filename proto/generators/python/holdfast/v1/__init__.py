@@ -1,0 +1,1 @@
+"""The generated stubs of the proto package holdfast.v1."""
