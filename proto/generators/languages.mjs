@@ -19,7 +19,14 @@ export const languages = {
     missing: missingNpmPackages,
     generate: (out) => {
       // All of proto/ with its imports: the server serves gRPC's own protocols too.
-      buf(['generate', 'proto', '--include-imports', ...template('typescript'), '-o', join(out, 'typescript')]);
+      buf([
+        'generate',
+        'proto',
+        '--include-imports',
+        ...template('typescript'),
+        '-o',
+        join(out, 'typescript'),
+      ]);
       buf(['build', 'proto', '--as-file-descriptor-set', '-o', join(out, 'descriptor.binpb')]);
     },
   },
@@ -37,7 +44,9 @@ export const languages = {
       });
       const { bin } = pythonTool();
       const env = { ...process.env, PATH: [bin, process.env.PATH].join(delimiter) };
-      run(join(bin, 'python'), ['-m', 'grpc_tools.protoc', '-Iproto', ...outputs, ...contractFiles()], { env });
+      run(join(bin, 'python'), ['-m', 'grpc_tools.protoc', '-Iproto', ...outputs, ...contractFiles()], {
+        env,
+      });
     },
   },
   go: {

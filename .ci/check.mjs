@@ -1,0 +1,86 @@
+// `npm run check`: what can be said about the tree without running the product. It needs no network.
+//
+// A further check is one more entry of `steps`: a title, and a command that fails when something is wrong.
+// What a command prints is shown when it fails; with `notes`, when it does not, too.
+
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/**
+ * The slow ones first, as two run at a time.
+ * @type {{ title: string, command?: string, problems?: () => string[], notes?: boolean }[]}
+ */
+const steps = [
+  { title: 'ESLint', command: 'eslint --config .ci/eslint.config.mjs --max-warnings 0 .' },
+  { title: 'TypeScript', command: 'tsc --noEmit --project tsconfig.json' },
+  { title: 'Generated stubs', command: 'node proto/generate.mjs --check', notes: true },
+  { title: 'Prettier', command: 'prettier --check --log-level warn .' },
+  { title: 'Embedded scripts', command: 'node src/redis/scripts/embed.mjs --check' },
+  { title: 'Contract, lint', command: 'buf lint' },
+  { title: 'Contract, format', command: 'buf format --diff --exit-code' },
+  { title: 'Contract, breaking', command: 'buf breaking --against proto/baseline.binpb' },
+  { title: 'Lock file', problems: registryHosts },
+];
+
+/** The lock file names packages and hashes only, so that every machine uses the registry it is set up for. */
+function registryHosts() {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  return Object.entries(packages)
+    .filter(([, entry]) => entry.resolved !== undefined && !entry.link)
+    .map(([path]) => `${path} has "resolved"; install with this project's .npmrc`);
+}
+
+async function carryOut(step) {
+  const started = performance.now();
+  const { failed, output } = step.command === undefined ? inspect(step) : await execute(step.command);
+  return { step, failed, output, seconds: (performance.now() - started) / 1000 };
+}
+
+function inspect(step) {
+  const found = step.problems();
+  return { failed: found.length > 0, output: found.join('\n') };
+}
+
+function execute(command) {
+  const [program, ...args] = command.split(' ');
+  const path = [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter);
+  return new Promise((resolve) => {
+    const child = spawn(program === 'node' ? process.execPath : program, args, {
+      cwd: root,
+      env: { ...process.env, PATH: path },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk) => (output += chunk));
+    child.stderr.setEncoding('utf8').on('data', (chunk) => (output += chunk));
+    child.on('error', (error) => resolve({ failed: true, output: error.message }));
+    child.on('close', (code) => resolve({ failed: code !== 0, output: output.trim() }));
+  });
+}
+
+function report({ step, failed, output, seconds }) {
+  console.log(`${failed ? 'FAIL' : 'ok  '}  ${step.title} (${seconds.toFixed(1)} s)`);
+  if (output !== '' && (failed || step.notes)) console.log(output.replace(/^/gm, '      '));
+}
+
+async function worker(queue, results) {
+  for (let step = queue.shift(); step !== undefined; step = queue.shift()) {
+    const result = await carryOut(step);
+    report(result);
+    results.push(result);
+  }
+}
+
+const queue = [...steps];
+const results = [];
+await Promise.all([worker(queue, results), worker(queue, results)]);
+
+const failures = results.filter((result) => result.failed).map((result) => result.step.title);
+if (failures.length > 0) {
+  console.error(`\n${failures.length} of ${steps.length} checks failed: ${failures.join('; ')}`);
+  process.exitCode = 1;
+}
