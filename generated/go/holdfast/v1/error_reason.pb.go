@@ -57,8 +57,8 @@ const (
 	ErrorReason_ERROR_REASON_SUPERSEDED ErrorReason = 5
 	// ABORTED. Another import of the same dictionary was committed first. Import again if yours is newer.
 	ErrorReason_ERROR_REASON_IMPORT_CONFLICT ErrorReason = 6
-	// NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix, if
-	// it is known. An ended lease is never put back: acquire anew.
+	// NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix or
+	// `RELEASED`, if it is known. An ended lease is never put back: acquire anew.
 	ErrorReason_ERROR_REASON_LEASE_NOT_HELD ErrorReason = 7
 	// NOT_FOUND. No semaphore has this name. Create it, or acquire with `initial_limit`.
 	ErrorReason_ERROR_REASON_NO_SUCH_SEMAPHORE ErrorReason = 8

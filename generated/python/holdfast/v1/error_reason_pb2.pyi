@@ -49,8 +49,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     ERROR_REASON_IMPORT_CONFLICT: _ErrorReason.ValueType  # 6
     """ABORTED. Another import of the same dictionary was committed first. Import again if yours is newer."""
     ERROR_REASON_LEASE_NOT_HELD: _ErrorReason.ValueType  # 7
-    """NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix, if
-    it is known. An ended lease is never put back: acquire anew.
+    """NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix or
+    `RELEASED`, if it is known. An ended lease is never put back: acquire anew.
     """
     ERROR_REASON_NO_SUCH_SEMAPHORE: _ErrorReason.ValueType  # 8
     """NOT_FOUND. No semaphore has this name. Create it, or acquire with `initial_limit`."""
@@ -157,8 +157,8 @@ stream just has nothing to say any more. Do not attach again: two streams would 
 ERROR_REASON_IMPORT_CONFLICT: ErrorReason.ValueType  # 6
 """ABORTED. Another import of the same dictionary was committed first. Import again if yours is newer."""
 ERROR_REASON_LEASE_NOT_HELD: ErrorReason.ValueType  # 7
-"""NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix, if
-it is known. An ended lease is never put back: acquire anew.
+"""NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix or
+`RELEASED`, if it is known. An ended lease is never put back: acquire anew.
 """
 ERROR_REASON_NO_SUCH_SEMAPHORE: ErrorReason.ValueType  # 8
 """NOT_FOUND. No semaphore has this name. Create it, or acquire with `initial_limit`."""

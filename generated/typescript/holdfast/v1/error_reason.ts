@@ -53,8 +53,8 @@ export enum ErrorReason {
   /** ERROR_REASON_IMPORT_CONFLICT - ABORTED. Another import of the same dictionary was committed first. Import again if yours is newer. */
   ERROR_REASON_IMPORT_CONFLICT = 6,
   /**
-   * ERROR_REASON_LEASE_NOT_HELD - NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix, if
-   * it is known. An ended lease is never put back: acquire anew.
+   * ERROR_REASON_LEASE_NOT_HELD - NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix or
+   * `RELEASED`, if it is known. An ended lease is never put back: acquire anew.
    */
   ERROR_REASON_LEASE_NOT_HELD = 7,
   /** ERROR_REASON_NO_SUCH_SEMAPHORE - NOT_FOUND. No semaphore has this name. Create it, or acquire with `initial_limit`. */

@@ -88,8 +88,8 @@ public enum ErrorReason
   ERROR_REASON_IMPORT_CONFLICT(6),
   /**
    * <pre>
-   * NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix, if
-   * it is known. An ended lease is never put back: acquire anew.
+   * NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix or
+   * `RELEASED`, if it is known. An ended lease is never put back: acquire anew.
    * </pre>
    *
    * <code>ERROR_REASON_LEASE_NOT_HELD = 7;</code>
@@ -335,8 +335,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_IMPORT_CONFLICT_VALUE = 6;
   /**
    * <pre>
-   * NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix, if
-   * it is known. An ended lease is never put back: acquire anew.
+   * NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix or
+   * `RELEASED`, if it is known. An ended lease is never put back: acquire anew.
    * </pre>
    *
    * <code>ERROR_REASON_LEASE_NOT_HELD = 7;</code>
