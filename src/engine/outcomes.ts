@@ -1,0 +1,135 @@
+import { HoldfastError, StoreFailure, type ErrorDetails } from './errors';
+import type { LossCause, Resource } from './lease';
+import type { Outlook } from './store';
+
+/** What went wrong, said to a person: what happened, to which name, and what to do. */
+
+export function described({ service, name }: Resource): string {
+  return `${service} ${JSON.stringify(name)}`;
+}
+
+/** 400 ms, 4.8 s, 21 s, 12 min. */
+export function span(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 600_000) return `${Math.round(ms / 1000)} s`;
+  return `${Math.round(ms / 60_000)} min`;
+}
+
+const MAX_RETRY_AFTER_MS = 5000;
+
+export function contended(resource: Resource, outlook: Outlook, waitedMs: number): HoldfastError {
+  const { holder, holderEndMs = 0, waiterCount } = outlook;
+  const verb = waitedMs > 0 ? 'is still held' : 'is held';
+  const state = holder
+    ? `${verb}${holder.holderId === '' ? '' : ` by ${holder.holderId}`} for ${span(holderEndMs)} more`
+    : `is wanted by ${waiterCount} who came first`;
+  const advice =
+    waitedMs > 0
+      ? `gave up after ${span(waitedMs)}; raise wait_timeout to queue longer`
+      : 'raise wait_timeout to queue';
+  return new HoldfastError('CONTENDED', `${described(resource)} ${state}; ${advice}`, {
+    metadata: { holder_id: holder?.holderId ?? '', waiter_count: String(waiterCount) },
+    retryAfterMs: Math.min(Math.max(holderEndMs, 100), MAX_RETRY_AFTER_MS),
+  });
+}
+
+const causeWords: Record<LossCause, string> = {
+  expired: 'EXPIRED',
+  revoked: 'REVOKED',
+  'store-reset': 'STORE_RESET',
+  'store-unavailable': 'STORE_UNAVAILABLE',
+};
+
+const causeTexts: Record<LossCause, string> = {
+  expired: 'it was not renewed in time',
+  revoked: 'it was revoked',
+  'store-reset': 'the store has forgotten it',
+  'store-unavailable': 'the store did not answer until its end',
+};
+
+export function leaseLost(resource: Resource, cause: LossCause): HoldfastError {
+  const text = `the lease on ${described(resource)} is lost: ${causeTexts[cause]}; stop what it protects`;
+  return new HoldfastError('LEASE_LOST', text, { metadata: { cause: causeWords[cause] } });
+}
+
+export function leaseNotHeld(resource: Resource, cause: LossCause | 'released' | undefined): HoldfastError {
+  const why = cause === undefined ? '' : `: ${cause === 'released' ? 'it was released' : causeTexts[cause]}`;
+  const metadata: ErrorDetails =
+    cause === undefined ? {} : { metadata: { cause: cause === 'released' ? 'RELEASED' : causeWords[cause] } };
+  return new HoldfastError(
+    'LEASE_NOT_HELD',
+    `the lease on ${described(resource)} is not held${why}; acquire again with a new request_id`,
+    metadata,
+  );
+}
+
+export function superseded(resource: Resource): HoldfastError {
+  return new HoldfastError(
+    'SUPERSEDED',
+    `another call with the same request took over on ${described(resource)}; nothing was lost, use that one`,
+  );
+}
+
+export function requestFinished(resource: Resource, requestId: string): HoldfastError {
+  return new HoldfastError(
+    'REQUEST_FINISHED',
+    `the lease of request ${requestId} on ${described(resource)} has ended; acquire again with a new request_id`,
+    { metadata: { request_id: requestId } },
+  );
+}
+
+export function neverFits(resource: Resource, permits: number, limit: number): HoldfastError {
+  return new HoldfastError(
+    'NEVER_FITS',
+    `${permits} permits never fit ${described(resource)}, whose limit is ${limit}; ask for fewer or raise the limit`,
+    { metadata: { limit: String(limit) } },
+  );
+}
+
+export function draining(): HoldfastError {
+  return new HoldfastError(
+    'DRAINING',
+    'this server is stopping; go on at another one, with the same request_id',
+    {
+      retryAfterMs: 50,
+    },
+  );
+}
+
+export function reattach(resource: Resource): HoldfastError {
+  return new HoldfastError(
+    'REATTACH',
+    `this stream for ${described(resource)} has reached its age; open the next one, with the lease_id once it was granted, else with the same request_id`,
+    { retryAfterMs: 1 },
+  );
+}
+
+/** A store failure, said as the caller may rely on it. Anything else is passed on as the defect it is. */
+export function storeFailed(error: unknown, resource: Resource, requestId: string): unknown {
+  if (!(error instanceof StoreFailure)) return error;
+  if (error.kind === 'full') {
+    return new HoldfastError(
+      'STORE_FULL',
+      `the store is out of memory: nothing was done for ${described(resource)}; renewals and releases still work`,
+      { retryAfterMs: 1000 },
+    );
+  }
+  return error.carriedOut === 'no' ? notCarriedOut(resource) : outcomeUnknown(resource, requestId);
+}
+
+export function notCarriedOut(resource: Resource): HoldfastError {
+  return new HoldfastError(
+    'STORE_UNAVAILABLE',
+    `the store is unreachable: nothing was done for ${described(resource)}; try again`,
+    { retryAfterMs: 500 },
+  );
+}
+
+export function outcomeUnknown(resource: Resource, requestId: string): HoldfastError {
+  return new HoldfastError(
+    'OUTCOME_UNKNOWN',
+    `the store did not answer: what was asked for ${described(resource)} may have been done; retry with request_id ${requestId}`,
+    { metadata: { request_id: requestId }, retryAfterMs: 200 },
+  );
+}

@@ -1,0 +1,164 @@
+import type { HolderView, LossCause, Mode, Resource, ResourceView } from './lease';
+
+/**
+ * The port to the store. Every method is one atomic step on one resource and may be repeated with the same
+ * request id and attach. Each rejects with a `StoreFailure` when it was not answered.
+ */
+export interface PermitsStore {
+  acquire(resource: Resource, command: AcquireCommand): Promise<AcquireReply>;
+  claim(resource: Resource, command: ClaimCommand): Promise<ClaimReply>;
+  withdraw(resource: Resource, command: WithdrawCommand): Promise<WithdrawReply>;
+  touch(resource: Resource, waiters: readonly Speaker[]): Promise<TouchReply>;
+  renew(resource: Resource, command: RenewCommand): Promise<RenewReply>;
+  release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply>;
+  inspect(resource: Resource): Promise<ResourceView>;
+  /** Sets who hears of requests to look at again, and of work that a bounded step left over. */
+  listen(listener: StoreListener): void;
+}
+
+/** Whether the store answers at all; health and GetServerInfo show it. */
+export interface StoreHealth {
+  readonly reachable: boolean;
+  /** What is dangerous in the store's own configuration, in plain sentences. */
+  readonly warnings: readonly string[];
+  onChange(listener: () => void): void;
+}
+
+/**
+ * News from the store, from a reply or from another server. All of it is a hint: it may come twice, late,
+ * or never, and what it says is found out by asking.
+ */
+export interface StoreListener {
+  look(resource: Resource, requestId: string): void;
+  more(resource: Resource): void;
+}
+
+/** The call that speaks for a request: everything but a holder's own renew and release needs both. */
+export interface Speaker {
+  readonly requestId: string;
+  readonly attach: string;
+}
+
+/** What is asked for; the same for acquire and claim. */
+export interface PermitsWanted extends Speaker {
+  /** The new lease's secret; a request already known keeps its own. */
+  readonly secret: string;
+  readonly permits: number;
+  readonly mode: Mode;
+  readonly holderId: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly ttlMs: number;
+  /** The limit a resource gets that does not exist yet; undefined: it must exist. */
+  readonly initialLimit: number | undefined;
+}
+
+export interface AcquireCommand extends PermitsWanted {
+  /** Take a place in the queue if it cannot be granted at once. */
+  readonly wait: boolean;
+  /** A stream: a held lease is taken over and renewed. Else it is only shown. */
+  readonly takeOver: boolean;
+  readonly maxWaiters: number;
+}
+
+export interface ClaimCommand extends PermitsWanted {
+  /** The place, as the store gave it: it survives a queue that the store has lost. */
+  readonly ticket: string;
+}
+
+export interface WithdrawCommand extends Speaker {
+  /** The caller is gone: a grant it was not told of goes back. Else a grant is taken after all. */
+  readonly giveBack: boolean;
+}
+
+export interface RenewCommand {
+  readonly requestId: string;
+  readonly secret: string;
+  /** Undefined: as granted. */
+  readonly ttlMs: number | undefined;
+  /** A stream's renewal acts only while the stream speaks for the lease, or takes it over. */
+  readonly stream: { readonly attach: string; readonly takeOver: boolean } | undefined;
+}
+
+export interface ReleaseCommand {
+  readonly requestId: string;
+  readonly secret: string;
+  /** Set by a stream that has told its holder of the loss: ends what an unanswered renewal may have left. */
+  readonly afterLoss: { readonly attach: string } | undefined;
+}
+
+/** Monotonic time (ms) read just before the command was sent whose reply this is: the base of its offset. */
+interface Answered {
+  readonly sentAt: number;
+}
+
+export interface Granted extends Answered {
+  readonly kind: 'granted';
+  readonly fencingToken: bigint;
+  readonly remainingMs: number;
+  readonly ttlMs: number;
+  readonly secret: string;
+}
+
+export interface Waiting extends Answered {
+  readonly kind: 'waiting';
+  readonly ticket: string;
+  readonly position: number;
+  readonly outlook: Outlook;
+}
+
+/** What a waiter may expect. */
+export interface Outlook {
+  /** Until the earliest end of a lease or an offer; undefined: there is none. */
+  readonly earliestEndMs: number | undefined;
+  readonly waiterCount: number;
+  readonly holder: HolderView | undefined;
+  /** Until `holder`'s lease ends. */
+  readonly holderEndMs: number | undefined;
+}
+
+export interface Superseded {
+  readonly kind: 'superseded';
+}
+/** The request's lease has ended and is remembered. 'released' is no loss. */
+export interface Finished {
+  readonly kind: 'finished';
+  readonly cause: LossCause | 'released';
+}
+export interface NeverFits {
+  readonly kind: 'never-fits';
+  readonly limit: number;
+}
+/** A semaphore that does not exist, and the request does not create it. */
+export interface UnknownResource {
+  readonly kind: 'unknown-resource';
+}
+
+export type AcquireReply =
+  | Granted
+  | Waiting
+  | { readonly kind: 'refused'; readonly outlook: Outlook }
+  | { readonly kind: 'mismatch'; readonly field: 'mode' | 'permit_count' | 'holder_id' }
+  | { readonly kind: 'queue-full'; readonly waiterCount: number }
+  | Finished
+  | NeverFits
+  | UnknownResource;
+
+export type ClaimReply = Granted | Waiting | Superseded | Finished | NeverFits | UnknownResource;
+
+export type WithdrawReply =
+  | Granted
+  | { readonly kind: 'withdrawn'; readonly outlook: Outlook }
+  /** Too late to give back: another call was answered with the lease. */
+  | { readonly kind: 'kept' }
+  | Superseded
+  | Finished;
+
+export interface TouchReply {
+  readonly outlook: Outlook;
+  /** For each waiter asked after: its position, or that it should claim, or that another call took it over. */
+  readonly waiters: readonly (number | 'look' | 'superseded')[];
+}
+
+export type RenewReply = Granted | Finished | Superseded | { readonly kind: 'gone' };
+
+export type ReleaseReply = { readonly kind: 'released' } | Finished | Superseded | { readonly kind: 'gone' };

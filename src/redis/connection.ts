@@ -1,0 +1,228 @@
+import { createHash } from 'node:crypto';
+import { Command, Redis, type RedisOptions } from 'ioredis';
+import { type Clock, type Timer } from '../engine/clock';
+import { StoreFailure } from '../engine/errors';
+import type { StoreHealth } from '../engine/store';
+import { findDangers } from './dangers';
+
+export interface ConnectionOptions {
+  /** `redis://[user:password@]host:port[/db]`, `rediss://…`, or the path of a unix socket. */
+  readonly url: string;
+  /** How long one store operation may take, retries after a broken connection included (ms). */
+  readonly commandTimeoutMs: number;
+  readonly clock: Clock;
+  readonly onError: (error: Error) => void;
+}
+
+export interface Script {
+  readonly sha: string;
+  readonly text: string;
+}
+
+export function script(text: string): Script {
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
+}
+
+export type Reply = string | null | Reply[];
+
+/** Nobody waits longer than this for a connection that is down: it is better to say so. */
+const RECONNECT_PATIENCE_MS = 1000;
+const PING_INTERVAL_MS = 1000;
+
+/**
+ * One connection to Redis for commands, with ioredis's dangerous defaults off: nothing is queued while it is
+ * down, and nothing is sent again by the library. `run` does that itself where it is safe, within the time
+ * of the one operation, for the scripts are idempotent.
+ */
+export class RedisConnection implements StoreHealth {
+  warnings: readonly string[] = [];
+  private readonly client: Redis;
+  private readonly listeners: (() => void)[] = [];
+  private answering = false;
+  private downSince: number;
+  private pingTimer: Timer | undefined;
+  private closed = false;
+
+  constructor(private readonly options: ConnectionOptions) {
+    this.downSince = options.clock.now();
+    this.client = new Redis(options.url, safeOptions(options.commandTimeoutMs));
+    this.client.on('ready', () => {
+      this.observe(true);
+      void this.check();
+    });
+    this.client.on('close', () => this.observe(false));
+    this.client.on('error', options.onError);
+    this.ping();
+  }
+
+  get reachable(): boolean {
+    return this.answering;
+  }
+
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  /** Resolves when Redis answers for the first time, or rejects after `timeoutMs`. */
+  async ready(timeoutMs: number): Promise<void> {
+    if (!(await this.becomesReady(this.options.clock.now() + timeoutMs))) {
+      throw new StoreFailure('no', 'unavailable');
+    }
+    await this.check();
+  }
+
+  /**
+   * Runs a script once, as far as anybody can tell: sent again only when the connection broke, by which the
+   * script's own idempotence holds. `sentAt` is read before the send whose reply this is.
+   */
+  async run(
+    what: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<{ reply: Reply[]; sentAt: number }> {
+    const { clock, commandTimeoutMs } = this.options;
+    const deadline = clock.now() + commandTimeoutMs;
+    let written = false;
+    for (;;) {
+      const sentAt = clock.now();
+      if (this.client.status === 'ready') {
+        try {
+          return { reply: await this.send(what, keys, args, deadline - sentAt), sentAt };
+        } catch (error) {
+          const fate = fateOf(error);
+          if (fate === 'defect') throw error;
+          if (fate === 'refused' || fate === 'full' || fate === 'timed-out') {
+            const unknown = written || fate === 'timed-out';
+            throw new StoreFailure(unknown ? 'unknown' : 'no', fate === 'full' ? 'full' : 'unavailable', {
+              cause: error,
+            });
+          }
+          written ||= fate === 'cut';
+        }
+      }
+      if (!(await this.becomesReady(deadline)))
+        throw new StoreFailure(written ? 'unknown' : 'no', 'unavailable');
+    }
+  }
+
+  private async send(
+    what: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    timeoutMs: number,
+  ): Promise<Reply[]> {
+    try {
+      return await this.evaluate('evalsha', what.sha, keys, args, timeoutMs);
+    } catch (error) {
+      if (!isReplyError(error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return await this.evaluate('eval', what.text, keys, args, timeoutMs);
+    }
+  }
+
+  private evaluate(
+    verb: 'eval' | 'evalsha',
+    what: string,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    timeoutMs: number,
+  ): Promise<Reply[]> {
+    const command = new Command(verb, [what, keys.length, ...keys, ...args], { replyEncoding: 'utf8' });
+    command.setTimeout(Math.max(1, timeoutMs));
+    return this.client.sendCommand(command) as Promise<Reply[]>;
+  }
+
+  /** True once the connection can be used; false when it stays down past the deadline or our patience. */
+  private becomesReady(deadline: number): Promise<boolean> {
+    if (this.client.status === 'ready') return Promise.resolve(true);
+    if (this.closed) return Promise.resolve(false);
+    const { clock } = this.options;
+    const until = Math.min(deadline, Math.max(this.downSince + RECONNECT_PATIENCE_MS, 0));
+    const left = until - clock.now();
+    if (left <= 0) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const finish = (ready: boolean) => {
+        timer.cancel();
+        this.client.off('ready', onReady);
+        resolve(ready);
+      };
+      const onReady = () => finish(true);
+      const timer = clock.after(left, () => finish(false));
+      this.client.once('ready', onReady);
+    });
+  }
+
+  private observe(answering: boolean): void {
+    if (this.answering === answering) return;
+    this.answering = answering;
+    if (!answering) this.downSince = this.options.clock.now();
+    for (const listener of this.listeners) listener();
+  }
+
+  /** A Redis that is stopped keeps its connections: only an unanswered PING shows it. */
+  private ping(): void {
+    this.pingTimer = this.options.clock.after(PING_INTERVAL_MS, () => {
+      if (this.client.status !== 'ready') return this.ping();
+      this.client.ping().then(
+        () => {
+          this.observe(true);
+          if (!this.closed) this.ping();
+        },
+        () => {
+          this.observe(false);
+          if (!this.closed) this.ping();
+        },
+      );
+    });
+  }
+
+  private async check(): Promise<void> {
+    try {
+      this.warnings = await findDangers(this.client);
+      for (const listener of this.listeners) listener();
+    } catch (error) {
+      this.options.onError(error as Error);
+    }
+  }
+
+  close(): void {
+    this.closed = true;
+    this.pingTimer?.cancel();
+    this.client.disconnect();
+  }
+}
+
+export function safeOptions(commandTimeoutMs: number) {
+  return {
+    protocol: 2 as const,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: commandTimeoutMs,
+    // A black-holed connection answers nothing and breaks nothing: it is given up a little after its commands.
+    socketTimeout: commandTimeoutMs + 500,
+    connectTimeout: commandTimeoutMs,
+    stringNumbers: true,
+    retryStrategy: (attempt: number) => Math.min(10 * 2 ** Math.min(attempt, 10), 500),
+  } satisfies RedisOptions;
+}
+
+/** Refused before a script's first line: certainly not carried out. */
+const refusals =
+  /^(LOADING|READONLY|MISCONF|CLUSTERDOWN|BUSY|NOREPLICAS|MASTERDOWN|TRYAGAIN|NOAUTH|NOPERM)\b/;
+
+/** Redis's own word, as against the connection's (ioredis exports the class untyped). */
+function isReplyError(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'ReplyError';
+}
+
+type Fate = 'refused' | 'full' | 'not-written' | 'cut' | 'timed-out' | 'defect';
+
+function fateOf(error: unknown): Fate {
+  if (isReplyError(error)) {
+    if (error.message.startsWith('OOM')) return 'full';
+    return refusals.test(error.message) ? 'refused' : 'defect';
+  }
+  if (!(error instanceof Error)) return 'defect';
+  if (error.message.startsWith("Stream isn't writeable")) return 'not-written';
+  return error.message === 'Command timed out' ? 'timed-out' : 'cut';
+}

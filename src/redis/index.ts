@@ -1,0 +1,48 @@
+import type { Clock } from '../engine/clock';
+import type { PermitsStore, StoreHealth } from '../engine/store';
+import { RedisConnection } from './connection';
+import { Notifications } from './notifications';
+import { RedisPermitsStore } from './permits-store';
+
+export interface StoreOptions {
+  /** `redis://…`, `rediss://…`, or the path of a unix socket. */
+  readonly url: string;
+  /** First part of every key; no colon and no brace. */
+  readonly prefix: string;
+  /** Names this process among the servers that share the store; no dot, colon or space. */
+  readonly serverId: string;
+  readonly commandTimeoutMs: number;
+  readonly retentionMs: number;
+  readonly clock: Clock;
+  readonly onError: (error: Error) => void;
+}
+
+export interface Store {
+  readonly permits: PermitsStore;
+  readonly health: StoreHealth;
+  close(): void;
+}
+
+/**
+ * Opens the store's two connections: one for commands, one that hears hints. Resolves when Redis answers;
+ * rejects with a `StoreFailure` if it does not within `patienceMs`, closing what was opened.
+ */
+export async function connectStore(options: StoreOptions, patienceMs: number): Promise<Store> {
+  const connection = new RedisConnection(options);
+  const permits = new RedisPermitsStore({ ...options, connection });
+  const notifications = new Notifications({
+    ...options,
+    onLook: (resource, requestId) => permits.hint(resource, requestId),
+  });
+  const close = () => {
+    notifications.close();
+    connection.close();
+  };
+  try {
+    await connection.ready(patienceMs);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return { permits, health: connection, close };
+}

@@ -1,0 +1,55 @@
+import type { Resource } from '../engine/lease';
+
+/**
+ * Names map to this many buckets by CRC16, and the bucket is the hash tag of all keys of its names: so one
+ * script sees all keys of a name in Redis Cluster too, and a bucket always lives on one node.
+ */
+export const BUCKET_COUNT = 1024;
+
+/** CRC-16/XMODEM, as Redis Cluster uses it. */
+const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte << 8;
+  for (let bit = 0; bit < 8; bit += 1) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1;
+  return crc & 0xffff;
+});
+
+export function bucketOf(name: string): number {
+  let crc = 0;
+  for (const byte of Buffer.from(name, 'utf8')) {
+    crc = ((crc << 8) & 0xffff) ^ (crcTable[(crc >> 8) ^ byte] as number);
+  }
+  return crc % BUCKET_COUNT;
+}
+
+const serviceLetters = { lock: 'l', semaphore: 's' } as const;
+
+/** The seven keys of a resource, in the order of the scripts' KEYS (see scripts/prelude.lua). */
+const parts = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live'] as const;
+
+/**
+ * Keys look like `holdfast:{17}:l:state:NAME`. The name comes last and whole, so whatever it contains it can
+ * neither leave its place nor meet another name's keys; the hash tag is read from the first brace, which is
+ * ours.
+ */
+export function permitsKeys(prefix: string, resource: Resource): string[] {
+  const bucket = `${prefix}:{${bucketOf(resource.name)}}:${serviceLetters[resource.service]}:`;
+  return parts.map((part) => `${bucket}${part}:${resource.name}`);
+}
+
+/** The resource whose `state` key this is; undefined if it is none of this prefix. */
+export function resourceOfStateKey(prefix: string, key: string): Resource | undefined {
+  if (!key.startsWith(`${prefix}:{`)) return undefined;
+  const close = key.indexOf('}:', prefix.length + 2);
+  if (close < 0) return undefined;
+  const service = key.startsWith('l:state:', close + 2)
+    ? 'lock'
+    : key.startsWith('s:state:', close + 2)
+      ? 'semaphore'
+      : undefined;
+  return service && { service, name: key.slice(close + 2 + 'l:state:'.length) };
+}
+
+/** Where a server hears which of its requests to look at (PUBLISHed by the scripts: see `wake` there). */
+export function wakeChannel(prefix: string, serverId: string): string {
+  return `${prefix}:wake:${serverId}`;
+}

@@ -1,0 +1,60 @@
+// Writes generated/redis/scripts.ts: each script with the shared prelude in front and its flags on top, so
+// that the server needs no files at run time. `--check` only compares.
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const folder = dirname(fileURLToPath(import.meta.url));
+const target = join(folder, '../../../generated/redis/scripts.ts');
+
+/**
+ * What Redis may do with a script. Renewing, releasing and taking an offer must work when memory is full
+ * (`allow-oom`); a new acquire is refused then, before its first line.
+ */
+const flags = {
+  'permits-acquire': '',
+  'permits-claim': 'allow-oom',
+  'permits-withdraw': 'allow-oom',
+  'permits-touch': 'allow-oom',
+  'permits-renew': 'allow-oom',
+  'permits-release': 'allow-oom',
+  'permits-inspect': 'no-writes',
+};
+
+// Comments and indentation are for people; Redis keeps every script's text in memory.
+const compact = (lua) =>
+  lua
+    .split('\n')
+    .map((line) =>
+      line
+        .replace(/^\s*--.*$/, '')
+        .replace(/\s+-- .*$/, '')
+        .trim(),
+    )
+    .filter((line) => line !== '')
+    .join('\n');
+
+const prelude = compact(readFileSync(join(folder, 'prelude.lua'), 'utf8'));
+const names = readdirSync(folder)
+  .filter((file) => file.endsWith('.lua') && file !== 'prelude.lua')
+  .map((file) => file.slice(0, -'.lua'.length))
+  .sort();
+
+let text = '// Written by src/redis/scripts/embed.mjs from the Lua files beside it. Do not edit.\n';
+for (const name of names) {
+  if (!(name in flags)) throw new Error(`embed.mjs: say which flags ${name}.lua runs with`);
+  const source = compact(readFileSync(join(folder, `${name}.lua`), 'utf8'));
+  const constant = name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
+  const head = flags[name] === '' ? '#!lua' : `#!lua flags=${flags[name]}`;
+  text += `\nexport const ${constant} = ${JSON.stringify(`${head}\n${prelude}\n${source}\n`)};\n`;
+}
+
+if (process.argv.includes('--check')) {
+  if (readFileSync(target, 'utf8') !== text) {
+    console.error('generated/redis/scripts.ts differs from src/redis/scripts: run npm run build');
+    process.exit(1);
+  }
+} else {
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(target, text);
+}

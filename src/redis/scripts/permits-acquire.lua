@@ -1,0 +1,86 @@
+-- Acquires permits, or takes a place in the queue, or refuses. Repeating a request id gives the same lease or
+-- the same place: it is the id of the request, the waiter and the lease.
+--
+-- KEYS  the resource's seven keys (prelude)
+-- ARGV  1 server  2 request id  3 attach  4 secret for a new lease  5 permits  6 mode  7 holder_id
+--       8 metadata  9 ttl (us)  10 wait: 1 queue, 0 try once  11 take over a held lease: 1 a stream, 0 not
+--       12 limit if the resource is new ("": then it must exist)  13 most waiters  14 retention (ms)
+-- Reply GRANTED token remaining_us ttl_us secret | WAITING ticket position outlook | REFUSED outlook |
+--       MISMATCH field | FINISHED cause | NEVER_FITS limit | QUEUE_FULL waiters | UNKNOWN
+-- Holds A new request is granted only if nobody waits; order: purge, known id, promote, grant or wait.
+local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local permits, mode, holder, metadata = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8]
+local ttl, wait, take_over = tonumber(ARGV[9]), ARGV[10] == '1', ARGV[11] == '1'
+local initial_limit, most_waiters, retention = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
+
+begin(server, id)
+meta.limit = meta.limit or initial_limit
+if meta.limit == nil then return answer(retention, 'UNKNOWN') end
+purge()
+
+local r = records[id]
+if r and r.s == 'E' then return answer(retention, 'FINISHED', r.c) end
+if r and (r.n ~= permits or r.x ~= mode or r.h ~= holder) then
+  local field = r.h ~= holder and 'holder_id' or r.x ~= mode and 'mode' or 'permit_count'
+  return answer(retention, 'MISMATCH', field)
+end
+
+if r and r.s == 'H' then
+  if r.a ~= attach then
+    if take_over then
+      if is_stream(r.a) and server_of(r.a) ~= server then wake(r.a, id) end
+      r.a, r.o, r.w, r.l = attach, attach, 0, math.max(r.l, ttl)
+      lease_until(id, math.max(end_of(id), now + ttl))
+    else
+      r.o = '' -- two calls have now been answered with it: neither may take it back
+    end
+    store(id, r)
+  end
+  promote()
+  return granted(retention, id, r)
+end
+
+if r then
+  if r.a ~= attach and server_of(r.a) ~= server then wake(r.a, id) end
+  r.a, r.l, r.m = attach, ttl, metadata
+  if r.s == 'O' then
+    hold(id, r, attach)
+  else
+    if r.s == 'D' then
+      redis.call('ZREM', DETACHED, id)
+      redis.call('ZADD', QUEUE, int(r.t), id)
+      r.s = 'W'
+    end
+    store(id, r)
+    seen_alive(server)
+  end
+end
+promote()
+if r and r.s == 'O' then hold(id, r, attach) end
+if r and r.s == 'H' then return granted(retention, id, r) end
+
+if permits > meta.limit then return answer(retention, 'NEVER_FITS', int(meta.limit)) end
+
+if not r then
+  local waiters = redis.call('ZCARD', QUEUE)
+  local fits = waiters == 0 and meta.used + permits <= meta.limit
+  if not fits and not wait then return answer(retention, 'REFUSED', outlook()) end
+  if not fits and waiters + redis.call('ZCARD', DETACHED) >= most_waiters then
+    return answer(retention, 'QUEUE_FULL', int(waiters))
+  end
+  r = { a = attach, k = secret, n = permits, x = mode, h = holder, m = metadata, l = ttl, q = now, o = '', w = 0 }
+  r.t = next_ticket()
+  if fits then
+    take_permits(r)
+    hold(id, r, attach)
+    return granted(retention, id, r)
+  end
+  r.s = 'W'
+  store(id, r)
+  redis.call('ZADD', QUEUE, int(r.t), id)
+  seen_alive(server)
+elseif not wait then
+  detach(id, r)
+  return answer(retention, 'REFUSED', outlook())
+end
+return answer(retention, 'WAITING', int(r.t), int(redis.call('ZRANK', QUEUE, id) + 1), outlook())

@@ -1,0 +1,32 @@
+-- A server with waiters here says that it lives, and asks after some of them. Also the step that goes on
+-- where a bounded script answered `more`; then it names no waiter.
+--
+-- KEYS  the resource's seven keys (prelude)
+-- ARGV  1 server  2 retention (ms)  3.. at most 64 pairs: request id, attach
+-- Reply DONE outlook { a word for each pair: its position in the queue, or LOOK (claim it: it was offered,
+--       detached, ended or forgotten), or SUPERSEDED }
+-- Holds Judges nobody's lease; brings offers whose hint was lost.
+local server, retention = ARGV[1], tonumber(ARGV[2])
+
+begin(server, ARGV[3] or '')
+if #ARGV > 2 then seen_alive(server) end
+purge()
+for _, id in ipairs(redis.call('ZRANGE', OFFERS, 0, BATCH - 1)) do
+  local r = load(id)
+  if r and server_of(r.a) == server then wake(r.a, id) end
+end
+promote()
+
+local words = {}
+for i = 3, #ARGV, 2 do
+  local id, attach = ARGV[i], ARGV[i + 1]
+  local r = load(id)
+  if r and r.a ~= attach then
+    words[#words + 1] = 'SUPERSEDED'
+  elseif r and r.s == 'W' then
+    words[#words + 1] = int(redis.call('ZRANK', QUEUE, id) + 1)
+  else
+    words[#words + 1] = 'LOOK'
+  end
+end
+return answer(retention, 'DONE', outlook(), words)

@@ -1,0 +1,35 @@
+-- Ends a wait. It is asked for, not assumed: what was granted meanwhile is either taken after all or, if
+-- nobody was told of it, given back.
+--
+-- KEYS  the resource's seven keys (prelude)
+-- ARGV  1 server  2 request id  3 attach  4 give back: 1 the caller is gone, 0 it takes a grant
+--       5 retention (ms)
+-- Reply GRANTED token remaining_us ttl_us secret (only if 4 is 0) | WITHDRAWN outlook | KEPT (given back too
+--       late: another call was answered with the lease) | SUPERSEDED | FINISHED cause
+-- Holds Acts only for the stored attach. The place is kept for the same request id for a while.
+local server, id, attach = ARGV[1], ARGV[2], ARGV[3]
+local give_back, retention = ARGV[4] == '1', tonumber(ARGV[5])
+
+begin(server, id)
+purge()
+local r = records[id]
+if r and r.a ~= attach then return answer(retention, 'SUPERSEDED') end
+if r and r.s == 'E' then return answer(retention, 'FINISHED', r.c) end
+
+if r and give_back then
+  if r.s == 'H' and not (r.o == attach and r.w == 1) then return answer(retention, 'KEPT') end
+  if r.s == 'O' or r.s == 'H' then take_back(id, r) elseif r.s == 'W' then detach(id, r) end
+end
+promote()
+if r and not give_back then
+  if r.s == 'O' then
+    hold(id, r, attach)
+  elseif r.s == 'H' then
+    lease_until(id, math.max(end_of(id), now + r.l))
+  elseif r.s == 'W' then
+    detach(id, r)
+    promote() -- whoever waited behind it may fit now
+  end
+  if r.s == 'H' then return granted(retention, id, r) end
+end
+return answer(retention, 'WITHDRAWN', outlook())

@@ -1,0 +1,254 @@
+-- What every script of the permits engine shares. The embedding step puts this file in front of each one,
+-- so a script reads `KEYS` and `ARGV` into named locals, decides, and ends with `answer(...)`.
+--
+-- One resource (a lock or a semaphore) is seven keys, all in the slot of its bucket:
+local STATE = KEYS[1]    -- hash: the numbers in `meta` below, and `r<request_id>`: that request's record
+local ENDS = KEYS[2]     -- zset: HELD requests by the end of their lease (us)
+local OFFERS = KEYS[3]   -- zset: OFFERED requests by the moment the offer lapses (us)
+local QUEUE = KEYS[4]    -- zset: WAITING requests by ticket
+local DETACHED = KEYS[5] -- zset: places kept for a call that went away, by the moment they are dropped (us)
+local ENDED = KEYS[6]    -- zset: tombstones of ended leases, by the moment they are dropped (us)
+local LIVE = KEYS[7]     -- zset: servers with waiters here, by the time of their last script (us)
+--
+-- A record (packed) has these fields:
+--   s state: W waiting, D detached, O offered, H held, E ended
+--   a attach "<server>.<n>", a stream's ends with "s": the call that speaks for the request
+--   k the lease's secret
+--   n permits taken, x mode, h holder_id, m metadata (opaque), l ttl (us), t ticket
+--   f fencing token, g time of the grant (us), q time of the queueing (us)
+--   o attach of the only call that was answered with this lease, "" once another one was
+--   w 1 while the lease may be given back by `o`, which was granted it; c cause of the end; v 1 if revoked
+--
+-- Always true between scripts: used = sum of n over ENDS and OFFERS; a request is in exactly one zset, the
+-- one of its state; tokens and tickets only rise. Every time is one reading of Redis's clock in microseconds,
+-- below 2^53, so a Lua number holds it exactly. A key's own expiry only collects garbage.
+
+local BATCH = 64                 -- a script purges and promotes at most this many of each and answers `more`
+local OFFER_US = 3000000         -- an offer not claimed by then lapses
+local SILENT_US = 4000000        -- a server unseen for this long has its waiters detached
+local STALL_US = 3000000         -- nobody seen for this long: Redis stalled, so nobody is judged by silence ...
+local GRACE_US = 3000000         -- ... for this long
+local KEEP_PLACE_US = 10000000   -- a detached place is kept this long
+local REMEMBER_US = 60000000     -- a tombstone is kept this long ...
+local MAX_TOMBSTONES = 10000     -- ... unless so many younger ones follow
+local FORGET_SERVER_US = 60000000
+
+local function int(number) return string.format('%.0f', number) end
+
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+if now >= 9007199254740992 then return redis.error_reply('HOLDFAST clock is past 2^53 us') end
+
+local meta = {}        -- limit (nil: unknown resource), used, token, ticket, seen, grace, till
+local records = {}     -- request id -> record, as read or changed by this script
+local more = false     -- purge or promote stopped at BATCH
+local offers = {}      -- requests of the calling server that became OFFERED
+local self = ''        -- the calling server
+
+local function unpack_record(packed) return packed and cmsgpack.unpack(packed) or nil end
+
+-- Reads the numbers and the request's own record; applies the stall rule. Every script starts with it.
+local function begin(server, id)
+  self = server
+  local v = redis.call('HMGET', STATE, 'limit', 'used', 'token', 'ticket', 'seen', 'grace', 'till', 'r' .. id)
+  meta.limit = tonumber(v[1])
+  meta.used, meta.token, meta.ticket = tonumber(v[2]) or 0, tonumber(v[3]) or 0, tonumber(v[4]) or 0
+  meta.seen, meta.grace, meta.till = tonumber(v[5]) or now, tonumber(v[6]) or 0, tonumber(v[7]) or 0
+  if now - meta.seen > STALL_US then meta.grace = now + GRACE_US end
+  records[id] = unpack_record(v[8])
+  return records[id]
+end
+
+local function load(id)
+  local r = records[id]
+  if r == nil then
+    r = unpack_record(redis.call('HGET', STATE, 'r' .. id))
+    records[id] = r
+  end
+  return r
+end
+
+local function store(id, r)
+  records[id] = r
+  redis.call('HSET', STATE, 'r' .. id, cmsgpack.pack(r))
+end
+
+local function drop(key, ids)
+  if #ids == 0 then return end
+  local fields = {}
+  for i, id in ipairs(ids) do
+    fields[i] = 'r' .. id
+    records[id] = nil
+  end
+  redis.call('HDEL', STATE, unpack(fields))
+  redis.call('ZREM', key, unpack(ids))
+end
+
+local function server_of(attach) return string.match(attach, '^[^.]*') end
+local function is_stream(attach) return string.sub(attach, -1) == 's' end
+
+-- Tells the server that speaks for a request to look at it again. A hint: it may be lost, and the next
+-- touch or renewal brings the same news.
+local function wake(attach, id)
+  local server = server_of(attach)
+  if server == self then
+    offers[#offers + 1] = id
+  else
+    redis.call('PUBLISH', string.match(STATE, '^[^:]*') .. ':wake:' .. server, id .. STATE)
+  end
+end
+
+local function seen_alive(server)
+  redis.call('ZADD', LIVE, int(now), server)
+  redis.call('ZREMRANGEBYSCORE', LIVE, '-inf', int(now - FORGET_SERVER_US))
+end
+
+local function is_silent(server)
+  if server == self or now < meta.grace then return false end
+  local last = tonumber(redis.call('ZSCORE', LIVE, server))
+  return last == nil or now - last > SILENT_US
+end
+
+local function next_ticket()
+  meta.ticket = math.max(meta.ticket + 1, now)
+  return meta.ticket
+end
+
+local function end_of(id) return tonumber(redis.call('ZSCORE', ENDS, id)) or now end
+
+local function lease_until(id, ends)
+  redis.call('ZADD', ENDS, int(ends), id)
+  meta.till = math.max(meta.till, ends)
+end
+
+-- WAITING or DETACHED -> DETACHED: skipped by promote, its ticket kept for the same request.
+local function detach(id, r)
+  redis.call('ZREM', QUEUE, id)
+  redis.call('ZADD', DETACHED, int(now + KEEP_PLACE_US), id)
+  r.s = 'D'
+  store(id, r)
+end
+
+-- OFFERED or HELD, but nobody was told -> DETACHED at its own ticket; the token is skipped.
+local function take_back(id, r)
+  redis.call('ZREM', r.s == 'O' and OFFERS or ENDS, id)
+  meta.used = meta.used - r.n
+  detach(id, r)
+end
+
+-- HELD -> ENDED, remembered with its cause.
+local function bury(id, r, cause)
+  redis.call('ZREM', ENDS, id)
+  meta.used = meta.used - r.n
+  store(id, { s = 'E', c = cause, a = r.a, k = r.k })
+  redis.call('ZADD', ENDED, int(now + REMEMBER_US), id)
+  local excess = redis.call('ZCARD', ENDED) - MAX_TOMBSTONES
+  if excess > 0 then drop(ENDED, redis.call('ZRANGE', ENDED, 0, math.min(excess, BATCH) - 1)) end
+end
+
+local function due(key)
+  local ids = redis.call('ZRANGEBYSCORE', key, '-inf', int(now), 'LIMIT', 0, BATCH)
+  if #ids == BATCH then more = true end
+  return ids
+end
+
+-- Ends what has expired, lapses offers, forgets what is past its time. A member without a record is what a
+-- hand left behind that deleted one of the keys.
+local function purge()
+  for _, id in ipairs(due(ENDS)) do
+    local r = load(id)
+    if r then bury(id, r, 'expired') else redis.call('ZREM', ENDS, id) end
+  end
+  for _, id in ipairs(due(OFFERS)) do
+    local r = load(id)
+    if not r then
+      redis.call('ZREM', OFFERS, id)
+    elseif now < meta.grace then
+      redis.call('ZADD', OFFERS, int(now + OFFER_US), id) -- it lapsed in a stall: its server had no chance
+    else
+      take_back(id, r)
+    end
+  end
+  if now >= meta.grace then drop(DETACHED, due(DETACHED)) end
+  drop(ENDED, due(ENDED))
+end
+
+-- HELD from here on, by the call `attach`, which is answered with it.
+local function hold(id, r, attach)
+  if r.s == 'O' then redis.call('ZREM', OFFERS, id) end
+  r.s, r.a, r.o, r.w, r.g = 'H', attach, attach, 1, now
+  lease_until(id, now + r.l)
+  store(id, r)
+end
+
+local function take_permits(r)
+  meta.used = meta.used + r.n
+  meta.token = math.max(meta.token + 1, now)
+  r.f = meta.token
+end
+
+-- While the head of the queue fits, it is offered its permits; a head whose server is silent is detached.
+-- Every operation ends with it. Nobody behind the head is looked at, so nobody overtakes.
+local function promote()
+  for _ = 1, BATCH do
+    if meta.limit == nil or meta.used >= meta.limit then return end
+    local id = redis.call('ZRANGE', QUEUE, 0, 0)[1]
+    if id == nil then return end
+    local r = load(id)
+    if not r then
+      redis.call('ZREM', QUEUE, id)
+    elseif is_silent(server_of(r.a)) then
+      detach(id, r)
+    elseif meta.used + r.n <= meta.limit then
+      redis.call('ZREM', QUEUE, id)
+      redis.call('ZADD', OFFERS, int(now + OFFER_US), id)
+      take_permits(r)
+      r.s, r.g = 'O', now
+      store(id, r)
+      wake(r.a, id)
+    else
+      return
+    end
+  end
+  more = true
+end
+
+-- What others may see of a holder: { holder_id, metadata, token, permits, mode, granted us, end us, revoked }.
+local function describe(id, ends)
+  local r = load(id)
+  if not r then return {} end
+  return { r.h, r.m, int(r.f), int(r.n), r.x, int(r.g), ends, r.v and '1' or '0' }
+end
+
+-- { us until the earliest end (-1: none), waiters, the holder whose lease ends first or nothing, us until then }
+local function outlook()
+  local first = redis.call('ZRANGE', ENDS, 0, 0, 'WITHSCORES')
+  local lapse = redis.call('ZRANGE', OFFERS, 0, 0, 'WITHSCORES')
+  local earliest = math.min(tonumber(first[2]) or math.huge, tonumber(lapse[2]) or math.huge)
+  local holder = first[1] or lapse[1]
+  if not holder then meta.used = 0 end -- a hand deleted the holders: nothing else would ever free their permits
+  return {
+    earliest == math.huge and '-1' or int(earliest - now),
+    int(redis.call('ZCARD', QUEUE)),
+    holder and describe(holder, first[2] or lapse[2]) or {},
+    holder and int((first[2] or lapse[2]) - now) or '0',
+  }
+end
+
+-- Writes the numbers back, lets every key expire a retention time after the last lease's end, and makes the
+-- reply: { word, more, own requests to look at, ... }.
+local function answer(retention_ms, word, ...)
+  meta.till = math.max(meta.till, now)
+  if meta.limit then
+    redis.call('HSET', STATE, 'limit', int(meta.limit), 'used', int(meta.used), 'token', int(meta.token),
+      'ticket', int(meta.ticket), 'seen', int(now), 'grace', int(meta.grace), 'till', int(meta.till))
+    local gone_at = int(math.floor(meta.till / 1000) + retention_ms)
+    for i = 1, #KEYS do redis.call('PEXPIREAT', KEYS[i], gone_at) end
+  end
+  return { word, more and '1' or '0', offers, ... }
+end
+
+local function granted(retention_ms, id, r)
+  local remaining = end_of(id) - now
+  return answer(retention_ms, 'GRANTED', int(r.f), int(remaining), int(r.l), r.k)
+end
