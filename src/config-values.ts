@@ -1,0 +1,111 @@
+import { isAbsolute } from 'node:path';
+import { z } from 'zod';
+
+/** The texts that settings are written in, each as a schema that says in plain words what is wrong. */
+
+/** A value's text turned into the value by `read`, or refused with what was expected. */
+function parsed<T>(expected: string, read: (text: string) => T | undefined): z.ZodType<T, string> {
+  return z.string().transform((text, context) => {
+    const value = read(text);
+    if (value !== undefined) return value;
+    context.addIssue({ code: 'custom', message: `must be ${expected}` });
+    return z.NEVER;
+  });
+}
+
+const MS_OF_UNIT: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+export function readDuration(text: string): number | undefined {
+  const [, amount, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
+  const size = MS_OF_UNIT[unit ?? ''];
+  return size === undefined ? undefined : Number(amount) * size;
+}
+
+/** In milliseconds. The bounds are written like the values. */
+export function duration(from: string, to: string): z.ZodType<number, string> {
+  const [min, max] = [readDuration(from) ?? NaN, readDuration(to) ?? NaN];
+  return parsed(`a duration from ${from} to ${to}, such as 500ms, 30s, 2m or 1h`, (text) => {
+    const ms = readDuration(text);
+    return ms !== undefined && ms >= min && ms <= max ? ms : undefined;
+  });
+}
+
+export function count(min: number, max: number): z.ZodType<number, string> {
+  return parsed(`a whole number from ${min} to ${max}`, (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+    return value >= min && value <= max ? value : undefined;
+  });
+}
+
+export type ListenAddress =
+  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
+  | { readonly kind: 'unix'; readonly path: string };
+
+export function listenAddress(): z.ZodType<ListenAddress, string> {
+  return parsed('host:port, [IPv6 address]:port or unix:/path', (text) => {
+    if (text.startsWith('unix:')) {
+      const path = text.slice('unix:'.length).replace(/^\/\/(?=\/)/, '');
+      return isAbsolute(path) ? Object.freeze({ kind: 'unix', path }) : undefined;
+    }
+    const [, v6, name, digits] = /^(?:\[([0-9A-Fa-f:.%\w]+)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(text) ?? [];
+    const host = v6 ?? name;
+    const port = Number(digits);
+    return host !== undefined && port <= 65_535 ? Object.freeze({ kind: 'tcp', host, port }) : undefined;
+  });
+}
+
+export interface RedisAddress {
+  /** For the client: with the password, if there is one. */
+  readonly url: string;
+  /** For logs and people: without it. */
+  readonly shown: string;
+}
+
+export function redisAddress(): z.ZodType<RedisAddress, string> {
+  const expected =
+    'redis://[user:password@]host[:port][/db], rediss://…, or the absolute path of a Unix socket';
+  // The text stays out of the message: it may have a password in it.
+  return parsed(`${expected}, with no ? or #`, (text) => {
+    const path = text.replace(/^(redis\+)?unix:(\/\/)?(?=\/)/, '');
+    if (isAbsolute(path)) return hidden(path, path);
+    if (!URL.canParse(text)) return undefined;
+    const { protocol, hostname, host, pathname, search, hash } = new URL(text);
+    const known = protocol === 'redis:' || protocol === 'rediss:';
+    // The client would take any option from a query, those that keep locks safe too.
+    if (!known || hostname === '' || search !== '' || hash !== '') return undefined;
+    return /^(\/\d{0,4})?$/.test(pathname) ? hidden(text, `${protocol}//${host}${pathname}`) : undefined;
+  });
+}
+
+/** The secret is there for whoever asks for it, and nowhere in a dump of the settings. */
+function hidden(url: string, shown: string): RedisAddress {
+  const address = { shown } as RedisAddress;
+  Object.defineProperty(address, 'url', { value: url, enumerable: false });
+  return Object.freeze(address);
+}
+
+export function keyPrefix(): z.ZodType<string, string> {
+  return parsed('1 to 64 letters, digits, dots, hyphens and underscores', (text) =>
+    /^[A-Za-z0-9._-]{1,64}$/.test(text) ? text : undefined,
+  );
+}
+
+export function flag(): z.ZodType<boolean, string> {
+  return parsed('0 or 1', (text) => (text === '0' || text === '1' ? text === '1' : undefined));
+}
+
+export function filePath(): z.ZodType<string, string> {
+  return z.string();
+}
+
+export function oneOf<const Words extends readonly [string, ...string[]]>(
+  words: Words,
+): z.ZodType<Words[number], string> {
+  return parsed<Words[number]>(`one of ${words.join(', ')}`, (text) => words.find((word) => word === text));
+}

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { format } from 'node:util';
+import { ServerCredentials, setLogger, type Server } from '@grpc/grpc-js';
+import type { Logger } from 'pino';
+import type { Config } from './config';
+import { systemClock } from './engine/clock';
+import { systemIdentities } from './engine/identities';
+import { defaultLimits, type Limits } from './engine/limits';
+import { Permits, type PermitsStats } from './engine/permits';
+import type { StoreHealth } from './engine/store';
+import { connectStore, type Store } from './redis';
+import type { CallContext } from './transport/call';
+import { GrpcServer } from './transport/grpc-server';
+import { ListenError } from './transport/listen';
+import { readVersion } from './version';
+
+/** How long Redis may take to come up before a start is given up. */
+const STORE_PATIENCE_MS = 10_000;
+
+export interface ServerDependencies {
+  readonly log: Logger;
+  /** Adds services of a test or a benchmark, behind the same wrapper as the others. */
+  readonly extend?: (server: Server, context: CallContext) => void;
+}
+
+export interface HoldfastServer {
+  readonly version: string;
+  /** Connects to the store and listens; resolves to where. Rejects with a StartError. */
+  listen(): Promise<string>;
+  /** Ends in order, within the drain timeout. May be called more than once, and before `listen` is through. */
+  drain(): Promise<void>;
+  /** What is under way; undefined until the store is connected. */
+  stats(): PermitsStats | undefined;
+}
+
+/** The server cannot start, for a reason that the operator can do something about. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+/** Puts the rooms together: one store, one engine over it, one gRPC server around that. */
+export function createServer(config: Config, dependencies: ServerDependencies): HoldfastServer {
+  return new ComposedServer(config, dependencies);
+}
+
+class ComposedServer implements HoldfastServer {
+  readonly version = readVersion();
+  private readonly limits: Limits;
+  private store: Store | undefined;
+  private permits: Permits | undefined;
+  private grpc: GrpcServer | undefined;
+  private listening: Promise<string> | undefined;
+  private drained: Promise<void> | undefined;
+
+  constructor(
+    private readonly config: Config,
+    private readonly dependencies: ServerDependencies,
+  ) {
+    this.limits = limitsOf(config);
+  }
+
+  listen(): Promise<string> {
+    this.listening ??= this.start();
+    return this.listening;
+  }
+
+  drain(): Promise<void> {
+    this.drained ??= this.stop();
+    return this.drained;
+  }
+
+  stats(): PermitsStats | undefined {
+    return this.permits?.stats();
+  }
+
+  private async start(): Promise<string> {
+    const { config, limits, version } = this;
+    const { log, extend } = this.dependencies;
+    const credentials = readCredentials(config);
+    const serverId = randomUUID();
+    routeGrpcLog(log);
+    this.store = await this.connect(serverId);
+    this.permits = new Permits({
+      store: this.store.permits,
+      clock: systemClock,
+      identities: systemIdentities,
+      limits,
+      serverId,
+      onDefect: (error) => log.error({ err: error }, 'work that no call waits for failed'),
+    });
+    this.grpc = new GrpcServer({
+      engine: this.permits,
+      store: this.store.health,
+      limits,
+      version,
+      clock: systemClock,
+      log,
+      keepaliveTimeMs: config.keepaliveTimeMs,
+      keepaliveTimeoutMs: config.keepaliveTimeoutMs,
+      extend,
+    });
+    reportHealth(this.store.health, log);
+    return this.grpc.listen(config.listen, credentials).catch((error: unknown) => {
+      if (!(error instanceof ListenError)) throw error;
+      throw new StartError(`${error.message} (HOLDFAST_LISTEN)`, { cause: error });
+    });
+  }
+
+  private async connect(serverId: string): Promise<Store> {
+    const { log } = this.dependencies;
+    const { redis, redisPrefix, commandTimeoutMs, retentionMs } = this.config;
+    let lastError: Error | undefined;
+    const options = {
+      url: redis.url,
+      prefix: redisPrefix,
+      serverId,
+      commandTimeoutMs,
+      retentionMs,
+      clock: systemClock,
+      // One for each attempt to connect again; that the store is gone is said once, by `reportHealth`.
+      onError: (error: Error) => {
+        lastError = error;
+        log.debug({ err: error }, 'connection to the store failed');
+      },
+    };
+    try {
+      return await connectStore(options, STORE_PATIENCE_MS);
+    } catch (cause) {
+      const why = lastError === undefined ? 'no answer' : lastError.message;
+      throw new StartError(`Redis cannot be used at ${redis.shown} (HOLDFAST_REDIS_URL): ${why}`, { cause });
+    }
+  }
+
+  private async stop(): Promise<void> {
+    // What is half started is ended as what is started; why it failed, `listen` tells.
+    await this.listening?.catch(() => undefined);
+    await this.grpc?.drain(this.config.drainTimeoutMs);
+    this.store?.close();
+  }
+}
+
+/** The part of the settings that bounds what callers may ask for. */
+function limitsOf(config: Config): Limits {
+  const { minTtlMs, maxTtlMs, defaultTtlMs, maxStreamAgeMs, maxWaitersPerName, retentionMs } = config;
+  // A wait ends at the same age as a stream.
+  const maxWaitMs = maxStreamAgeMs;
+  return {
+    ...defaultLimits,
+    minTtlMs,
+    maxTtlMs,
+    defaultTtlMs,
+    maxStreamAgeMs,
+    maxWaitMs,
+    maxWaitersPerName,
+    retentionMs,
+  };
+}
+
+function readCredentials({ tlsCert, tlsKey }: Config): ServerCredentials {
+  if (tlsCert === undefined || tlsKey === undefined) return ServerCredentials.createInsecure();
+  const chain = readPem('HOLDFAST_TLS_CERT', tlsCert);
+  const key = readPem('HOLDFAST_TLS_KEY', tlsKey);
+  try {
+    return ServerCredentials.createSsl(null, [{ cert_chain: chain, private_key: key }]);
+  } catch (cause) {
+    throw new StartError(`HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY do not work: ${String(cause)}`, { cause });
+  }
+}
+
+function readPem(variable: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw new StartError(`${variable} cannot be read: ${String(cause)}`, { cause });
+  }
+}
+
+/** Says when the store goes and comes back, and what an operator should know about it, each once. */
+function reportHealth(health: StoreHealth, log: Logger): void {
+  let reachable = true;
+  let warnings: readonly string[] = [];
+  const report = (): void => {
+    if (health.reachable !== reachable) {
+      reachable = health.reachable;
+      if (reachable) log.info({}, 'the store answers again');
+      else log.warn({}, 'the store does not answer: not serving until it does');
+    }
+    for (const warning of health.warnings) {
+      if (!warnings.includes(warning)) log.warn({}, warning);
+    }
+    warnings = health.warnings;
+  };
+  health.onChange(report);
+  report();
+}
+
+/** grpc-js writes to the console by itself; its words belong in the log, where they are told apart. */
+function routeGrpcLog(log: Logger): void {
+  const write = (...words: unknown[]): void => log.debug({ from: 'grpc-js' }, format(...words));
+  setLogger({ error: write, info: write, debug: write });
+}

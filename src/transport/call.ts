@@ -1,0 +1,170 @@
+import type {
+  handleServerStreamingCall,
+  handleUnaryCall,
+  Metadata,
+  sendUnaryData,
+  ServerUnaryCall,
+  ServerWritableStream,
+} from '@grpc/grpc-js';
+import type { Call } from '../engine/call';
+import type { Clock } from '../engine/clock';
+import { HoldfastError } from '../engine/errors';
+import { toCallStatus, type CallStatus } from './errors';
+import { connectionOf } from './grpc-internals';
+import type { Log } from './log';
+
+/** Of a call's headers, names and values together. More is no metadata but an attack, or a mistake. */
+export const MAX_HEADER_BYTES = 16_384;
+
+const RETRY_HEADER = 'grpc-previous-rpc-attempts';
+
+export interface CallContext {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export type UnaryHandler<Request, Response> = (request: Request, call: Call) => Promise<Response>;
+
+/** Resolves: the stream ends OK; rejects: with that status. It has written all its messages by then. */
+export type StreamHandler<Request, Message> = (
+  request: Request,
+  call: Call,
+  stream: ServerWritableStream<Request, Message>,
+) => Promise<void>;
+
+type Surface = ServerUnaryCall<unknown, unknown> | ServerWritableStream<unknown, unknown>;
+
+/**
+ * The wrapper around every unary handler. It answers exactly once, and nothing that a handler throws or
+ * rejects with gets past it: grpc-js would leave the call hanging and end the process.
+ */
+export function unary<Request, Response>(
+  context: CallContext,
+  handler: UnaryHandler<Request, Response>,
+): handleUnaryCall<Request, Response> {
+  return (surface, callback) => void serveUnary(context, handler, surface, callback);
+}
+
+async function serveUnary<Request, Response>(
+  context: CallContext,
+  handler: UnaryHandler<Request, Response>,
+  surface: ServerUnaryCall<Request, Response>,
+  callback: sendUnaryData<Response>,
+): Promise<void> {
+  const call = new ServedCall(surface, context);
+  let response: Response;
+  try {
+    refuseFatHeaders(surface.metadata);
+    response = await handler(surface.request, call);
+  } catch (error) {
+    call.end();
+    guard(context, surface, () => callback(toCallStatus(error, surface.getPath(), context.log)));
+    return;
+  }
+  call.end();
+  guard(context, surface, () => callback(null, response));
+}
+
+/** The wrapper around every handler that streams its answer. */
+export function serverStream<Request, Message>(
+  context: CallContext,
+  handler: StreamHandler<Request, Message>,
+): handleServerStreamingCall<Request, Message> {
+  return (surface) => void serveStream(context, handler, surface);
+}
+
+async function serveStream<Request, Message>(
+  context: CallContext,
+  handler: StreamHandler<Request, Message>,
+  surface: ServerWritableStream<Request, Message>,
+): Promise<void> {
+  const call = new ServedCall(surface, context);
+  let failure: CallStatus | undefined;
+  try {
+    refuseFatHeaders(surface.metadata);
+    await handler(surface.request, call, surface);
+  } catch (error) {
+    failure = toCallStatus(error, surface.getPath(), context.log);
+  }
+  call.end();
+  guard(context, surface, () => {
+    // grpc-js makes the status of a stream from its 'error'; it sends it after all that was written.
+    if (failure === undefined) surface.end();
+    else surface.emit('error', failure);
+  });
+}
+
+/** The answer is grpc-js's business now; should it throw, there is nobody left to tell but the log. */
+function guard(context: CallContext, surface: Surface, answer: () => void): void {
+  try {
+    answer();
+  } catch (error) {
+    context.log.error({ err: error, method: surface.getPath() }, 'answer could not be sent');
+  }
+}
+
+function refuseFatHeaders(metadata: Metadata): void {
+  let bytes = 0;
+  const headers = metadata.toJSON();
+  for (const name in headers) {
+    for (const value of headers[name] ?? []) bytes += name.length + value.length;
+  }
+  if (bytes <= MAX_HEADER_BYTES) return;
+  throw new HoldfastError(
+    'QUOTA_EXCEEDED',
+    `the call's headers are ${bytes} bytes; at most ${MAX_HEADER_BYTES} are accepted: send less metadata`,
+    { metadata: { limit: String(MAX_HEADER_BYTES) } },
+  );
+}
+
+/** What the engine sees of a call; whatever few calls need is found only when it is asked for. */
+class ServedCall implements Call {
+  readonly receivedAt: number;
+  readonly timeoutMs: number | undefined;
+  private knownConnection: object | undefined;
+  private ended = false;
+
+  constructor(
+    private readonly surface: Surface,
+    private readonly context: CallContext,
+  ) {
+    this.receivedAt = context.clock.now();
+    // grpc-js keeps the deadline as a time of day, so the span is taken from it at once, before a clock steps.
+    const deadline = surface.getDeadline();
+    this.timeoutMs = deadline === Infinity ? undefined : Number(deadline) - Date.now();
+  }
+
+  get connection(): object {
+    // A call whose stream is closed already is alone on its connection.
+    this.knownConnection ??= connectionOf(this.surface) ?? {};
+    return this.knownConnection;
+  }
+
+  get transportRetry(): boolean {
+    return this.surface.metadata.get(RETRY_HEADER).length > 0;
+  }
+
+  get cancelled(): boolean {
+    return this.surface.cancelled && !this.ended;
+  }
+
+  onCancelled(listener: () => void): void {
+    const run = (): void => {
+      // grpc-js emits 'cancelled' after every call, those that were answered too.
+      if (this.ended) return;
+      try {
+        listener();
+      } catch (error) {
+        const method = this.surface.getPath();
+        this.context.log.error({ err: error, method }, 'listener of a cancelled call failed');
+      }
+    };
+    if (this.surface.cancelled) run();
+    else this.surface.once('cancelled', run);
+  }
+
+  /** The call is answered: from here on nothing is a cancellation. */
+  end(): void {
+    this.ended = true;
+  }
+}

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Server, type ServerCredentials } from '@grpc/grpc-js';
+import { HealthService } from '../../generated/typescript/grpc/health/v1/health';
+import { ServerReflectionService as ReflectionV1 } from '../../generated/typescript/grpc/reflection/v1/reflection';
+import { ServerReflectionService as ReflectionV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
+import { LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
+import { ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
+import type { Clock } from '../engine/clock';
+import type { Limits } from '../engine/limits';
+import type { StoreHealth } from '../engine/store';
+import type { CallContext } from './call';
+import { Descriptors } from './descriptors';
+import { drainServer } from './drain';
+import { watchConnections, type Connections } from './grpc-internals';
+import { Health } from './health';
+import { listen, type Address } from './listen';
+import { lockHandlers, type PermitsEngine } from './lock-handlers';
+import type { Log } from './log';
+import { Reflection } from './reflection';
+import { serverHandlers } from './server-handlers';
+
+const SERVICES = ['holdfast.v1.LockService', 'holdfast.v1.ServerService'];
+/** Beside the compiled code too: the build copies it there. */
+const DESCRIPTOR_FILE = join(__dirname, '../../generated/descriptor.binpb');
+
+/** The contract's bound of a request. */
+const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
+
+export interface GrpcServerParts {
+  readonly engine: PermitsEngine & { drain(): Promise<void> };
+  readonly store: StoreHealth;
+  readonly limits: Limits;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly keepaliveTimeMs: number;
+  readonly keepaliveTimeoutMs: number;
+  /** Adds services of a test or a benchmark, behind the same wrapper. */
+  readonly extend?: ((server: Server, context: CallContext) => void) | undefined;
+}
+
+/** The gRPC side of the server: its services around one engine, and how they come up and go down. */
+export class GrpcServer {
+  private readonly server: Server;
+  private readonly health = new Health(SERVICES);
+  private readonly reflection: Reflection;
+  private connections: Connections | undefined;
+
+  constructor(private readonly parts: GrpcServerParts) {
+    const { engine, store, limits, version, clock, log } = parts;
+    const context: CallContext = { clock, log };
+    // No max_concurrent_streams: past it clients queue silently, and a release would starve behind held streams.
+    this.server = new Server({
+      'grpc.keepalive_time_ms': parts.keepaliveTimeMs,
+      'grpc.keepalive_timeout_ms': parts.keepaliveTimeoutMs,
+      'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
+      // Nobody reads its counters, and they cost a part of each call.
+      'grpc.enable_channelz': 0,
+    });
+    this.reflection = new Reflection(new Descriptors(readFileSync(DESCRIPTOR_FILE)), log);
+    this.server.addService(LockServiceService, lockHandlers(context, engine, limits));
+    this.server.addService(ServerServiceService, serverHandlers(context, version, limits, store));
+    this.server.addService(HealthService, this.health.handlers);
+    this.server.addService(ReflectionV1, this.reflection.handlers);
+    this.server.addService(ReflectionV1Alpha, this.reflection.handlers);
+    parts.extend?.(this.server, context);
+    this.health.setServing(store.reachable);
+    store.onChange(() => this.health.setServing(store.reachable));
+  }
+
+  /** Resolves to where clients connect; rejects with a ListenError. */
+  async listen(address: Address, credentials: ServerCredentials): Promise<string> {
+    const where = await listen(this.server, address, credentials);
+    this.connections = watchConnections(this.server);
+    return where;
+  }
+
+  /** Ends in order, and by force whatever has not ended after `timeoutMs`. */
+  async drain(timeoutMs: number): Promise<void> {
+    const { server, connections, health, reflection } = this;
+    const { engine, log } = this.parts;
+    await drainServer({ server, connections, health, reflection, engine, log }, timeoutMs);
+  }
+}

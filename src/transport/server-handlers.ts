@@ -1,0 +1,35 @@
+import {
+  Feature,
+  StoreState,
+  type GetServerInfoRequest,
+  type GetServerInfoResponse,
+  type ServerServiceServer,
+} from '../../generated/typescript/holdfast/v1/server_service';
+import type { Limits } from '../engine/limits';
+import type { StoreHealth } from '../engine/store';
+import { msToDuration } from '../wire/times';
+import { unary, type CallContext } from './call';
+
+/** The handlers of ServerService. They ask nobody, so they answer while the store is unreachable too. */
+export function serverHandlers(
+  context: CallContext,
+  version: string,
+  limits: Limits,
+  store: StoreHealth,
+): ServerServiceServer {
+  return {
+    getServerInfo: unary<GetServerInfoRequest, GetServerInfoResponse>(context, () =>
+      Promise.resolve({
+        version,
+        minTtl: msToDuration(limits.minTtlMs),
+        maxTtl: msToDuration(limits.maxTtlMs),
+        defaultTtl: msToDuration(limits.defaultTtlMs),
+        maxStreamAge: msToDuration(limits.maxStreamAgeMs),
+        maxWaiterCount: limits.maxWaitersPerName,
+        features: [Feature.FEATURE_EXCLUSIVE_LOCKS],
+        storeState: store.reachable ? StoreState.STORE_STATE_READY : StoreState.STORE_STATE_UNREACHABLE,
+        storeWarnings: [...store.warnings],
+      }),
+    ),
+  };
+}
