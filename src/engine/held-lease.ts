@@ -1,7 +1,7 @@
 import type { Agenda, Entry } from './agenda';
 import type { HoldSink } from './call';
 import type { Clock } from './clock';
-import { HoldfastError } from './errors';
+import type { HoldfastError } from './errors';
 import { confirmedEnd, expireOffsetMs } from './expire-offset';
 import type { LossCause, Resource } from './lease';
 import { draining, leaseLost, reattach, superseded } from './outcomes';

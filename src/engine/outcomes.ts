@@ -87,6 +87,37 @@ export function neverFits(resource: Resource, permits: number, limit: number): H
   );
 }
 
+export function noSuchSemaphore(resource: Resource): HoldfastError {
+  return new HoldfastError(
+    'NO_SUCH_SEMAPHORE',
+    `${described(resource)} does not exist; set its limit, or give initial_limit`,
+  );
+}
+
+export function requestMismatch(resource: Resource, requestId: string, field: string): HoldfastError {
+  return new HoldfastError(
+    'REQUEST_MISMATCH',
+    `request ${requestId} on ${described(resource)} was made with another ${field}; use a new request_id`,
+    { metadata: { field } },
+  );
+}
+
+export function queueFull(resource: Resource, waiterCount: number): HoldfastError {
+  return new HoldfastError(
+    'QUEUE_FULL',
+    `${waiterCount} already wait for ${described(resource)}, which is the most; try again later`,
+    { metadata: { waiter_count: String(waiterCount) }, retryAfterMs: 1000 },
+  );
+}
+
+export function tooManyWaiting(resource: Resource, most: number): HoldfastError {
+  return new HoldfastError(
+    'QUOTA_EXCEEDED',
+    `${described(resource)} is held, and ${most} calls of this connection wait already; use another connection, or HoldLock`,
+    { retryAfterMs: 1000 },
+  );
+}
+
 export function draining(): HoldfastError {
   return new HoldfastError(
     'DRAINING',

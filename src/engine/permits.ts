@@ -1,6 +1,8 @@
+import { Acquisitions } from './acquisition';
 import { Agenda } from './agenda';
 import type { AcquireRequest, Call, HoldSink, HoldStart, ReleaseResult } from './call';
 import type { Clock } from './clock';
+import { agesAt, endOfWait } from './deadlines';
 import { HoldfastError, StoreFailure } from './errors';
 import { expireOffsetMs } from './expire-offset';
 import { HeldLease } from './held-lease';
@@ -9,8 +11,8 @@ import { type Lease, type Mode, type Resource, type ResourceView, type Service }
 import { decodeLeaseId, encodeLeaseId, type LeaseId } from './lease-id';
 import { LOCK_LIMIT, type Limits } from './limits';
 import * as outcomes from './outcomes';
-import type { ClaimReply, Granted, PermitsStore, PermitsWanted, Waiting, WithdrawReply } from './store';
-import { requestKey, Waiter, WaitQueue } from './wait-queue';
+import type { Granted, PermitsStore, PermitsWanted } from './store';
+import { requestKey, type Waiter, WaitQueue } from './wait-queue';
 
 export interface PermitsOptions {
   readonly store: PermitsStore;
@@ -33,27 +35,6 @@ export interface PermitsStats {
 }
 
 const POSITION_INTERVAL_MS = 2000;
-const GIVE_BACK_RETRY_MS = 500;
-/** Past this many, what a lost reply may have granted is left to its ttl. */
-const MAX_GIVING_BACK = 10_000;
-
-/** When a wait ends by itself, and how that is said. */
-interface EndOfWait {
-  readonly at: number;
-  readonly aged: boolean;
-}
-
-/** One acquire on its way to a grant. */
-interface Quest {
-  readonly call: Call;
-  readonly resource: Resource;
-  readonly wanted: PermitsWanted;
-  readonly end: EndOfWait;
-  /** A stream takes over what is held, is told its position, and goes on with REATTACH. */
-  readonly stream: boolean;
-  readonly onPosition: ((waiter: Waiter) => void) | undefined;
-}
-
 /**
  * Locks and semaphores: grants, waits, renewals and releases. It decides; the store carries out each step
  * atomically. A lock is a semaphore of one (see LOCK_LIMIT).
@@ -62,9 +43,8 @@ export class Permits {
   private readonly agenda: Agenda;
   private readonly queue: WaitQueue;
   private readonly held = new Map<string, HeldLease>();
-  private readonly waitingOn = new WeakMap<object, number>();
+  private readonly acquisitions: Acquisitions;
   private attachCount = 0;
-  private givingBack = 0;
   private isDraining = false;
   private activeCount = 0;
   private onIdle: (() => void) | undefined;
@@ -72,6 +52,8 @@ export class Permits {
   constructor(private readonly options: PermitsOptions) {
     this.agenda = new Agenda(options.clock);
     this.queue = new WaitQueue(options.store, options.clock, this.agenda, options.onDefect);
+    const { agenda, queue } = this;
+    this.acquisitions = new Acquisitions({ ...options, agenda, queue });
     options.store.listen({
       look: (resource, requestId) => this.look(resource, requestId),
       more: (resource) => this.queue.more(resource),
@@ -88,9 +70,15 @@ export class Permits {
     }
     const resource = { service, name: request.name };
     const wanted = this.wanted(resource, request, false);
-    const end = this.endOfWait(call, request);
-    const granted = await this.obtain({ call, resource, wanted, end, stream: false, onPosition: undefined });
-    return this.lease(call, resource, wanted.requestId, request.permitCount, granted);
+    const end = endOfWait(call, request, this.agesAt(call, request.ttlMs));
+    this.activeCount += 1;
+    try {
+      const quest = { call, resource, wanted, end, stream: false, onPosition: undefined };
+      return this.lease(call, resource, wanted.requestId, await this.acquisitions.obtain(quest));
+    } finally {
+      this.activeCount -= 1;
+      this.checkIdle();
+    }
   }
 
   /** Moves a lease's end to `ttlMs` from now (undefined: as granted), never nearer; never puts it back. */
@@ -101,7 +89,7 @@ export class Permits {
       .catch((error) => this.fail(error, resource, requestId));
     switch (reply.kind) {
       case 'granted':
-        return this.lease(call, resource, requestId, 1, reply);
+        return this.lease(call, resource, requestId, reply);
       case 'finished':
         throw outcomes.leaseNotHeld(resource, reply.cause);
       default:
@@ -155,7 +143,7 @@ export class Permits {
   /** Refuses new waits and streams, renews every streamed lease once more and ends what there is. */
   async drain(): Promise<void> {
     this.isDraining = true;
-    for (const waiter of this.queue.all()) waiter.raise('draining');
+    this.acquisitions.drain();
     for (const held of [...this.held.values()]) held.drain();
     await new Promise<void>((resolve) => {
       this.onIdle = resolve;
@@ -169,7 +157,7 @@ export class Permits {
       heldCount: this.held.size,
       watchedCount: this.queue.watched,
       dueCount: this.agenda.size,
-      givingBackCount: this.givingBack,
+      givingBackCount: this.acquisitions.givingBack,
     };
   }
 
@@ -199,9 +187,9 @@ export class Permits {
         holder: shown,
       });
     };
-    const end = this.endOfWait(call, request);
-    const granted = await this.obtain({ call, resource, wanted, end, stream: true, onPosition });
-    return this.keep(call, resource, wanted, request.permitCount, granted, sink);
+    const end = endOfWait(call, request, this.agesAt(call, request.ttlMs));
+    const granted = await this.acquisitions.obtain({ call, resource, wanted, end, stream: true, onPosition });
+    return this.keep(call, resource, wanted, granted, sink);
   }
 
   private async attach(
@@ -217,20 +205,19 @@ export class Permits {
       .catch((error) => this.fail(error, resource, requestId));
     if (reply.kind === 'finished') throw outcomes.leaseNotHeld(resource, reply.cause);
     if (reply.kind !== 'granted') throw outcomes.leaseNotHeld(resource, undefined);
-    return this.keep(call, resource, { requestId, attach }, 1, reply, sink);
+    return this.keep(call, resource, { requestId, attach }, reply, sink);
   }
 
   private keep(
     call: Call,
     resource: Resource,
     { requestId, attach }: { requestId: string; attach: string },
-    permitCount: number,
     granted: Granted,
     sink: HoldSink,
   ): HeldLease | undefined {
     const { store, clock, onDefect } = this.options;
     if (call.cancelled) return undefined;
-    sink.send({ kind: 'granted', lease: this.lease(call, resource, requestId, permitCount, granted) });
+    sink.send({ kind: 'granted', lease: this.lease(call, resource, requestId, granted) });
     const agesAt = this.agesAt(call, granted.ttlMs);
     const { receivedAt } = call;
     const { agenda } = this;
@@ -258,200 +245,6 @@ export class Permits {
     if (this.isDraining) held.drain();
     else if (this.queue.takeEarly(resource, requestId)) held.look();
     return held;
-  }
-
-  // --- a grant ----------------------------------------------------------------------------------------------
-
-  private async obtain(quest: Quest): Promise<Granted> {
-    const { call, resource, wanted, end, stream, onPosition } = quest;
-    if (this.isDraining) throw outcomes.draining();
-    const mayWait = end.at > this.options.clock.now();
-    const overCap =
-      mayWait && !stream && this.waitingCalls(call) >= this.options.limits.maxWaitingCallsPerConnection;
-    const command = {
-      ...wanted,
-      wait: mayWait && !overCap,
-      takeOver: stream,
-      maxWaiters: this.options.limits.maxWaitersPerName,
-    };
-    const reply = await this.options.store.acquire(resource, command).catch((error) => {
-      if (error instanceof StoreFailure && error.carriedOut === 'unknown') this.giveBack(resource, wanted);
-      return this.fail(error, resource, wanted.requestId);
-    });
-    switch (reply.kind) {
-      case 'granted': {
-        if (this.canBeDelivered(quest, reply)) return reply;
-        // Too late to be of use. It goes back, and the wait goes on from the same place.
-        await this.giveBackNow(quest);
-        if (!command.wait) throw outcomes.notCarriedOut(resource);
-        const ticket = String(reply.fencingToken); // both are the store's microseconds; only used if it forgets
-        const outlook = {
-          earliestEndMs: undefined,
-          waiterCount: 0,
-          holder: undefined,
-          holderEndMs: undefined,
-        };
-        const waiter = new Waiter(
-          resource,
-          wanted,
-          { ...reply, kind: 'waiting', ticket, position: 1, outlook },
-          onPosition,
-        );
-        waiter.raise('look');
-        return await this.wait(quest, waiter);
-      }
-      case 'waiting': {
-        const waiter = new Waiter(resource, wanted, reply, onPosition);
-        onPosition?.(waiter);
-        return await this.wait(quest, waiter);
-      }
-      case 'refused':
-        if (overCap) throw this.tooManyWaiting(resource);
-        throw outcomes.contended(resource, reply.outlook, 0);
-      case 'mismatch':
-        throw new HoldfastError(
-          'REQUEST_MISMATCH',
-          `request ${wanted.requestId} on ${outcomes.described(resource)} was made with another ${reply.field}; use a new request_id`,
-          { metadata: { field: reply.field } },
-        );
-      case 'queue-full':
-        throw new HoldfastError(
-          'QUEUE_FULL',
-          `${reply.waiterCount} already wait for ${outcomes.described(resource)}, which is the most; try again later`,
-          { metadata: { waiter_count: String(reply.waiterCount) }, retryAfterMs: 1000 },
-        );
-      default:
-        throw this.refusal(resource, wanted, reply);
-    }
-  }
-
-  /** Waits until the permits are granted or the wait ends, one signal after the other. */
-  private async wait(quest: Quest, waiter: Waiter): Promise<Granted> {
-    const { call, resource, wanted, end } = quest;
-    const { store } = this.options;
-    this.activeCount += 1;
-    this.countWaiting(call, 1);
-    this.queue.add(waiter);
-    call.onCancelled(() => waiter.raise('cancelled'));
-    const alarm = this.agenda.at(end.at, () => waiter.raise('ended'));
-    if (this.isDraining) waiter.raise('draining');
-    try {
-      for (;;) {
-        const signal = await waiter.next();
-        switch (signal) {
-          case 'cancelled':
-            this.giveBack(resource, wanted);
-            throw callIsGone();
-          case 'superseded':
-            throw outcomes.superseded(resource);
-          case 'draining':
-          case 'ended': {
-            const reply = await store.withdraw(resource, { ...wanted, giveBack: false }).catch((error) => {
-              this.giveBack(resource, wanted);
-              throw error instanceof StoreFailure
-                ? outcomes.outcomeUnknown(resource, wanted.requestId)
-                : error;
-            });
-            return this.endWait(quest, signal, reply);
-          }
-          case 'look': {
-            const granted = await this.claim(quest, waiter);
-            if (granted) return granted;
-          }
-        }
-      }
-    } finally {
-      alarm.cancel();
-      this.queue.remove(waiter);
-      this.countWaiting(call, -1);
-      this.activeCount -= 1;
-      this.checkIdle();
-    }
-  }
-
-  /** Takes what was offered; undefined if the wait goes on. */
-  private async claim(quest: Quest, waiter: Waiter): Promise<Granted | undefined> {
-    const { resource, wanted } = quest;
-    const { store, clock } = this.options;
-    let reply: ClaimReply;
-    try {
-      reply = await store.claim(resource, { ...wanted, ticket: waiter.ticket });
-    } catch (error) {
-      if (!(error instanceof StoreFailure)) throw error;
-      this.agenda.at(clock.now() + GIVE_BACK_RETRY_MS / 2, () => waiter.raise('look'));
-      return undefined;
-    }
-    switch (reply.kind) {
-      case 'granted':
-        if (this.canBeDelivered(quest, reply)) return reply;
-        await this.giveBackNow(quest);
-        waiter.raise('look');
-        return undefined;
-      case 'waiting':
-        waiter.ticket = reply.ticket;
-        waiter.update(reply.position, reply.outlook);
-        return undefined;
-      default:
-        throw this.refusal(resource, wanted, reply);
-    }
-  }
-
-  private endWait(quest: Quest, signal: 'draining' | 'ended', reply: WithdrawReply): Granted {
-    const { call, resource, wanted, end, stream } = quest;
-    switch (reply.kind) {
-      case 'granted':
-        if (this.canBeDelivered(quest, reply)) return reply;
-        this.giveBack(resource, wanted);
-        throw outcomes.notCarriedOut(resource);
-      case 'superseded':
-        throw outcomes.superseded(resource);
-      case 'finished':
-        throw outcomes.requestFinished(resource, wanted.requestId);
-      case 'kept':
-        throw outcomes.outcomeUnknown(resource, wanted.requestId);
-      case 'withdrawn':
-        if (signal === 'draining') throw outcomes.draining();
-        if (stream && end.aged) throw outcomes.reattach(resource);
-        throw outcomes.contended(resource, reply.outlook, this.options.clock.now() - call.receivedAt);
-    }
-  }
-
-  private canBeDelivered(quest: Quest, granted: Granted): boolean {
-    const { call, resource, wanted } = quest;
-    if (call.cancelled) {
-      this.giveBack(resource, wanted);
-      throw callIsGone();
-    }
-    const offset = expireOffsetMs(call.receivedAt, granted.sentAt, granted.remainingMs);
-    return call.receivedAt + offset > this.options.clock.now();
-  }
-
-  private async giveBackNow({ resource, wanted }: Quest): Promise<void> {
-    await this.options.store
-      .withdraw(resource, { ...wanted, giveBack: true })
-      .catch((error) => this.fail(error, resource, wanted.requestId));
-  }
-
-  /**
-   * Returns, in the background, what a call may have been granted that nobody was told of. The store refuses
-   * if another call was answered with the lease.
-   */
-  private giveBack(resource: Resource, wanted: PermitsWanted): void {
-    if (this.givingBack >= MAX_GIVING_BACK) return;
-    const { store, clock } = this.options;
-    const until = clock.now() + wanted.ttlMs;
-    this.givingBack += 1;
-    const attempt = () => {
-      store.withdraw(resource, { ...wanted, giveBack: true }).then(
-        () => (this.givingBack -= 1),
-        () => {
-          const retryAt = clock.now() + GIVE_BACK_RETRY_MS;
-          if (retryAt < until) this.agenda.at(retryAt, attempt);
-          else this.givingBack -= 1;
-        },
-      );
-    };
-    attempt();
   }
 
   // --- details ----------------------------------------------------------------------------------------------
@@ -485,18 +278,9 @@ export class Permits {
     return `${this.options.serverId}.${this.attachCount}${stream ? 's' : ''}`;
   }
 
-  private endOfWait(call: Call, request: AcquireRequest): EndOfWait {
-    const agesAt = this.agesAt(call, request.ttlMs);
-    const byRequest = call.receivedAt + (request.waitTimeoutMs ?? Infinity);
-    const byDeadline = call.receivedAt + timeBeforeDeadline(call.timeoutMs);
-    const at = Math.min(agesAt, byRequest, byDeadline);
-    return { at, aged: at === agesAt };
-  }
-
-  /** Streams and waits end at an age, so that clock drift never adds up; with jitter, so that not all do at once. */
   private agesAt(call: Call, ttlMs: number): number {
-    const age = Math.min(this.options.limits.maxStreamAgeMs, 200 * ttlMs);
-    return call.receivedAt + age * (1 - 0.1 * this.options.identities.random());
+    const { limits, identities } = this.options;
+    return agesAt(call, ttlMs, limits.maxStreamAgeMs, identities.random());
   }
 
   private parse(service: Service, leaseId: string): LeaseId {
@@ -508,19 +292,13 @@ export class Permits {
     });
   }
 
-  private lease(
-    call: Call,
-    resource: Resource,
-    requestId: string,
-    permitCount: number,
-    granted: Granted,
-  ): Lease {
+  private lease(call: Call, resource: Resource, requestId: string, granted: Granted): Lease {
     return {
       leaseId: encodeLeaseId({ resource, requestId, secret: granted.secret }),
       name: resource.name,
       requestId,
       fencingToken: granted.fencingToken,
-      permitCount,
+      permitCount: resource.service === 'lock' ? 1 : granted.permits,
       ttlMs: granted.ttlMs,
       expireOffsetMs: expireOffsetMs(call.receivedAt, granted.sentAt, granted.remainingMs),
     };
@@ -530,55 +308,9 @@ export class Permits {
     throw outcomes.storeFailed(error, resource, requestId);
   }
 
-  private refusal(
-    resource: Resource,
-    wanted: PermitsWanted,
-    reply: Exclude<ClaimReply, Granted | Waiting>,
-  ): HoldfastError {
-    switch (reply.kind) {
-      case 'superseded':
-        return outcomes.superseded(resource);
-      case 'finished':
-        return outcomes.requestFinished(resource, wanted.requestId);
-      case 'never-fits':
-        return outcomes.neverFits(resource, wanted.permits, reply.limit);
-      case 'unknown-resource':
-        return new HoldfastError('NO_SUCH_SEMAPHORE', `${outcomes.described(resource)} does not exist`);
-    }
-  }
-
-  private waitingCalls(call: Call): number {
-    return this.waitingOn.get(call.connection) ?? 0;
-  }
-
-  private countWaiting(call: Call, change: 1 | -1): void {
-    this.waitingOn.set(call.connection, this.waitingCalls(call) + change);
-  }
-
-  private tooManyWaiting(resource: Resource): HoldfastError {
-    const most = this.options.limits.maxWaitingCallsPerConnection;
-    return new HoldfastError(
-      'QUOTA_EXCEEDED',
-      `${outcomes.described(resource)} is held, and ${most} calls of this connection wait already; use another connection, or HoldLock`,
-      { retryAfterMs: 1000 },
-    );
-  }
-
   private checkIdle(): void {
     if (this.isDraining && this.activeCount === 0) this.onIdle?.();
   }
-}
-
-const MIN_MARGIN_MS = 20;
-const MAX_MARGIN_MS = 250;
-
-/**
- * How long a call may wait so that its answer still arrives before its deadline: a wait that ends with an
- * answer leaves no reset stream behind. Not positive: there is only time to try once.
- */
-function timeBeforeDeadline(timeoutMs: number | undefined): number {
-  if (timeoutMs === undefined) return Infinity;
-  return timeoutMs - Math.min(Math.max(timeoutMs / 10, MIN_MARGIN_MS), MAX_MARGIN_MS);
 }
 
 function lockPermits(mode: Mode): number {
@@ -587,9 +319,4 @@ function lockPermits(mode: Mode): number {
 
 function asLock<T extends { readonly permitCount: number }>(view: T): T {
   return { ...view, permitCount: 1 };
-}
-
-/** Nobody reads this: the call it answers is over. */
-function callIsGone(): HoldfastError {
-  return new HoldfastError('OUTCOME_UNKNOWN', 'the call was cancelled');
 }

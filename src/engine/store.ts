@@ -97,6 +97,7 @@ export interface Granted extends Answered {
   readonly remainingMs: number;
   readonly ttlMs: number;
   readonly secret: string;
+  readonly permits: number;
 }
 
 export interface Waiting extends Answered {

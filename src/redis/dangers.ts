@@ -36,7 +36,7 @@ export async function findDangers(client: Redis): Promise<string[]> {
 
 async function appendFsync(client: Redis): Promise<string | undefined> {
   try {
-    const [, value] = (await client.config('GET', 'appendfsync')) as string[];
+    const [, value] = await client.config('GET', 'appendfsync');
     return value;
   } catch {
     return undefined;

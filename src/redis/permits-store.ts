@@ -289,6 +289,7 @@ function parseGranted({ rest, sentAt }: Answer): Granted {
     remainingMs: Number(rest[1]) / 1000,
     ttlMs: Number(rest[2]) / 1000,
     secret: rest[3] as string,
+    permits: Number(rest[4]),
   };
 }
 

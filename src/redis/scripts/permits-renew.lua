@@ -3,7 +3,7 @@
 -- KEYS  the resource's seven keys (prelude)
 -- ARGV  1 server  2 request id  3 secret  4 ttl (us; 0: as granted)  5 attach ("": a unary renewal)
 --       6 take over: 1 from now on `attach` speaks for the lease, 0 it must already  7 retention (ms)
--- Reply GRANTED token remaining_us ttl_us secret | ENDED cause | GONE | SUPERSEDED
+-- Reply GRANTED token remaining_us ttl_us secret permits | ENDED cause | GONE | SUPERSEDED
 -- Holds Never brings the end nearer, never puts back what has ended. A longer ttl becomes the lease's.
 local server, id, secret, ttl = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local attach, take_over, retention = ARGV[5], ARGV[6] == '1', tonumber(ARGV[7])

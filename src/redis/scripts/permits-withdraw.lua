@@ -4,7 +4,7 @@
 -- KEYS  the resource's seven keys (prelude)
 -- ARGV  1 server  2 request id  3 attach  4 give back: 1 the caller is gone, 0 it takes a grant
 --       5 retention (ms)
--- Reply GRANTED token remaining_us ttl_us secret (only if 4 is 0) | WITHDRAWN outlook | KEPT (given back too
+-- Reply GRANTED token remaining_us ttl_us secret permits (only if 4 is 0) | WITHDRAWN outlook | KEPT (given back too
 --       late: another call was answered with the lease) | SUPERSEDED | FINISHED cause
 -- Holds Acts only for the stored attach. The place is kept for the same request id for a while.
 local server, id, attach = ARGV[1], ARGV[2], ARGV[3]

@@ -250,5 +250,5 @@ end
 
 local function granted(retention_ms, id, r)
   local remaining = end_of(id) - now
-  return answer(retention_ms, 'GRANTED', int(r.f), int(remaining), int(r.l), r.k)
+  return answer(retention_ms, 'GRANTED', int(r.f), int(remaining), int(r.l), r.k, int(r.n))
 end

@@ -1,0 +1,263 @@
+import type { Agenda } from './agenda';
+import type { Call } from './call';
+import type { Clock } from './clock';
+import type { EndOfWait } from './deadlines';
+import { HoldfastError, StoreFailure } from './errors';
+import { expireOffsetMs } from './expire-offset';
+import type { Resource } from './lease';
+import type { Limits } from './limits';
+import * as outcomes from './outcomes';
+import type { ClaimReply, Granted, PermitsStore, PermitsWanted, Waiting, WithdrawReply } from './store';
+import { Waiter, type WaitQueue } from './wait-queue';
+
+const GIVE_BACK_RETRY_MS = 500;
+/** Past this many, what a lost reply may have granted is left to its ttl. */
+const MAX_GIVING_BACK = 10_000;
+
+/** One acquire on its way to a grant. */
+export interface Quest {
+  readonly call: Call;
+  readonly resource: Resource;
+  readonly wanted: PermitsWanted;
+  readonly end: EndOfWait;
+  /** A stream takes over what is held, is told its position, and goes on with REATTACH. */
+  readonly stream: boolean;
+  readonly onPosition: ((waiter: Waiter) => void) | undefined;
+}
+
+export interface AcquisitionOptions {
+  readonly store: PermitsStore;
+  readonly clock: Clock;
+  readonly agenda: Agenda;
+  readonly queue: WaitQueue;
+  readonly limits: Limits;
+}
+
+/**
+ * The way from a request to a grant: acquire, wait, claim, withdraw. Once a grant was handed on, it is never
+ * taken back from here: a broken connection does not prove that its holder is dead.
+ */
+export class Acquisitions {
+  private readonly waitingOn = new WeakMap<object, number>();
+  private isDraining = false;
+  givingBack = 0;
+
+  constructor(private readonly options: AcquisitionOptions) {}
+
+  /** Refuses what comes, and ends every wait with a grant or with DRAINING. */
+  drain(): void {
+    this.isDraining = true;
+    for (const waiter of this.options.queue.all()) waiter.raise('draining');
+  }
+
+  /** Resolves with a grant that still has time to run; rejects with the reason why there is none. */
+  async obtain(quest: Quest): Promise<Granted> {
+    const { call, resource, wanted, end, stream, onPosition } = quest;
+    if (this.isDraining) throw outcomes.draining();
+    const mayWait = end.at > this.options.clock.now();
+    const overCap =
+      mayWait && !stream && this.waitingCalls(call) >= this.options.limits.maxWaitingCallsPerConnection;
+    const command = {
+      ...wanted,
+      wait: mayWait && !overCap,
+      takeOver: stream,
+      maxWaiters: this.options.limits.maxWaitersPerName,
+    };
+    const reply = await this.options.store.acquire(resource, command).catch((error) => {
+      if (error instanceof StoreFailure && error.carriedOut === 'unknown') this.giveBack(resource, wanted);
+      throw outcomes.storeFailed(error, resource, wanted.requestId);
+    });
+    switch (reply.kind) {
+      case 'granted':
+        return this.canBeDelivered(quest, reply) ? reply : await this.tryAgain(quest, reply, command.wait);
+      case 'waiting': {
+        const waiter = new Waiter(resource, wanted, reply, onPosition);
+        onPosition?.(waiter);
+        return await this.wait(quest, waiter);
+      }
+      case 'refused':
+        if (overCap)
+          throw outcomes.tooManyWaiting(resource, this.options.limits.maxWaitingCallsPerConnection);
+        throw outcomes.contended(resource, reply.outlook, 0);
+      case 'mismatch':
+        throw outcomes.requestMismatch(resource, wanted.requestId, reply.field);
+      case 'queue-full':
+        throw outcomes.queueFull(resource, reply.waiterCount);
+      default:
+        throw this.refusal(resource, wanted, reply);
+    }
+  }
+
+  /** A grant came too late to be of use. It goes back, and the wait goes on from the same place. */
+  private async tryAgain(quest: Quest, late: Granted, mayWait: boolean): Promise<Granted> {
+    const { resource, wanted, onPosition } = quest;
+    await this.giveBackNow(quest);
+    if (!mayWait) throw outcomes.notCarriedOut(resource);
+    const waiting: Waiting = {
+      kind: 'waiting',
+      sentAt: late.sentAt,
+      ticket: String(late.fencingToken), // both are the store's microseconds; only used if it has forgotten
+      position: 1,
+      outlook: { earliestEndMs: undefined, waiterCount: 0, holder: undefined, holderEndMs: undefined },
+    };
+    const waiter = new Waiter(resource, wanted, waiting, onPosition);
+    waiter.raise('look');
+    return await this.wait(quest, waiter);
+  }
+
+  /** Waits until the permits are granted or the wait ends, one signal after the other. */
+  private async wait(quest: Quest, waiter: Waiter): Promise<Granted> {
+    const { call, resource, wanted, end, stream } = quest;
+    const { store } = this.options;
+    if (!stream) this.countWaiting(call, 1);
+    this.options.queue.add(waiter);
+    call.onCancelled(() => waiter.raise('cancelled'));
+    const alarm = this.options.agenda.at(end.at, () => waiter.raise('ended'));
+    if (this.isDraining) waiter.raise('draining');
+    try {
+      for (;;) {
+        const signal = await waiter.next();
+        switch (signal) {
+          case 'cancelled':
+            this.giveBack(resource, wanted);
+            throw callIsGone();
+          case 'superseded':
+            throw outcomes.superseded(resource);
+          case 'draining':
+          case 'ended': {
+            const reply = await store.withdraw(resource, { ...wanted, giveBack: false }).catch((error) => {
+              this.giveBack(resource, wanted);
+              throw error instanceof StoreFailure
+                ? outcomes.outcomeUnknown(resource, wanted.requestId)
+                : error;
+            });
+            return this.endWait(quest, signal, reply);
+          }
+          case 'look': {
+            const granted = await this.claim(quest, waiter);
+            if (granted) return granted;
+          }
+        }
+      }
+    } finally {
+      alarm.cancel();
+      this.options.queue.remove(waiter);
+      if (!stream) this.countWaiting(call, -1);
+    }
+  }
+
+  /** Takes what was offered; undefined if the wait goes on. */
+  private async claim(quest: Quest, waiter: Waiter): Promise<Granted | undefined> {
+    const { resource, wanted } = quest;
+    const { store, clock } = this.options;
+    let reply: ClaimReply;
+    try {
+      reply = await store.claim(resource, { ...wanted, ticket: waiter.ticket });
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      this.options.agenda.at(clock.now() + GIVE_BACK_RETRY_MS / 2, () => waiter.raise('look'));
+      return undefined;
+    }
+    switch (reply.kind) {
+      case 'granted':
+        if (this.canBeDelivered(quest, reply)) return reply;
+        await this.giveBackNow(quest);
+        waiter.raise('look');
+        return undefined;
+      case 'waiting':
+        waiter.ticket = reply.ticket;
+        waiter.update(reply.position, reply.outlook);
+        return undefined;
+      default:
+        throw this.refusal(resource, wanted, reply);
+    }
+  }
+
+  private endWait(quest: Quest, signal: 'draining' | 'ended', reply: WithdrawReply): Granted {
+    const { call, resource, wanted, end, stream } = quest;
+    switch (reply.kind) {
+      case 'granted':
+        if (this.canBeDelivered(quest, reply)) return reply;
+        this.giveBack(resource, wanted);
+        throw outcomes.notCarriedOut(resource);
+      case 'superseded':
+        throw outcomes.superseded(resource);
+      case 'finished':
+        throw outcomes.requestFinished(resource, wanted.requestId);
+      case 'kept':
+        throw outcomes.outcomeUnknown(resource, wanted.requestId);
+      case 'withdrawn':
+        if (signal === 'draining') throw outcomes.draining();
+        if (stream && end.aged) throw outcomes.reattach(resource);
+        throw outcomes.contended(resource, reply.outlook, this.options.clock.now() - call.receivedAt);
+    }
+  }
+
+  private canBeDelivered(quest: Quest, granted: Granted): boolean {
+    const { call, resource, wanted } = quest;
+    if (call.cancelled) {
+      this.giveBack(resource, wanted);
+      throw callIsGone();
+    }
+    const offset = expireOffsetMs(call.receivedAt, granted.sentAt, granted.remainingMs);
+    return call.receivedAt + offset > this.options.clock.now();
+  }
+
+  private async giveBackNow({ resource, wanted }: Quest): Promise<void> {
+    await this.options.store.withdraw(resource, { ...wanted, giveBack: true }).catch((error) => {
+      throw outcomes.storeFailed(error, resource, wanted.requestId);
+    });
+  }
+
+  /**
+   * Returns, in the background, what a call may have been granted that nobody was told of. The store refuses
+   * if another call was answered with the lease.
+   */
+  private giveBack(resource: Resource, wanted: PermitsWanted): void {
+    if (this.givingBack >= MAX_GIVING_BACK) return;
+    const { store, clock } = this.options;
+    const until = clock.now() + wanted.ttlMs;
+    this.givingBack += 1;
+    const attempt = () => {
+      store.withdraw(resource, { ...wanted, giveBack: true }).then(
+        () => (this.givingBack -= 1),
+        () => {
+          const retryAt = clock.now() + GIVE_BACK_RETRY_MS;
+          if (retryAt < until) this.options.agenda.at(retryAt, attempt);
+          else this.givingBack -= 1;
+        },
+      );
+    };
+    attempt();
+  }
+
+  private refusal(
+    resource: Resource,
+    wanted: PermitsWanted,
+    reply: Exclude<ClaimReply, Granted | Waiting>,
+  ): HoldfastError {
+    switch (reply.kind) {
+      case 'superseded':
+        return outcomes.superseded(resource);
+      case 'finished':
+        return outcomes.requestFinished(resource, wanted.requestId);
+      case 'never-fits':
+        return outcomes.neverFits(resource, wanted.permits, reply.limit);
+      case 'unknown-resource':
+        return outcomes.noSuchSemaphore(resource);
+    }
+  }
+
+  private waitingCalls(call: Call): number {
+    return this.waitingOn.get(call.connection) ?? 0;
+  }
+
+  private countWaiting(call: Call, change: 1 | -1): void {
+    this.waitingOn.set(call.connection, this.waitingCalls(call) + change);
+  }
+}
+
+/** Nobody reads this: the call it answers is over. */
+function callIsGone(): HoldfastError {
+  return new HoldfastError('OUTCOME_UNKNOWN', 'the call was cancelled');
+}
