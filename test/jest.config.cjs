@@ -1,0 +1,28 @@
+'use strict';
+
+/** @type {import('jest').Config} */
+module.exports = {
+  rootDir: '..',
+  roots: ['<rootDir>/test'],
+  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        swcrc: false,
+        sourceMaps: 'inline',
+        module: { type: 'commonjs' },
+        jsc: { target: 'es2022', parser: { syntax: 'typescript' }, keepClassNames: true },
+      },
+    ],
+  },
+  moduleFileExtensions: ['ts', 'js', 'cjs', 'mjs', 'json', 'node'],
+  // What is built has the same names as what it is built from.
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  reporters: ['default', '<rootDir>/test/support/closing-line-reporter.cjs'],
+  // Most tests wait for real processes and real time, and each has some of both.
+  testTimeout: 30_000,
+  // Tests measure times: more at once than there are cores would measure each other.
+  maxWorkers: 2,
+};

@@ -1,0 +1,71 @@
+import { existsSync } from 'node:fs';
+import { eventually } from './eventually';
+import { RedisProcess } from './redis-process';
+
+function isAlive(pid: number | undefined): boolean {
+  try {
+    return process.kill(Number(pid), 0);
+  } catch {
+    return false;
+  }
+}
+
+describe('RedisProcess', () => {
+  let redis: RedisProcess;
+  beforeAll(async () => {
+    redis = await RedisProcess.start();
+  });
+  afterAll(() => redis.close());
+
+  it('runs with every write safe on disk, and evicts nothing', async () => {
+    expect(await redis.command('CONFIG', 'GET', 'append*')).toEqual(
+      expect.arrayContaining(['appendonly', 'yes', 'appendfsync', 'always']),
+    );
+    expect(await redis.command('CONFIG', 'GET', 'maxmemory-policy')).toEqual([
+      'maxmemory-policy',
+      'noeviction',
+    ]);
+  });
+
+  it('has its data and its port again after a SIGKILL and a restart', async () => {
+    const { port } = redis;
+    await redis.command('SET', 'kept', 'yes');
+    await redis.kill();
+    await expect(redis.command('GET', 'kept')).rejects.toThrow();
+    await redis.restart();
+    expect(redis.port).toBe(port);
+    expect(await redis.command('GET', 'kept')).toBe('yes');
+  });
+
+  it('answers nothing while stopped, and everything once it goes on', async () => {
+    await redis.stop();
+    let answered = false;
+    const reply = redis.command('INCR', 'n').finally(() => (answered = true));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(answered).toBe(false);
+    await redis.cont();
+    expect(await reply).toBe('1');
+  });
+
+  it('takes a memory limit and further arguments', async () => {
+    const other = await RedisProcess.start({ maxmemory: '5mb', args: ['--databases', '3'] });
+    expect(await other.command('CONFIG', 'GET', 'maxmemory')).toEqual(['maxmemory', '5242880']);
+    expect(await other.command('CONFIG', 'GET', 'databases')).toEqual(['databases', '3']);
+    await other.close();
+  });
+
+  it('says what Redis said when it does not start', async () => {
+    await expect(RedisProcess.start({ args: ['--no-such-directive', '1'] })).rejects.toThrow(
+      /no-such-directive/i,
+    );
+  });
+
+  it('leaves neither process nor data behind', async () => {
+    const other = await RedisProcess.start();
+    const { pid } = other;
+    const [, folder] = (await other.command('CONFIG', 'GET', 'dir')) as [string, string];
+    await other.close();
+    expect(existsSync(folder)).toBe(false);
+    await eventually('the process to be gone', () => !isAlive(pid));
+  });
+});
