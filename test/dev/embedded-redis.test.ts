@@ -1,0 +1,146 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Redis } from 'ioredis';
+import { EmbeddedRedis } from '../../src/dev/embedded-redis';
+import { Guard } from '../../src/dev/guard';
+import { findRedisServer } from '../../src/dev/redis-server';
+import { eventually } from '../support/eventually';
+
+describe('EmbeddedRedis', () => {
+  let folder: string;
+  let notes: string[];
+  const running: EmbeddedRedis[] = [];
+
+  beforeEach(() => {
+    folder = join(mkdtempSync(join(tmpdir(), 'holdfast-dev-')), '.holdfast');
+    notes = [];
+  });
+  afterEach(async () => {
+    for (const redis of running.splice(0)) await redis.stop();
+    rmSync(dirname(folder), { recursive: true, force: true });
+  });
+
+  async function start(where = folder): Promise<EmbeddedRedis> {
+    const redis = await EmbeddedRedis.start({
+      folder: where,
+      env: process.env,
+      note: (text) => notes.push(text),
+    });
+    running.push(redis);
+    return redis;
+  }
+
+  async function ask(redis: EmbeddedRedis, name: string, ...args: string[]): Promise<unknown> {
+    const client = new Redis(redis.url, { maxRetriesPerRequest: 0, disconnectTimeout: 50 });
+    client.on('error', () => undefined);
+    try {
+      return await client.call(name, args);
+    } finally {
+      client.disconnect();
+    }
+  }
+
+  it('keeps every write on disk, evicts nothing, and opens no port', async () => {
+    const redis = await start();
+    const config = async (name: string): Promise<unknown> =>
+      ((await ask(redis, 'CONFIG', 'GET', name)) as string[])[1];
+    expect(await config('appendonly')).toBe('yes');
+    expect(await config('appendfsync')).toBe('always');
+    expect(await config('maxmemory-policy')).toBe('noeviction');
+    expect(await config('port')).toBe('0');
+  });
+
+  it('can be reached by its user alone', async () => {
+    const redis = await start();
+    expect(statSync(redis.socket).mode & 0o777).toBe(0o700);
+    expect(statSync(redis.dataFolder).mode & 0o777).toBe(0o700);
+  });
+
+  it('keeps its data over restarts', async () => {
+    const first = await start();
+    await ask(first, 'SET', 'kept', 'yes');
+    await first.stop();
+    const second = await start();
+    expect(await ask(second, 'GET', 'kept')).toBe('yes');
+  });
+
+  it('is started again, with its data, when it is killed', async () => {
+    const redis = await start();
+    await ask(redis, 'SET', 'kept', 'yes');
+    const before = Number(redis.pid);
+    process.kill(before, 'SIGKILL');
+    expect(await eventually('Redis to be back', () => ask(redis, 'GET', 'kept'))).toBe('yes');
+    expect(redis.pid).not.toBe(before);
+    expect(notes).toContainEqual(expect.stringMatching(/SIGKILL.*starting it again/));
+  });
+
+  it('refuses a second start in the same folder, and says who has it', async () => {
+    const redis = await start();
+    await expect(start()).rejects.toThrow(new RegExp(`running in this folder already \\(pid ${process.pid}`));
+    expect(await ask(redis, 'PING')).toBe('PONG');
+  });
+
+  it('is not kept out by what a power loss leaves behind', async () => {
+    const dead = spawnSync(process.execPath, ['-e', 'console.log(process.pid)']).stdout.toString().trim();
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'start.lock'), JSON.stringify({ pid: Number(dead), birth: 'long ago' }));
+    writeFileSync(join(folder, 'redis.sock'), '');
+    expect(await ask(await start(), 'PING')).toBe('PONG');
+  });
+
+  it('is not kept out by an unrelated process that has the process id of an earlier start', async () => {
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'start.lock'), JSON.stringify({ pid: process.ppid, birth: 'long ago' }));
+    expect(await ask(await start(), 'PING')).toBe('PONG');
+  });
+
+  it('ends a Redis of an earlier start whose guard and parent were both killed, and has its data', async () => {
+    const { command, env } = await findRedisServer({ env: process.env, note: () => undefined });
+    const data = join(folder, 'redis');
+    const socket = join(folder, 'redis.sock');
+    mkdirSync(data, { recursive: true });
+    const args = ['--port', '0', '--unixsocket', socket, '--dir', data, '--appendonly', 'yes'];
+    const leftover = new Guard({ command, args, env, graceMs: 0 });
+    await leftover.start();
+    await eventually('the leftover to answer', () => existsSync(socket));
+    const client = new Redis(socket, { disconnectTimeout: 50 });
+    await client.set('kept', 'yes');
+    client.disconnect();
+    const { pid } = leftover;
+    const redis = await start();
+    expect(notes).toContainEqual(expect.stringContaining(`(pid ${pid}) is still running`));
+    expect(leftover.pid).toBeUndefined();
+    expect(await ask(redis, 'GET', 'kept')).toBe('yes');
+    await leftover.end();
+  });
+
+  it('says what Redis said when it does not start', async () => {
+    mkdirSync(join(folder, 'redis', 'appendonlydir'), { recursive: true });
+    writeFileSync(join(folder, 'redis', 'appendonlydir', 'appendonly.aof.manifest'), 'nonsense\n');
+    await expect(start()).rejects.toThrow(/ended at its start[^]*redis\.log[^]*manifest/);
+    // And it leaves the folder free for the next try.
+    rmSync(join(folder, 'redis'), { recursive: true });
+    expect(await ask(await start(), 'PING')).toBe('PONG');
+  });
+
+  it('finds another place for its socket where the path of the folder is too long for one', async () => {
+    const deep = join(folder, 'a'.repeat(60), 'b'.repeat(60));
+    const redis = await start(deep);
+    expect(redis.socket.startsWith(deep)).toBe(false);
+    expect(statSync(dirname(redis.socket)).mode & 0o077).toBe(0);
+    expect(await ask(redis, 'CONFIG', 'GET', 'dir')).toEqual(['dir', join(deep, 'redis')]);
+  });
+
+  it('works in a folder whose name has spaces and quotes', async () => {
+    const redis = await start(join(folder, `it's "odd" \u00fc`));
+    expect(await ask(redis, 'PING')).toBe('PONG');
+  });
+
+  it("writes Redis's own log into the folder", async () => {
+    const redis = await start();
+    await redis.stop();
+    expect(readFileSync(redis.logFile, 'utf8')).toMatch(/ready to exit/);
+  });
+});

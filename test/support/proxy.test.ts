@@ -1,0 +1,152 @@
+import { Redis } from 'ioredis';
+import { eventually } from './eventually';
+import { TcpProxy } from './proxy';
+import { RedisProcess } from './redis-process';
+
+const LONG_MS = 150;
+
+describe('TcpProxy in front of Redis', () => {
+  let redis: RedisProcess;
+  let proxy: TcpProxy;
+  let client: Redis;
+
+  beforeAll(async () => {
+    redis = await RedisProcess.start({ appendfsync: 'no' });
+  });
+  afterAll(() => redis.close());
+
+  beforeEach(async () => {
+    await redis.command('FLUSHALL');
+    proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' });
+    client = new Redis({
+      port: proxy.port,
+      maxRetriesPerRequest: 0,
+      retryStrategy: () => 10,
+      disconnectTimeout: 50,
+      autoResendUnfulfilledCommands: false,
+      commandTimeout: 1_000,
+    });
+    client.on('error', () => undefined);
+    await client.ping();
+  });
+  afterEach(async () => {
+    client.disconnect();
+    await proxy.close();
+  });
+
+  async function elapsed(work: () => Promise<unknown>): Promise<number> {
+    const started = performance.now();
+    await work();
+    return performance.now() - started;
+  }
+
+  it('passes commands and replies of any size, and counts them', async () => {
+    const large = 'x'.repeat(3_000_000);
+    await client.set('large', large);
+    expect(await client.get('large')).toBe(large);
+    expect(proxy.commandCount('set')).toBe(1);
+    expect(proxy.bytes.toTarget).toBeGreaterThan(3_000_000);
+    expect(proxy.bytes.toClient).toBeGreaterThan(3_000_000);
+  });
+
+  it('names each command that passes, with its arguments', async () => {
+    const seen: string[][] = [];
+    proxy.on('command', ({ name, args }) => seen.push([name, ...args]));
+    await client.eval('return ARGV[1]', 1, 'key', 'value');
+    expect(seen).toEqual([['EVAL', 'return ARGV[1]', '1', 'key', 'value']]);
+  });
+
+  it.each(['toTarget', 'toClient'] as const)('delays %s', async (direction) => {
+    proxy.delay(direction, LONG_MS);
+    expect(await elapsed(() => client.ping())).toBeGreaterThanOrEqual(LONG_MS - 1);
+    proxy.passEverything();
+    expect(await elapsed(() => client.ping())).toBeLessThan(LONG_MS);
+  });
+
+  it('keeps the order of what it delays', async () => {
+    proxy.delay('both', 20);
+    const replies = Promise.all(Array.from({ length: 50 }, () => client.incr('n')));
+    proxy.delay('both', 0);
+    expect(await replies).toEqual(Array.from({ length: 50 }, (_, i) => i + 1));
+  });
+
+  it('swallows requests in a black hole to Redis, and delivers them late when healed', async () => {
+    proxy.blackHole('toTarget');
+    const reply = client.set('late', '1').catch((error: Error) => error);
+    await new Promise((resolve) => setTimeout(resolve, LONG_MS));
+    expect(await redis.command('EXISTS', 'late')).toBe('0');
+    proxy.passEverything();
+    expect(await reply).toBe('OK');
+  });
+
+  it('swallows replies in a black hole to the client: the command was carried out', async () => {
+    proxy.blackHole('toClient');
+    await expect(client.set('done', '1')).rejects.toThrow(/timed out/);
+    expect(await redis.command('GET', 'done')).toBe('1');
+  });
+
+  it('lets neither side know in a black hole that the other has gone', async () => {
+    const before = Number(await connectedClients());
+    proxy.blackHole('both');
+    client.disconnect();
+    await new Promise((resolve) => setTimeout(resolve, LONG_MS));
+    expect(Number(await connectedClients())).toBe(before);
+    proxy.passEverything();
+    await eventually('Redis to hear of the end', async () => Number(await connectedClients()) < before);
+  });
+
+  async function connectedClients(): Promise<string> {
+    const info = (await redis.command('INFO', 'clients')) as string;
+    return /connected_clients:(\d+)/.exec(info)?.[1] ?? '';
+  }
+
+  it('cuts all connections, and lets new ones in', async () => {
+    const closed = new Promise((resolve) => client.once('close', resolve));
+    proxy.cutAll();
+    await closed;
+    expect(await client.ping()).toBe('PONG');
+    expect(proxy.connectionCount).toBe(2);
+  });
+
+  it('refuses new connections until told otherwise', async () => {
+    proxy.refuseNew();
+    proxy.cutAll();
+    await expect(client.ping()).rejects.toThrow();
+    proxy.refuseNew(false);
+    await eventually('the client to be back', () => client.ping());
+  });
+
+  it('drops the reply of the next matching command, which was carried out, and cuts the connection', async () => {
+    const dropped = proxy.dropNextReply(({ name, args }) => name === 'SET' && args[0] === 'b');
+    const replies = await Promise.allSettled([
+      client.set('a', '1'),
+      client.set('b', '2'),
+      client.set('c', '3'),
+    ]);
+    expect(replies.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect((await dropped).args).toEqual(['b', '2']);
+    expect(await redis.command('GET', 'b')).toBe('2');
+    expect(await client.set('b', '4')).toBe('OK');
+  });
+
+  it('cuts in front of the next matching command, which is not carried out', async () => {
+    const dropped = proxy.dropNextRequest(({ name }) => name === 'SET');
+    await expect(client.set('never', '1')).rejects.toThrow();
+    expect((await dropped).args).toEqual(['never', '1']);
+    expect(await redis.command('EXISTS', 'never')).toBe('0');
+  });
+
+  it('tells the client when Redis is gone', async () => {
+    const other = await RedisProcess.start({ appendfsync: 'no' });
+    const otherProxy = await TcpProxy.open({ targetPort: other.port, protocol: 'tcp' });
+    const direct = new Redis({ port: otherProxy.port, retryStrategy: () => null, disconnectTimeout: 50 });
+    direct.on('error', () => undefined);
+    await direct.ping();
+    const ended = new Promise((resolve) => direct.once('end', resolve));
+    await other.kill();
+    await ended;
+    expect(otherProxy.openConnections).toBe(0);
+    await otherProxy.close();
+    await other.close();
+  });
+});
