@@ -1,9 +1,21 @@
 import { Redis } from 'ioredis';
+import type { Clock, Timer } from '../engine/clock';
 import type { Resource } from '../engine/lease';
 import { safeOptions } from './connection';
 import { resourceOfStateKey, wakeChannel } from './keys';
 
+export interface NotificationsOptions {
+  readonly url: string;
+  readonly prefix: string;
+  readonly serverId: string;
+  readonly commandTimeoutMs: number;
+  readonly clock: Clock;
+  readonly onLook: (resource: Resource, requestId: string) => void;
+  readonly onError: (error: Error) => void;
+}
+
 const REQUEST_ID_LENGTH = 36;
+const PING_INTERVAL_MS = 5000;
 
 /**
  * Hears which requests of this server to look at again. Only hints come this way: whatever is lost while the
@@ -11,29 +23,46 @@ const REQUEST_ID_LENGTH = 36;
  */
 export class Notifications {
   private readonly client: Redis;
+  private timer: Timer | undefined;
+  private closed = false;
 
-  constructor(options: {
-    url: string;
-    prefix: string;
-    serverId: string;
-    commandTimeoutMs: number;
-    onLook: (resource: Resource, requestId: string) => void;
-    onError: (error: Error) => void;
-  }) {
-    const { socketTimeout: _, ...safe } = safeOptions(options.commandTimeoutMs);
-    // Subscribing is the one command here; it may wait for the connection, and is sent again after each break.
-    this.client = new Redis(options.url, { ...safe, enableOfflineQueue: true, maxRetriesPerRequest: null });
-    this.client.on('error', options.onError);
+  constructor(private readonly options: NotificationsOptions) {
+    const { url, prefix, serverId, commandTimeoutMs, onLook, onError } = options;
+    // A channel may be silent for hours, so silence proves nothing here: a ping does.
+    const { socketTimeout: _, ...safe } = safeOptions(commandTimeoutMs);
+    this.client = new Redis(url, { ...safe, autoResubscribe: false });
+    this.client.on('error', onError);
     this.client.on('message', (_channel: string, message: string) => {
-      const resource = resourceOfStateKey(options.prefix, message.slice(REQUEST_ID_LENGTH));
-      if (resource) options.onLook(resource, message.slice(0, REQUEST_ID_LENGTH));
+      const resource = resourceOfStateKey(prefix, message.slice(REQUEST_ID_LENGTH));
+      if (resource) onLook(resource, message.slice(0, REQUEST_ID_LENGTH));
     });
     this.client.on('ready', () => {
-      this.client.subscribe(wakeChannel(options.prefix, options.serverId)).catch(options.onError);
+      this.client.subscribe(wakeChannel(prefix, serverId)).catch((error: Error) => {
+        onError(error);
+        this.client.disconnect(true);
+      });
+    });
+    this.watch();
+  }
+
+  /** A connection that answers no ping is half open: another one is made. */
+  private watch(): void {
+    this.timer = this.options.clock.after(PING_INTERVAL_MS, () => {
+      const answered = this.client.status === 'ready' ? this.client.ping() : Promise.resolve();
+      answered
+        .catch(() => {
+          if (!this.closed) this.client.disconnect(true);
+        })
+        .then(() => {
+          if (!this.closed) this.watch();
+        })
+        .catch(this.options.onError);
     });
   }
 
   close(): void {
+    this.closed = true;
+    this.timer?.cancel();
     this.client.disconnect();
   }
 }
