@@ -22,21 +22,22 @@ export function runCommand(
 ): Promise<CommandResult> {
   return new Promise((resolve) => {
     const { timeoutMs, ...rest } = options;
-    const child = spawn(command, [...args], {
-      ...rest,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
-    });
+    const child = spawn(command, [...args], { ...rest, stdio: ['ignore', 'pipe', 'pipe'] });
+    // Not spawn's own `timeout`: its timer goes on, and keeps the process, when the command is not there.
+    const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
     const out: Buffer[] = [];
     const err: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
     child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
-    child.on('error', (error) => resolve({ code: null, stdout: '', stderr: error.message }));
+    const settle = (result: CommandResult): void => {
+      clearTimeout(timer);
+      resolve(result);
+    };
+    child.on('error', (error) => settle({ code: null, stdout: '', stderr: error.message }));
     child.on('close', (code, signal) => {
       const words = Buffer.concat(err).toString();
       const killed = signal === null ? '' : `ended by ${signal} (it had ${timeoutMs / 1000} s)`;
-      resolve({ code, stdout: Buffer.concat(out).toString(), stderr: `${words}${killed}` });
+      settle({ code, stdout: Buffer.concat(out).toString(), stderr: `${words}${killed}` });
     });
   });
 }

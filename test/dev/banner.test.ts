@@ -1,0 +1,36 @@
+import { banner } from '../../src/dev/banner';
+
+const STORE = { description: 'Redis 7.0.15, private', dataFolder: '/home/u/holdfast/.holdfast/redis' };
+
+function firstCall(listen: string): string {
+  const text = banner({ listen, redis: 'unused', version: '1.2.3' }, STORE);
+  return (
+    text
+      .split('\n')
+      .find((line) => line.includes('buf curl'))
+      ?.trim() ?? ''
+  );
+}
+
+describe('the banner of npm start', () => {
+  it('says what runs where, and that it is for development', () => {
+    const text = banner({ listen: '127.0.0.1:50051', redis: 'unused', version: '1.2.3' }, STORE);
+    expect(text).toContain('Holdfast 1.2.3');
+    expect(text).toContain('DEVELOPMENT');
+    expect(text).toContain('127.0.0.1:50051');
+    expect(text).toContain(STORE.description);
+    expect(text).toContain(STORE.dataFolder);
+    expect(text).toContain('npm run worker -- alice');
+  });
+
+  it('gives a command to paste for the address that the server has', () => {
+    expect(firstCall('127.0.0.1:50051')).toBe(
+      'npx buf curl --protocol grpc ' +
+        `--data '{"name":"hello","holder_id":"alice","ttl":"30s","wait_timeout":"0s"}' ` +
+        'http://127.0.0.1:50051/holdfast.v1.LockService/AcquireLock',
+    );
+    expect(firstCall('0.0.0.0:7')).toContain('http://127.0.0.1:7/');
+    expect(firstCall('[::]:7')).toContain('http://[::1]:7/');
+    expect(firstCall('unix:/run/h.sock')).toContain("--unix-socket '/run/h.sock' http://localhost/");
+  });
+});

@@ -1,0 +1,93 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { birthOf, takePidLock, tryPidLock } from '../../src/dev/pid-lock.cjs';
+
+const MODULE = resolve(__dirname, '../../src/dev/pid-lock.cjs');
+
+/** A process that takes the lock, says so, and keeps it. */
+async function holder(file: string): Promise<ChildProcess> {
+  const program = `
+    const lock = require(${JSON.stringify(MODULE)}).tryPidLock(${JSON.stringify(file)});
+    console.log(lock.taken);
+    setInterval(() => {}, 1000);
+  `;
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [answer] = (await once(child.stdout, 'data')) as [Buffer];
+  expect(answer.toString().trim()).toBe('true');
+  return child;
+}
+
+describe('the process lock', () => {
+  let file: string;
+  beforeEach(() => {
+    file = join(mkdtempSync(join(tmpdir(), 'holdfast-lock-')), 'some', 'folder', 'a.lock');
+  });
+
+  it('is taken by one at a time, and names that one', async () => {
+    const owner = await holder(file);
+    expect(tryPidLock(file)).toEqual({ taken: false, pid: owner.pid });
+    owner.kill('SIGKILL');
+  });
+
+  it('ends with its owner, by SIGKILL too', async () => {
+    const owner = await holder(file);
+    let waitedFor: number | undefined;
+    const taken = takePidLock(file, (pid) => (waitedFor = pid));
+    owner.kill('SIGKILL');
+    const release = await taken;
+    expect(waitedFor).toBe(owner.pid);
+    release();
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('is not kept by another process that has its owner\u2019s process id by now', () => {
+    const lock = tryPidLock(file);
+    expect(lock.taken).toBe(true);
+    const mine = JSON.parse(readFileSync(file, 'utf8')) as { birth: string };
+    expect(mine.birth).toBe(birthOf(process.pid));
+    writeFileSync(file, JSON.stringify({ ...mine, birth: `${mine.birth}0` }));
+    expect(tryPidLock(file).taken).toBe(true);
+  });
+
+  it('trusts a file without content only as long as somebody may be about to write it', () => {
+    tryPidLock(join(file, '..', 'other'));
+    writeFileSync(file, '');
+    expect(tryPidLock(file).taken).toBe(false);
+    const past = Date.now() / 1000 - 60;
+    utimesSync(file, past, past);
+    expect(tryPidLock(file).taken).toBe(true);
+  });
+
+  it('lets exactly one of many through at a time, over leftovers too', async () => {
+    const log = join(mkdtempSync(join(tmpdir(), 'holdfast-lock-')), 'log');
+    const program = `
+      const fs = require('node:fs');
+      const { takePidLock } = require(${JSON.stringify(MODULE)});
+      (async () => {
+        for (let i = 0; i < 10; i++) {
+          const release = await takePidLock(${JSON.stringify(file)}, () => {});
+          fs.appendFileSync(${JSON.stringify(log)}, 'in\\n');
+          await new Promise((resolve) => setTimeout(resolve, 2));
+          fs.appendFileSync(${JSON.stringify(log)}, 'out\\n');
+          // Every other time it dies with the lock's file left behind.
+          if (i % 2) release();
+          else fs.writeFileSync(${JSON.stringify(file)}, JSON.stringify({ pid: 1, birth: 'never' }));
+        }
+      })();
+    `;
+    const children = Array.from({ length: 4 }, () => spawn(process.execPath, ['-e', program]));
+    await Promise.all(children.map((child) => once(child, 'exit')));
+    const words = readFileSync(log, 'utf8').trim().split('\n');
+    expect(words).toHaveLength(80);
+    expect(words.filter((word, i) => word !== (i % 2 === 0 ? 'in' : 'out'))).toEqual([]);
+  });
+
+  it('knows when a process was born, and that one that has ended was not', () => {
+    expect(birthOf(process.pid)).toBe(birthOf(process.pid));
+    const ended = spawnSync(process.execPath, ['-e', 'console.log(process.pid)']).stdout.toString();
+    expect(birthOf(Number(ended))).toBeUndefined();
+  });
+});

@@ -1,0 +1,198 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findRedisServer, type RedisServerProgram } from '../../src/dev/redis-server';
+
+const DEPENDS = `redis-server
+  PreDepends: init-system-helpers
+  Depends: redis-tools
+redis-tools
+  Depends: adduser
+  Depends: libc6
+  Depends: libhiredis1.1.0
+init-system-helpers
+libc6
+libhiredis1.1.0
+  Depends: libc6
+`;
+
+/** A machine of our own: a folder with the tools that it has, which is the whole PATH, and an empty home. */
+class Machine {
+  readonly folder = mkdtempSync(join(tmpdir(), 'holdfast-find-'));
+  readonly bin = join(this.folder, 'bin');
+  readonly cache = join(this.folder, 'cache');
+  readonly calls = join(this.folder, 'calls');
+  readonly notes: string[] = [];
+
+  constructor() {
+    mkdirSync(this.bin);
+    writeFileSync(this.calls, '');
+  }
+
+  /** A shell script; besides what it does it writes down that it was called. */
+  tool(name: string, script: string): this {
+    const file = join(this.bin, name);
+    writeFileSync(file, `#!/bin/sh\necho "${name} $*" >> '${this.calls}'\nPATH=/usr/bin:/bin\n${script}\n`);
+    chmodSync(file, 0o755);
+    return this;
+  }
+
+  server(name: string, version: string): this {
+    return this.tool(name, `echo '${version} sha=00000000:0 bits=64'`);
+  }
+
+  /** Debian's tools; `lists` says whether the machine's own package lists are there. */
+  debian({ lists }: { lists: boolean }): this {
+    writeFileSync(join(this.folder, 'depends'), DEPENDS);
+    const known = lists ? 'true' : '[ -e "$fresh/lists/updated" ]';
+    const fresh = `for word; do case $word in Dir::State::Lists=*) fresh=\${word#*=}; fresh=\${fresh%/lists};; esac; done`;
+    return this.tool('dpkg-query', `printf 'installed libc6\\ninstalled init-system-helpers\\n'`)
+      .tool('apt-cache', `${fresh}\nif ${known}; then cat '${this.folder}/depends'; else exit 100; fi`)
+      .tool(
+        'apt-get',
+        `${fresh}
+        case "$*" in
+          *update) touch "$fresh/lists/updated";;
+          *download*) while [ "$1" != download ]; do shift; done; shift; for name; do touch "$name.deb"; done;;
+        esac`,
+      )
+      .tool(
+        'dpkg',
+        `case "$1" in -x)
+          mkdir -p "$3/usr/bin" "$3/usr/lib/any-linux"
+          touch "$3/usr/lib/any-linux/libhiredis.so.1.1.0"
+          printf '#!/bin/sh\\n[ -n "$LD_LIBRARY_PATH" ] && echo "Redis server v=7.2.4 sha=0"\\n' > "$3/usr/bin/redis-server"
+          chmod 755 "$3/usr/bin/redis-server";;
+        esac`,
+      );
+  }
+
+  called(pattern: RegExp): string[] {
+    return readFileSync(this.calls, 'utf8')
+      .split('\n')
+      .filter((line) => pattern.test(line));
+  }
+
+  find(): Promise<RedisServerProgram> {
+    const env = { PATH: this.bin, XDG_CACHE_HOME: this.cache, HOME: this.folder };
+    return findRedisServer({ env, note: (text) => this.notes.push(text) });
+  }
+}
+
+describe('findRedisServer, on the PATH', () => {
+  it('takes redis-server', async () => {
+    const machine = new Machine().server('redis-server', 'Redis server v=7.0.15');
+    expect(await machine.find()).toMatchObject({
+      command: join(machine.bin, 'redis-server'),
+      product: 'Redis',
+      version: '7.0.15',
+    });
+  });
+
+  it('takes valkey-server', async () => {
+    const machine = new Machine().server('valkey-server', 'Valkey server v=8.1.1');
+    expect(await machine.find()).toMatchObject({ product: 'Valkey', version: '8.1.1' });
+  });
+
+  it('passes one that is too old, for a newer one of the other name', async () => {
+    const machine = new Machine()
+      .server('redis-server', 'Redis server v=6.0.16')
+      .server('valkey-server', 'Valkey server v=7.2.5');
+    expect(await machine.find()).toMatchObject({ product: 'Valkey' });
+  });
+
+  it('says which version it found where that is too old, and what to install or set', async () => {
+    const machine = new Machine().server('redis-server', 'Redis server v=6.2.14');
+    const error = await machine.find().catch((thrown: Error) => thrown);
+    expect(String(error)).toMatch(/redis-server is version 6\.2\.14; at least 7\.0 is needed/);
+    expect(String(error)).toMatch(/apt-get install redis-server/);
+    expect(String(error)).toMatch(/HOLDFAST_REDIS_URL/);
+  });
+
+  it('is not taken in by another program of that name, or by a broken one', async () => {
+    const machine = new Machine()
+      .tool('redis-server', 'echo hello')
+      .tool('valkey-server', 'echo "cannot open shared object file" >&2; exit 127');
+    const error = await machine.find().catch((thrown: Error) => thrown);
+    expect(String(error)).toMatch(/is no Redis: it says "hello"/);
+    expect(String(error)).toMatch(/valkey-server does not run: cannot open shared object file/);
+  });
+});
+
+describe("findRedisServer, by the distribution's package", () => {
+  it('unpacks it with the libraries that are not installed, and says that it does', async () => {
+    const machine = new Machine().debian({ lists: true });
+    const found = await machine.find();
+    expect(found.version).toBe('7.2.4');
+    expect(found.command.startsWith(join(machine.cache, 'holdfast'))).toBe(true);
+    expect(found.env['LD_LIBRARY_PATH']).toMatch(/usr\/lib\/any-linux$/);
+    expect(machine.called(/^apt-get.*download/)).toEqual([
+      expect.stringMatching(/download redis-server redis-tools libhiredis1\.1\.0$/),
+    ]);
+    expect(machine.called(/update/)).toEqual([]);
+    expect(machine.notes).toHaveLength(1);
+  });
+
+  it('does so once', async () => {
+    const machine = new Machine().debian({ lists: true });
+    const first = await machine.find();
+    writeFileSync(machine.calls, '');
+    expect(await machine.find()).toEqual(first);
+    expect(machine.called(/^(apt|dpkg)/)).toEqual([]);
+  });
+
+  it('fetches package lists of its own where the machine has none', async () => {
+    const machine = new Machine().debian({ lists: false });
+    expect((await machine.find()).version).toBe('7.2.4');
+    expect(machine.called(/update/)).toHaveLength(1);
+  });
+
+  it('unpacks it again where what was unpacked no longer runs', async () => {
+    const machine = new Machine().debian({ lists: true });
+    const { command } = await machine.find();
+    writeFileSync(command, '#!/bin/sh\nexit 1\n');
+    expect((await machine.find()).version).toBe('7.2.4');
+  });
+
+  it('works when two do it at once, and leaves nothing half done behind', async () => {
+    const machine = new Machine().debian({ lists: true });
+    const [one, other] = await Promise.all([machine.find(), machine.find()]);
+    expect(one).toEqual(other);
+    expect(spawnSync(one.command, ['--version'], { env: one.env }).stdout.toString()).toMatch(/v=7\.2\.4/);
+    expect(readdirSync(join(machine.cache, 'holdfast'))).toHaveLength(1);
+  });
+
+  it('says what failed where it cannot be fetched', async () => {
+    const machine = new Machine()
+      .debian({ lists: true })
+      .tool('apt-get', 'case "$*" in *download*) echo "E: Failed to fetch it" >&2; exit 100;; esac');
+    await expect(machine.find()).rejects.toThrow(/apt-get download: E: Failed to fetch it/);
+    expect(readdirSync(join(machine.cache, 'holdfast'))).toEqual([]);
+  });
+
+  it('says so where the machine has no such packages at all', async () => {
+    await expect(new Machine().find()).rejects.toThrow(/there is no apt-get on this machine/);
+  });
+
+  // The rest of these are about tools made for the test; this is the way a fresh Debian machine goes.
+  (existsSync('/usr/bin/apt-get') ? it : it.skip)(
+    'runs the real one',
+    async () => {
+      const machine = new Machine();
+      for (const tool of ['apt-get', 'apt-cache', 'dpkg', 'dpkg-query'])
+        machine.tool(tool, `exec ${tool} "$@"`);
+      const found = await machine.find();
+      expect(Number(found.version.split('.')[0])).toBeGreaterThanOrEqual(7);
+    },
+    120_000,
+  );
+});
