@@ -19,6 +19,8 @@ export interface PermitsStore {
 /** Whether the store answers at all; health and GetServerInfo show it. */
 export interface StoreHealth {
   readonly reachable: boolean;
+  /** False if the store is set up so that it drops leases: the server must not count as ready then. */
+  readonly suitable: boolean;
   /** What is dangerous in the store's own configuration, in plain sentences. */
   readonly warnings: readonly string[];
   onChange(listener: () => void): void;

@@ -36,6 +36,7 @@ const PING_INTERVAL_MS = 1000;
  */
 export class RedisConnection implements StoreHealth {
   warnings: readonly string[] = [];
+  suitable = true;
   private readonly client: Redis;
   private readonly listeners: (() => void)[] = [];
   private answering = false;
@@ -177,7 +178,9 @@ export class RedisConnection implements StoreHealth {
 
   private async check(): Promise<void> {
     try {
-      this.warnings = await findDangers(this.client);
+      const { warnings, unsuitable } = await findDangers(this.client);
+      this.warnings = warnings;
+      this.suitable = !unsuitable;
       for (const listener of this.listeners) listener();
     } catch (error) {
       this.options.onError(error as Error);

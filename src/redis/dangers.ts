@@ -3,35 +3,46 @@ import type { Redis } from 'ioredis';
 /** Redis 7 knows the script flags by which renewing works when memory is full. */
 const OLDEST_VERSION = 7;
 
+export interface Dangers {
+  /** Sentences for the log and GetServerInfo. */
+  readonly warnings: readonly string[];
+  /** Leases will be lost in ordinary operation, not only when something breaks. */
+  readonly unsuitable: boolean;
+}
+
 /**
- * What in a Redis's configuration can lose leases, as sentences for the log and GetServerInfo. What cannot be
- * read (a managed Redis may refuse CONFIG) counts as unsafe.
+ * What in a Redis's configuration can lose leases. What cannot be read (a managed Redis may refuse CONFIG)
+ * counts as unsafe.
  */
-export async function findDangers(client: Redis): Promise<string[]> {
+export async function findDangers(client: Redis): Promise<Dangers> {
   const info = parseInfo(await client.info());
-  const dangers: string[] = [];
+  const warnings: string[] = [];
+  let unsuitable = false;
+  const refuse = (sentence: string) => {
+    warnings.push(sentence);
+    unsuitable = true;
+  };
   const version = info.get('redis_version') ?? 'unknown';
   if (!(parseInt(version, 10) >= OLDEST_VERSION)) {
-    dangers.push(`store version ${version} is older than ${OLDEST_VERSION}.0, which is needed`);
+    refuse(`store version ${version} is older than ${OLDEST_VERSION}.0, which is needed`);
   }
-  if (info.get('role') !== 'master')
-    dangers.push('the store is a replica: nothing can be granted through it');
+  if (info.get('role') !== 'master') refuse('the store is a replica: nothing can be granted through it');
 
   const policy = info.get('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {
-    dangers.push(`maxmemory-policy ${policy} can evict leases: set it to noeviction`);
+    refuse(`maxmemory-policy ${policy} evicts leases when memory is short: set it to noeviction`);
   }
   if (info.get('aof_enabled') !== '1') {
-    dangers.push('appendonly is off: a restart of the store forgets leases');
-    return dangers;
+    warnings.push('appendonly is off: a restart of the store forgets leases');
+    return { warnings, unsuitable };
   }
   const fsync = await appendFsync(client);
   if (fsync !== 'always') {
-    dangers.push(
+    warnings.push(
       `appendfsync is ${fsync ?? 'not readable'}: a crash of the store's machine can forget the last leases; set it to always`,
     );
   }
-  return dangers;
+  return { warnings, unsuitable };
 }
 
 async function appendFsync(client: Redis): Promise<string | undefined> {

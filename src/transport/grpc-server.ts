@@ -65,8 +65,9 @@ export class GrpcServer {
     this.server.addService(ReflectionV1, this.reflection.handlers);
     this.server.addService(ReflectionV1Alpha, this.reflection.handlers);
     parts.extend?.(this.server, context);
-    this.health.setServing(store.reachable);
-    store.onChange(() => this.health.setServing(store.reachable));
+    const report = () => this.health.setServing(store.reachable && store.suitable);
+    report();
+    store.onChange(report);
   }
 
   /** Resolves to where clients connect; rejects with a ListenError. */

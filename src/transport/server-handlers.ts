@@ -27,9 +27,14 @@ export function serverHandlers(
         maxStreamAge: msToDuration(limits.maxStreamAgeMs),
         maxWaiterCount: limits.maxWaitersPerName,
         features: [Feature.FEATURE_EXCLUSIVE_LOCKS],
-        storeState: store.reachable ? StoreState.STORE_STATE_READY : StoreState.STORE_STATE_UNREACHABLE,
+        storeState: storeState(store),
         storeWarnings: [...store.warnings],
       }),
     ),
   };
+}
+
+function storeState(store: StoreHealth): StoreState {
+  if (!store.reachable) return StoreState.STORE_STATE_UNREACHABLE;
+  return store.suitable ? StoreState.STORE_STATE_READY : StoreState.STORE_STATE_UNSUITABLE;
 }

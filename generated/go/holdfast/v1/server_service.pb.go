@@ -87,9 +87,8 @@ const (
 	// The store does not answer or refuses to work: calls end with STORE_UNAVAILABLE, and health says
 	// NOT_SERVING.
 	StoreState_STORE_STATE_UNREACHABLE StoreState = 2
-	// The store answers, but is configured so that it would lose leases (it evicts keys when memory is
-	// short, for instance): nothing is granted, health says NOT_SERVING, and the warnings say what to
-	// change.
+	// The store answers, but is set up so that it loses leases in ordinary operation (it evicts keys when
+	// memory is short, for instance): health says NOT_SERVING, and the warnings say what to change.
 	StoreState_STORE_STATE_UNSUITABLE StoreState = 3
 )
 

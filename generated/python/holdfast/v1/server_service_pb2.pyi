@@ -59,9 +59,8 @@ class _StoreStateEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     NOT_SERVING.
     """
     STORE_STATE_UNSUITABLE: _StoreState.ValueType  # 3
-    """The store answers, but is configured so that it would lose leases (it evicts keys when memory is
-    short, for instance): nothing is granted, health says NOT_SERVING, and the warnings say what to
-    change.
+    """The store answers, but is set up so that it loses leases in ordinary operation (it evicts keys when
+    memory is short, for instance): health says NOT_SERVING, and the warnings say what to change.
     """
 
 class StoreState(_StoreState, metaclass=_StoreStateEnumTypeWrapper):
@@ -76,9 +75,8 @@ STORE_STATE_UNREACHABLE: StoreState.ValueType  # 2
 NOT_SERVING.
 """
 STORE_STATE_UNSUITABLE: StoreState.ValueType  # 3
-"""The store answers, but is configured so that it would lose leases (it evicts keys when memory is
-short, for instance): nothing is granted, health says NOT_SERVING, and the warnings say what to
-change.
+"""The store answers, but is set up so that it loses leases in ordinary operation (it evicts keys when
+memory is short, for instance): health says NOT_SERVING, and the warnings say what to change.
 """
 global___StoreState = StoreState
 

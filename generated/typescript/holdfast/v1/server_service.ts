@@ -58,9 +58,8 @@ export enum StoreState {
    */
   STORE_STATE_UNREACHABLE = 2,
   /**
-   * STORE_STATE_UNSUITABLE - The store answers, but is configured so that it would lose leases (it evicts keys when memory is
-   * short, for instance): nothing is granted, health says NOT_SERVING, and the warnings say what to
-   * change.
+   * STORE_STATE_UNSUITABLE - The store answers, but is set up so that it loses leases in ordinary operation (it evicts keys when
+   * memory is short, for instance): health says NOT_SERVING, and the warnings say what to change.
    */
   STORE_STATE_UNSUITABLE = 3,
   UNRECOGNIZED = -1,

@@ -40,9 +40,8 @@ public enum StoreState
   STORE_STATE_UNREACHABLE(2),
   /**
    * <pre>
-   * The store answers, but is configured so that it would lose leases (it evicts keys when memory is
-   * short, for instance): nothing is granted, health says NOT_SERVING, and the warnings say what to
-   * change.
+   * The store answers, but is set up so that it loses leases in ordinary operation (it evicts keys when
+   * memory is short, for instance): health says NOT_SERVING, and the warnings say what to change.
    * </pre>
    *
    * <code>STORE_STATE_UNSUITABLE = 3;</code>
@@ -78,9 +77,8 @@ public enum StoreState
   public static final int STORE_STATE_UNREACHABLE_VALUE = 2;
   /**
    * <pre>
-   * The store answers, but is configured so that it would lose leases (it evicts keys when memory is
-   * short, for instance): nothing is granted, health says NOT_SERVING, and the warnings say what to
-   * change.
+   * The store answers, but is set up so that it loses leases in ordinary operation (it evicts keys when
+   * memory is short, for instance): health says NOT_SERVING, and the warnings say what to change.
    * </pre>
    *
    * <code>STORE_STATE_UNSUITABLE = 3;</code>
