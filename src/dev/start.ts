@@ -1,0 +1,55 @@
+/**
+ * What `npm start` runs: the same server as `npm run serve`, in this process, on a private Redis of its own
+ * unless HOLDFAST_REDIS_URL names one.
+ */
+import { join } from 'node:path';
+import { run } from '../main';
+import { banner, type StoreInfo } from './banner';
+import { EmbeddedRedis } from './embedded-redis';
+import { endWithNpm } from './npm-parent';
+
+function note(text: string): void {
+  console.error(`[start] ${text}`);
+}
+
+async function startOnOwnRedis(env: NodeJS.ProcessEnv): Promise<void> {
+  const redis = await EmbeddedRedis.start({ folder: join(process.cwd(), '.holdfast'), env, note });
+  const { product, version } = redis.program;
+  const store: StoreInfo = {
+    description: `${product} ${version}, private, at ${redis.socket}`,
+    dataFolder: redis.dataFolder,
+  };
+  try {
+    await run({
+      env: { ...env, HOLDFAST_REDIS_URL: redis.url, HOLDFAST_DEVELOPMENT: '1' },
+      banner: (server) => banner(server, store),
+      // Not before: the drain renews every lease once more.
+      onClosed: () => redis.stop(),
+    });
+  } catch (error) {
+    await redis.stop();
+    throw error;
+  }
+}
+
+async function startOnConfiguredRedis(env: NodeJS.ProcessEnv): Promise<void> {
+  await run({
+    env: { ...env, HOLDFAST_DEVELOPMENT: '1' },
+    banner: (server) => banner(server, { description: server.redis, dataFolder: undefined }),
+  });
+}
+
+async function main(env: NodeJS.ProcessEnv): Promise<void> {
+  endWithNpm(env);
+  if (env['HOLDFAST_REDIS_URL']) await startOnConfiguredRedis(env);
+  else await startOnOwnRedis(env);
+}
+
+/** Errors that tell an operator what to do need no stack; any other is a defect, and its stack says where. */
+const EXPECTED = ['Error', 'ConfigError', 'StartError'];
+
+main(process.env).catch((error: unknown) => {
+  const expected = error instanceof Error && EXPECTED.includes(error.name);
+  console.error(expected ? `[start] ${error.message}` : error);
+  process.exitCode = 1;
+});
