@@ -14,8 +14,7 @@ local ttl, wait, take_over = tonumber(ARGV[9]), ARGV[10] == '1', ARGV[11] == '1'
 local initial_limit, most_waiters, retention = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
 
 begin(server, id)
-meta.limit = meta.limit or initial_limit
-if meta.limit == nil then return answer(retention, 'UNKNOWN') end
+if not exists(initial_limit) then return answer(retention, 'UNKNOWN') end
 purge()
 
 local r = records[id]
@@ -48,7 +47,7 @@ if r then
   else
     if r.s == 'D' then
       redis.call('ZREM', DETACHED, id)
-      redis.call('ZADD', QUEUE, int(r.t), id)
+      put(QUEUE, r.t, id)
       r.s = 'W'
     end
     store(id, r)
@@ -59,28 +58,29 @@ promote()
 if r and r.s == 'O' then hold(id, r, attach) end
 if r and r.s == 'H' then return granted(retention, id, r) end
 
-if permits > meta.limit then return answer(retention, 'NEVER_FITS', int(meta.limit)) end
+if permits > meta.limit then return answer(retention, 'NEVER_FITS', meta.limit) end
 
 if not r then
   local waiters = redis.call('ZCARD', QUEUE)
-  local fits = waiters == 0 and meta.used + permits <= meta.limit
-  if not fits and not wait then return answer(retention, 'REFUSED', outlook()) end
-  if not fits and waiters + redis.call('ZCARD', DETACHED) >= most_waiters then
-    return answer(retention, 'QUEUE_FULL', int(waiters))
+  local at_once = waiters == 0 and fits(permits)
+  if not at_once and not wait then return answer(retention, 'REFUSED', outlook()) end
+  if not at_once and waiters + redis.call('ZCARD', DETACHED) >= most_waiters then
+    return answer(retention, 'QUEUE_FULL', waiters)
   end
   r = { a = attach, k = secret, n = permits, x = mode, h = holder, m = metadata, l = ttl, q = now, o = '', w = 0 }
   r.t = next_ticket()
-  if fits then
+  if at_once then
     take_permits(r)
     hold(id, r, attach)
     return granted(retention, id, r)
   end
   r.s = 'W'
   store(id, r)
-  redis.call('ZADD', QUEUE, int(r.t), id)
+  put(QUEUE, r.t, id)
   seen_alive(server)
 elseif not wait then
   detach(id, r)
+  promote() -- whoever waited behind it may fit now
   return answer(retention, 'REFUSED', outlook())
 end
-return answer(retention, 'WAITING', int(r.t), int(redis.call('ZRANK', QUEUE, id) + 1), outlook())
+return answer(retention, 'WAITING', r.t, redis.call('ZRANK', QUEUE, id) + 1, outlook())

@@ -12,14 +12,13 @@ local permits, mode, holder, metadata, ttl = tonumber(ARGV[5]), ARGV[6], ARGV[7]
 local initial_limit, ticket, retention = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
 
 begin(server, id)
-meta.limit = meta.limit or initial_limit
-if meta.limit == nil then return answer(retention, 'UNKNOWN') end
+if not exists(initial_limit) then return answer(retention, 'UNKNOWN') end
 purge()
 
 local r = records[id]
 if r and r.a ~= attach then return answer(retention, 'SUPERSEDED') end
 if r and r.s == 'E' then return answer(retention, 'FINISHED', r.c) end
-if permits > meta.limit and not (r and r.s == 'H') then return answer(retention, 'NEVER_FITS', int(meta.limit)) end
+if permits > meta.limit and not (r and r.s == 'H') then return answer(retention, 'NEVER_FITS', meta.limit) end
 
 if not r then
   r = { a = attach, k = secret, n = permits, x = mode, h = holder, m = metadata, l = ttl, q = now, o = '', w = 0 }
@@ -29,7 +28,7 @@ if not r then
 end
 if r.s == 'D' then
   redis.call('ZREM', DETACHED, id)
-  redis.call('ZADD', QUEUE, int(r.t), id)
+  put(QUEUE, r.t, id)
   r.s = 'W'
   store(id, r)
 end
@@ -42,4 +41,4 @@ end
 promote()
 if r.s == 'O' then hold(id, r, attach) end
 if r.s == 'H' then return granted(retention, id, r) end
-return answer(retention, 'WAITING', int(r.t), int(redis.call('ZRANK', QUEUE, id) + 1), outlook())
+return answer(retention, 'WAITING', r.t, redis.call('ZRANK', QUEUE, id) + 1, outlook())

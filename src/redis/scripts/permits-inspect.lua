@@ -8,9 +8,9 @@
 local most = tonumber(ARGV[1])
 
 begin('', '')
-local after = '(' .. int(now)
+local after = string.format('(%d', now)
 local holders, held = {}, meta.used
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', ENDS, '-inf', int(now), 'LIMIT', 0, BATCH)) do
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', ENDS, '-inf', now, 'LIMIT', 0, BATCH)) do
   local r = load(id)
   held = held - (r and r.n or 0)
 end
@@ -21,10 +21,10 @@ end
 local waiters = {}
 for i, id in ipairs(redis.call('ZRANGE', QUEUE, 0, most - 1)) do
   local r = load(id)
-  waiters[i] = r and { r.h, r.m, int(r.n), r.x, int(r.q) } or {}
+  waiters[i] = r and { r.h, r.m, r.n, r.x, r.q } or {}
 end
 local holder_count = redis.call('ZCOUNT', ENDS, after, '+inf') + redis.call('ZCOUNT', OFFERS, after, '+inf')
 return {
-  meta.limit and int(meta.limit) or '', int(meta.token), int(held),
-  int(holder_count), int(redis.call('ZCARD', QUEUE)), holders, waiters,
+  meta.limit and meta.limit or '', meta.token, held,
+  holder_count, redis.call('ZCARD', QUEUE), holders, waiters,
 }

@@ -9,7 +9,7 @@
 local server, retention = ARGV[1], tonumber(ARGV[2])
 
 begin(server, ARGV[3] or '')
-if #ARGV > 2 then seen_alive(server) end
+if #ARGV > 2 and meta.limit then seen_alive(server) end
 purge()
 for _, id in ipairs(redis.call('ZRANGE', OFFERS, 0, BATCH - 1)) do
   local r = load(id)
@@ -23,10 +23,9 @@ for i = 3, #ARGV, 2 do
   local r = load(id)
   if r and r.a ~= attach then
     words[#words + 1] = 'SUPERSEDED'
-  elseif r and r.s == 'W' then
-    words[#words + 1] = int(redis.call('ZRANK', QUEUE, id) + 1)
   else
-    words[#words + 1] = 'LOOK'
+    local rank = r and r.s == 'W' and redis.call('ZRANK', QUEUE, id)
+    words[#words + 1] = rank and rank + 1 or 'LOOK'
   end
 end
 return answer(retention, 'DONE', outlook(), words)

@@ -33,23 +33,24 @@ local REMEMBER_US = 60000000     -- a tombstone is kept this long ...
 local MAX_TOMBSTONES = 10000     -- ... unless so many younger ones follow
 local FORGET_SERVER_US = 60000000
 
-local function int(number) return string.format('%.0f', number) end
-
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 if now >= 9007199254740992 then return redis.error_reply('HOLDFAST clock is past 2^53 us') end
 
 local meta = {}        -- limit (nil: unknown resource), used, token, ticket, seen, grace, till
 local records = {}     -- request id -> record, as read or changed by this script
+local unsaved = {}     -- request id -> true: its record is written by `answer`
+local touched = {}     -- key -> true: its own expiry is set by `answer`
 local more = false     -- purge or promote stopped at BATCH
 local offers = {}      -- requests of the calling server that became OFFERED
 local self = ''        -- the calling server
+local own = ''         -- the request the script is about
 
 local function unpack_record(packed) return packed and cmsgpack.unpack(packed) or nil end
 
 -- Reads the numbers and the request's own record; applies the stall rule. Every script starts with it.
 local function begin(server, id)
-  self = server
+  self, own = server, id
   local v = redis.call('HMGET', STATE, 'limit', 'used', 'token', 'ticket', 'seen', 'grace', 'till', 'r' .. id)
   meta.limit = tonumber(v[1])
   meta.used, meta.token, meta.ticket = tonumber(v[2]) or 0, tonumber(v[3]) or 0, tonumber(v[4]) or 0
@@ -57,6 +58,15 @@ local function begin(server, id)
   if now - meta.seen > STALL_US then meta.grace = now + GRACE_US end
   records[id] = unpack_record(v[8])
   return records[id]
+end
+
+-- Makes the resource if it is new. What the other keys have then is of one whose state a hand has deleted.
+local function exists(initial_limit)
+  if meta.limit == nil and initial_limit ~= nil then
+    redis.call('UNLINK', unpack(KEYS, 2))
+    meta.limit = initial_limit
+  end
+  return meta.limit ~= nil
 end
 
 local function load(id)
@@ -70,7 +80,12 @@ end
 
 local function store(id, r)
   records[id] = r
-  redis.call('HSET', STATE, 'r' .. id, cmsgpack.pack(r))
+  unsaved[id] = true
+end
+
+local function put(key, time, member)
+  redis.call('ZADD', key, time, member)
+  touched[key] = true
 end
 
 local function drop(key, ids)
@@ -78,7 +93,7 @@ local function drop(key, ids)
   local fields = {}
   for i, id in ipairs(ids) do
     fields[i] = 'r' .. id
-    records[id] = nil
+    records[id], unsaved[id] = nil, nil
   end
   redis.call('HDEL', STATE, unpack(fields))
   redis.call('ZREM', key, unpack(ids))
@@ -99,8 +114,8 @@ local function wake(attach, id)
 end
 
 local function seen_alive(server)
-  redis.call('ZADD', LIVE, int(now), server)
-  redis.call('ZREMRANGEBYSCORE', LIVE, '-inf', int(now - FORGET_SERVER_US))
+  put(LIVE, now, server)
+  redis.call('ZREMRANGEBYSCORE', LIVE, '-inf', now - FORGET_SERVER_US)
 end
 
 local function is_silent(server)
@@ -117,14 +132,14 @@ end
 local function end_of(id) return tonumber(redis.call('ZSCORE', ENDS, id)) or now end
 
 local function lease_until(id, ends)
-  redis.call('ZADD', ENDS, int(ends), id)
+  put(ENDS, ends, id)
   meta.till = math.max(meta.till, ends)
 end
 
 -- WAITING or DETACHED -> DETACHED: skipped by promote, its ticket kept for the same request.
 local function detach(id, r)
   redis.call('ZREM', QUEUE, id)
-  redis.call('ZADD', DETACHED, int(now + KEEP_PLACE_US), id)
+  put(DETACHED, now + KEEP_PLACE_US, id)
   r.s = 'D'
   store(id, r)
 end
@@ -141,19 +156,33 @@ local function bury(id, r, cause)
   redis.call('ZREM', ENDS, id)
   meta.used = meta.used - r.n
   store(id, { s = 'E', c = cause, a = r.a, k = r.k })
-  redis.call('ZADD', ENDED, int(now + REMEMBER_US), id)
+  put(ENDED, now + REMEMBER_US, id)
   local excess = redis.call('ZCARD', ENDED) - MAX_TOMBSTONES
   if excess > 0 then drop(ENDED, redis.call('ZRANGE', ENDED, 0, math.min(excess, BATCH) - 1)) end
 end
 
 local function due(key)
-  local ids = redis.call('ZRANGEBYSCORE', key, '-inf', int(now), 'LIMIT', 0, BATCH)
+  local ids = redis.call('ZRANGEBYSCORE', key, '-inf', now, 'LIMIT', 0, BATCH)
   if #ids == BATCH then more = true end
   return ids
 end
 
+-- The script's own request, if it is not where its state says: a hand deleted that key. A place and an offer
+-- are to be asked for again, under their ticket; a lease is gone, and what has gone is not put back. It may
+-- also be a lease past its end that has so many before it that `purge` did not come to it.
+local function check_own()
+  local r = records[own]
+  if not r or r.s == 'E' or r.s == 'D' then return end
+  local score = tonumber(redis.call('ZSCORE', r.s == 'H' and ENDS or r.s == 'O' and OFFERS or QUEUE, own))
+  if r.s == 'H' then
+    if score == nil then drop(ENDS, { own }) elseif score <= now then bury(own, r, 'expired') end
+  elseif score == nil then
+    detach(own, r)
+  end
+end
+
 -- Ends what has expired, lapses offers, forgets what is past its time. A member without a record is what a
--- hand left behind that deleted one of the keys.
+-- hand left behind that deleted the state.
 local function purge()
   for _, id in ipairs(due(ENDS)) do
     local r = load(id)
@@ -164,13 +193,14 @@ local function purge()
     if not r then
       redis.call('ZREM', OFFERS, id)
     elseif now < meta.grace then
-      redis.call('ZADD', OFFERS, int(now + OFFER_US), id) -- it lapsed in a stall: its server had no chance
+      put(OFFERS, now + OFFER_US, id) -- it lapsed in a stall: its server had no chance
     else
       take_back(id, r)
     end
   end
   if now >= meta.grace then drop(DETACHED, due(DETACHED)) end
   drop(ENDED, due(ENDED))
+  check_own()
 end
 
 -- HELD from here on, by the call `attach`, which is answered with it.
@@ -187,21 +217,27 @@ local function take_permits(r)
   r.f = meta.token
 end
 
+local function fits(permits)
+  if meta.used + permits <= meta.limit then return true end
+  if redis.call('ZCARD', ENDS) + redis.call('ZCARD', OFFERS) > 0 then return false end
+  meta.used = 0 -- a hand deleted the holders: nothing else would ever free their permits
+  return permits <= meta.limit
+end
+
 -- While the head of the queue fits, it is offered its permits; a head whose server is silent is detached.
 -- Every operation ends with it. Nobody behind the head is looked at, so nobody overtakes.
 local function promote()
   for _ = 1, BATCH do
-    if meta.limit == nil or meta.used >= meta.limit then return end
-    local id = redis.call('ZRANGE', QUEUE, 0, 0)[1]
-    if id == nil then return end
+    local id = meta.limit and redis.call('ZRANGE', QUEUE, 0, 0)[1]
+    if not id or not fits(1) then return end
     local r = load(id)
     if not r then
       redis.call('ZREM', QUEUE, id)
     elseif is_silent(server_of(r.a)) then
       detach(id, r)
-    elseif meta.used + r.n <= meta.limit then
+    elseif fits(r.n) then
       redis.call('ZREM', QUEUE, id)
-      redis.call('ZADD', OFFERS, int(now + OFFER_US), id)
+      put(OFFERS, now + OFFER_US, id)
       take_permits(r)
       r.s, r.g = 'O', now
       store(id, r)
@@ -217,7 +253,7 @@ end
 local function describe(id, ends)
   local r = load(id)
   if not r then return {} end
-  return { r.h, r.m, int(r.f), int(r.n), r.x, int(r.g), ends, r.v and '1' or '0' }
+  return { r.h, r.m, r.f, r.n, r.x, r.g, ends, r.v and 1 or 0 }
 end
 
 -- { us until the earliest end (-1: none), waiters, the holder whose lease ends first or nothing, us until then }
@@ -226,29 +262,35 @@ local function outlook()
   local lapse = redis.call('ZRANGE', OFFERS, 0, 0, 'WITHSCORES')
   local earliest = math.min(tonumber(first[2]) or math.huge, tonumber(lapse[2]) or math.huge)
   local holder = first[1] or lapse[1]
-  if not holder then meta.used = 0 end -- a hand deleted the holders: nothing else would ever free their permits
   return {
-    earliest == math.huge and '-1' or int(earliest - now),
-    int(redis.call('ZCARD', QUEUE)),
+    earliest == math.huge and -1 or earliest - now,
+    redis.call('ZCARD', QUEUE),
     holder and describe(holder, first[2] or lapse[2]) or {},
-    holder and int((first[2] or lapse[2]) - now) or '0',
+    holder and (first[2] or lapse[2]) - now or 0,
   }
 end
 
--- Writes the numbers back, lets every key expire a retention time after the last lease's end, and makes the
--- reply: { word, more, own requests to look at, ... }.
+-- Writes everything back in one step, lets each key expire a retention time after the last lease's end, and
+-- makes the reply: { word, more, own requests to look at, ... }. A key not touched here keeps its expiry: its
+-- members are all younger than the retention time.
 local function answer(retention_ms, word, ...)
   meta.till = math.max(meta.till, now)
   if meta.limit then
-    redis.call('HSET', STATE, 'limit', int(meta.limit), 'used', int(meta.used), 'token', int(meta.token),
-      'ticket', int(meta.ticket), 'seen', int(now), 'grace', int(meta.grace), 'till', int(meta.till))
-    local gone_at = int(math.floor(meta.till / 1000) + retention_ms)
-    for i = 1, #KEYS do redis.call('PEXPIREAT', KEYS[i], gone_at) end
+    local fields = { 'limit', meta.limit, 'used', meta.used, 'token', meta.token, 'ticket', meta.ticket,
+      'seen', now, 'grace', meta.grace, 'till', meta.till }
+    for id in pairs(unsaved) do
+      fields[#fields + 1] = 'r' .. id
+      fields[#fields + 1] = cmsgpack.pack(records[id])
+    end
+    redis.call('HSET', STATE, unpack(fields))
+    local gone_at = string.format('%d', math.floor(meta.till / 1000) + retention_ms)
+    touched[STATE] = true
+    for key in pairs(touched) do redis.call('PEXPIREAT', key, gone_at) end
   end
-  return { word, more and '1' or '0', offers, ... }
+  return { word, more and 1 or 0, offers, ... }
 end
 
 local function granted(retention_ms, id, r)
   local remaining = end_of(id) - now
-  return answer(retention_ms, 'GRANTED', int(r.f), int(remaining), int(r.l), r.k, int(r.n))
+  return answer(retention_ms, 'GRANTED', r.f, remaining, r.l, r.k, r.n)
 end

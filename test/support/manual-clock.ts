@@ -1,0 +1,64 @@
+import type { Clock, Timer } from '../../src/engine/clock';
+
+interface Pending {
+  readonly due: number;
+  readonly order: number;
+  readonly run: () => void;
+}
+
+/** Lets every promise that can settle now do so. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A clock that stands still until it is told to move. */
+export class ManualClock implements Clock {
+  private readonly timers = new Set<Pending>();
+  private count = 0;
+
+  constructor(private time = 0) {}
+
+  now(): number {
+    return this.time;
+  }
+
+  after(delayMs: number, run: () => void): Timer {
+    const pending = { due: this.time + Math.max(delayMs, 0), order: this.count++, run };
+    this.timers.add(pending);
+    return { cancel: () => this.timers.delete(pending) };
+  }
+
+  /** Timers that wait for their time. */
+  get timerCount(): number {
+    return this.timers.size;
+  }
+
+  /** Moves on; whatever falls due meanwhile runs at its own time, and what it promised is settled before the next. */
+  async advance(ms: number): Promise<void> {
+    const target = this.time + ms;
+    for (;;) {
+      await settled();
+      const next = this.earliest();
+      if (!next || next.due > target) break;
+      this.time = Math.max(this.time, next.due);
+      this.timers.delete(next);
+      next.run();
+    }
+    this.time = target;
+  }
+
+  /** Jumps as a process does that was stopped: everything that fell due meanwhile runs now, late. */
+  async jump(ms: number): Promise<void> {
+    this.time += ms;
+    await this.advance(0);
+  }
+
+  private earliest(): Pending | undefined {
+    let first: Pending | undefined;
+    for (const timer of this.timers) {
+      if (!first || timer.due < first.due || (timer.due === first.due && timer.order < first.order))
+        first = timer;
+    }
+    return first;
+  }
+}

@@ -1,0 +1,200 @@
+import { systemClock } from '../../src/engine/clock';
+import type { Resource, Service } from '../../src/engine/lease';
+import { RedisConnection } from '../../src/redis/connection';
+import { permitsKeys, wakeChannel } from '../../src/redis/keys';
+import { Notifications } from '../../src/redis/notifications';
+import { RedisPermitsStore } from '../../src/redis/permits-store';
+import { eventually } from './eventually';
+import { Requester, type RequesterOptions } from './permits-requester';
+import { RedisProcess, type RedisProcessOptions } from './redis-process';
+
+export const PREFIX = 'test';
+export const PARTS = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live'] as const;
+export type Part = (typeof PARTS)[number];
+
+/** What Redis has of one resource, as it lies there: records unpacked, members with their scores. */
+export interface Stored {
+  readonly numbers: Readonly<Record<string, string>>;
+  readonly records: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly sets: Readonly<Record<Exclude<Part, 'state'>, readonly { id: string; score: number }[]>>;
+}
+
+/** Numbers become text first: cjson keeps 14 digits only, and a time in microseconds has 16. */
+const READ_STATE = `
+local out = {}
+local all = redis.call('HGETALL', KEYS[1])
+for i = 1, #all, 2 do
+  if string.sub(all[i], 1, 1) == 'r' then
+    local record = {}
+    for k, v in pairs(cmsgpack.unpack(all[i + 1])) do
+      record[k] = type(v) == 'number' and string.format('%.0f', v) or tostring(v)
+    end
+    out[all[i]] = record
+  else
+    out[all[i]] = all[i + 1]
+  end
+end
+return cjson.encode(out)`;
+
+/** Everything measured in time moves into the past by ARGV[1] us; places, tokens and the keys' expiry stay. */
+const SHIFT = `
+for i = 2, #KEYS do
+  local members = redis.call('ZRANGE', KEYS[i], 0, -1, 'WITHSCORES')
+  for m = 1, #members, 2 do redis.call('ZINCRBY', KEYS[i], '-' .. ARGV[1], members[m]) end
+end
+for _, field in ipairs({ 'seen', 'grace' }) do
+  if redis.call('HEXISTS', KEYS[1], field) == 1 then redis.call('HINCRBY', KEYS[1], field, '-' .. ARGV[1]) end
+end`;
+
+/** A store that speaks for one server, with what it was told. */
+export class TestServer {
+  readonly store: RedisPermitsStore;
+  readonly connection: RedisConnection;
+  /** Request ids to look at again, from replies; `hinted` are those that came by pub/sub. */
+  looks: string[] = [];
+  readonly hinted: string[] = [];
+  mores = 0;
+  private notifications: Notifications | undefined;
+
+  constructor(
+    readonly id: string,
+    private readonly options: { url: string; commandTimeoutMs: number; retentionMs: number },
+  ) {
+    this.connection = new RedisConnection({ ...options, clock: systemClock, onError: () => undefined });
+    const { connection } = this;
+    this.store = new RedisPermitsStore({ ...options, connection, prefix: PREFIX, serverId: id });
+    this.store.listen({
+      look: (_resource, requestId) => void this.looks.push(requestId),
+      more: () => void (this.mores += 1),
+    });
+  }
+
+  /** Hears hints of other servers from here on. */
+  listen(): void {
+    this.notifications ??= new Notifications({
+      ...this.options,
+      clock: systemClock,
+      prefix: PREFIX,
+      serverId: this.id,
+      onLook: (_resource, requestId) => void this.hinted.push(requestId),
+      onError: () => undefined,
+    });
+  }
+
+  close(): void {
+    this.notifications?.close();
+    this.connection.close();
+  }
+}
+
+export interface FixtureOptions extends RedisProcessOptions {
+  readonly commandTimeoutMs?: number;
+  readonly retentionMs?: number;
+}
+
+/** A private Redis with the stores of several servers on it, and hands to move its time and to look inside. */
+export class PermitsFixture {
+  private readonly servers = new Map<string, TestServer>();
+  private names = 0;
+
+  private constructor(
+    readonly redis: RedisProcess,
+    private readonly options: FixtureOptions,
+  ) {}
+
+  static async open(options: FixtureOptions = {}): Promise<PermitsFixture> {
+    return new PermitsFixture(await RedisProcess.start({ appendfsync: 'no', ...options }), options);
+  }
+
+  async close(): Promise<void> {
+    for (const server of this.servers.values()) server.close();
+    await this.redis.close();
+  }
+
+  /** The store of the server of that name, connected. */
+  async server(id: string, url = this.redis.url): Promise<TestServer> {
+    let server = this.servers.get(id);
+    if (!server) {
+      const { commandTimeoutMs = 2000, retentionMs = 3_600_000 } = this.options;
+      server = new TestServer(id, { url, commandTimeoutMs, retentionMs });
+      this.servers.set(id, server);
+      await server.connection.ready(5000);
+    }
+    return server;
+  }
+
+  /** Hears from here on what other servers' scripts tell this one. */
+  async listen(server: TestServer): Promise<void> {
+    server.listen();
+    const channel = wakeChannel(PREFIX, server.id);
+    await eventually('the server to be subscribed', async () => {
+      const [, count] = (await this.redis.command('PUBSUB', 'NUMSUB', channel)) as string[];
+      return count === '1';
+    });
+  }
+
+  /** A name that no other test uses. */
+  resource(service: Service = 'lock'): Resource {
+    this.names += 1;
+    return { service, name: `name ${this.names}` };
+  }
+
+  async request(serverId: string, resource: Resource, options?: RequesterOptions): Promise<Requester> {
+    return new Requester(await this.server(serverId), resource, options);
+  }
+
+  key(resource: Resource, part: Part): string {
+    return permitsKeys(PREFIX, resource)[PARTS.indexOf(part)] as string;
+  }
+
+  /** As if nothing had happened for this resource for that long. */
+  async pass(resource: Resource, ms: number): Promise<void> {
+    const parts = PARTS.filter((part) => part !== 'queue');
+    const keys = parts.map((part) => this.key(resource, part));
+    await this.redis.command('EVAL', SHIFT, keys.length, ...keys, Math.round(ms * 1000));
+  }
+
+  /** As `pass`, but the resource was in use meanwhile: it is no stall. */
+  async passInUse(resource: Resource, ms: number): Promise<void> {
+    const state = this.key(resource, 'state');
+    const seen = (await this.redis.command('HGET', state, 'seen')) as string;
+    await this.pass(resource, ms);
+    await this.redis.command('HSET', state, 'seen', seen);
+  }
+
+  /** As if a server had sent its heartbeat just now. */
+  async beat(resource: Resource, serverId: string): Promise<void> {
+    const [seconds, us] = (await this.redis.command('TIME')) as [string, string];
+    await this.redis.command('ZADD', this.key(resource, 'live'), seconds + us.padStart(6, '0'), serverId);
+  }
+
+  async stored(resource: Resource): Promise<Stored> {
+    const text = (await this.redis.command('EVAL', READ_STATE, 1, this.key(resource, 'state'))) as string;
+    const fields = JSON.parse(text) as Record<string, string | Record<string, string>>;
+    const numbers: Record<string, string> = {};
+    const records: Record<string, Record<string, string>> = {};
+    for (const [field, value] of Object.entries(fields)) {
+      if (typeof value === 'string') numbers[field] = value;
+      else records[field.slice(1)] = value;
+    }
+    const members = async (part: Part) => {
+      const flat = (await this.redis.command(
+        'ZRANGE',
+        this.key(resource, part),
+        0,
+        -1,
+        'WITHSCORES',
+      )) as string[];
+      return flat.flatMap((id, i) => (i % 2 === 0 ? [{ id, score: Number(flat[i + 1]) }] : []));
+    };
+    const [ends, offers, queue, detached, ended, live] = await Promise.all([
+      members('ends'),
+      members('offers'),
+      members('queue'),
+      members('detached'),
+      members('ended'),
+      members('live'),
+    ]);
+    return { numbers, records, sets: { ends, offers, queue, detached, ended, live } };
+  }
+}

@@ -1,0 +1,349 @@
+import type {
+  AcquireCommand,
+  AcquireReply,
+  ClaimCommand,
+  ClaimReply,
+  Outlook,
+  PermitsWanted,
+  ReleaseCommand,
+  ReleaseReply,
+  RenewCommand,
+  RenewReply,
+  Speaker,
+  TouchReply,
+  WithdrawCommand,
+  WithdrawReply,
+} from '../../src/engine/store';
+import type { LossCause } from '../../src/engine/lease';
+import { outlookOf, type ModelRequest, type State, type Unsent } from './permits-model-request';
+
+const SECOND = 1_000_000;
+const OFFER = 3 * SECOND;
+const SILENT = 4 * SECOND;
+const STALL = 3 * SECOND;
+const KEEP_PLACE = 10 * SECOND;
+const REMEMBER = 60 * SECOND;
+
+const serverOf = (attach: string) => attach.slice(0, attach.indexOf('.'));
+const isStream = (attach: string) => attach.endsWith('s');
+const micros = (ms: number) => Math.round(ms * 1000);
+
+/**
+ * The rules of grants, queues and leases for one resource, said as plainly as can be: one array, searched
+ * through, no batches, no storage. Whatever the store answers is compared with what this says.
+ */
+export class PermitsModel {
+  limit: number | undefined;
+  readonly requests: ModelRequest[] = [];
+  lastToken = 0;
+  /** Requests that a command told a server to look at again, as [server, request id]. */
+  told: [server: string, id: string][] = [];
+  private lastTicket = 0;
+  private lastSeen = 0;
+  private graceUntil = 0;
+  private readonly alive = new Map<string, number>();
+  private now = 0;
+  private server = '';
+
+  get used(): number {
+    return this.holders().reduce((sum, request) => sum + request.permits, 0);
+  }
+
+  holders(): ModelRequest[] {
+    return this.in('held').concat(this.in('offered'));
+  }
+
+  queue(): ModelRequest[] {
+    return this.in('waiting').sort((a, b) => a.ticket - b.ticket);
+  }
+
+  in(state: State): ModelRequest[] {
+    return this.requests.filter((request) => request.state === state);
+  }
+
+  /** Everything that is measured in time moves into the past; places and tokens stay. */
+  shift(us: number): void {
+    for (const request of this.requests) {
+      request.until -= us;
+      request.grantedAt -= us;
+    }
+    for (const [server, seen] of this.alive) this.alive.set(server, seen - us);
+    this.lastSeen -= us;
+    this.graceUntil -= us;
+  }
+
+  acquire(server: string, now: number, command: AcquireCommand): Unsent<AcquireReply> {
+    this.begin(server, now);
+    this.limit ??= command.initialLimit;
+    if (this.limit === undefined) return { kind: 'unknown-resource' };
+    this.purge();
+    const known = this.find(command.requestId);
+    if (known) return this.repeat(known, command);
+    this.promote();
+    if (command.permits > this.limit) return { kind: 'never-fits', limit: this.limit };
+    const fits = this.in('waiting').length === 0 && this.used + command.permits <= this.limit;
+    if (!fits && !command.wait) return { kind: 'refused', outlook: this.outlook() };
+    if (!fits && this.in('waiting').length + this.in('detached').length >= command.maxWaiters) {
+      return { kind: 'queue-full', waiterCount: this.in('waiting').length };
+    }
+    this.lastTicket = Math.max(this.lastTicket + 1, now);
+    const request = this.add(command, this.lastTicket);
+    if (!fits) {
+      this.alive.set(server, now);
+      return this.waiting(request);
+    }
+    this.takeToken(request);
+    this.hold(request, command.attach);
+    return this.granted(request);
+  }
+
+  private repeat(known: ModelRequest, command: AcquireCommand): Unsent<AcquireReply> {
+    const { attach } = command;
+    if (known.state === 'ended') return { kind: 'finished', cause: known.cause };
+    if (known.holderId !== command.holderId) return { kind: 'mismatch', field: 'holder_id' };
+    if (known.mode !== command.mode) return { kind: 'mismatch', field: 'mode' };
+    if (known.permits !== command.permits) return { kind: 'mismatch', field: 'permit_count' };
+    if (known.state === 'held') {
+      if (known.attach !== attach && command.takeOver) {
+        this.takeOver(known, attach);
+        known.ttl = Math.max(known.ttl, micros(command.ttlMs));
+        known.until = Math.max(known.until, this.now + micros(command.ttlMs));
+      } else if (known.attach !== attach) {
+        known.answered = '';
+      }
+      this.promote();
+      return this.granted(known);
+    }
+    if (known.attach !== attach && serverOf(known.attach) !== this.server) this.tell(known);
+    Object.assign(known, { attach, ttl: micros(command.ttlMs), metadata: command.metadata });
+    if (known.state === 'offered') this.hold(known, attach);
+    else {
+      known.state = 'waiting';
+      this.alive.set(this.server, this.now);
+    }
+    this.promote();
+    if ((known.state as State) === 'offered') this.hold(known, attach);
+    if ((known.state as State) === 'held') return this.granted(known);
+    if (command.permits > (this.limit as number)) return { kind: 'never-fits', limit: this.limit as number };
+    if (command.wait) return this.waiting(known);
+    this.detach(known);
+    this.promote();
+    return { kind: 'refused', outlook: this.outlook() };
+  }
+
+  claim(server: string, now: number, command: ClaimCommand): Unsent<ClaimReply> {
+    this.begin(server, now);
+    this.limit ??= command.initialLimit;
+    if (this.limit === undefined) return { kind: 'unknown-resource' };
+    this.purge();
+    let request = this.find(command.requestId);
+    if (request && request.attach !== command.attach) return { kind: 'superseded' };
+    if (request?.state === 'ended') return { kind: 'finished', cause: request.cause };
+    if (command.permits > this.limit && request?.state !== 'held') {
+      return { kind: 'never-fits', limit: this.limit };
+    }
+    if (!request) {
+      request = this.add(command, Number(command.ticket));
+      this.lastTicket = Math.max(this.lastTicket, request.ticket);
+    }
+    if (request.state === 'detached') request.state = 'waiting';
+    this.alive.set(server, now);
+    if (request.state === 'offered') this.hold(request, command.attach);
+    else if (request.state === 'held') request.until = Math.max(request.until, now + request.ttl);
+    this.promote();
+    if ((request.state as State) === 'offered') this.hold(request, command.attach);
+    return (request.state as State) === 'held' ? this.granted(request) : this.waiting(request);
+  }
+
+  withdraw(server: string, now: number, command: WithdrawCommand): Unsent<WithdrawReply> {
+    this.begin(server, now);
+    this.purge();
+    const request = this.find(command.requestId);
+    if (request && request.attach !== command.attach) return { kind: 'superseded' };
+    if (request?.state === 'ended') return { kind: 'finished', cause: request.cause };
+    if (request && command.giveBack) {
+      const answered = request.answered === command.attach && request.returnable;
+      if (request.state === 'held' && !answered) return { kind: 'kept' };
+      if (request.state !== 'detached') this.detach(request);
+    }
+    this.promote();
+    if (request && !command.giveBack) {
+      if (request.state === 'offered') this.hold(request, command.attach);
+      else if (request.state === 'held') request.until = Math.max(request.until, now + request.ttl);
+      else if (request.state === 'waiting') this.detach(request);
+      this.promote();
+      if ((request.state as State) === 'held') return this.granted(request);
+    }
+    return { kind: 'withdrawn', outlook: this.outlook() };
+  }
+
+  touch(server: string, now: number, waiters: readonly Speaker[]): TouchReply {
+    this.begin(server, now);
+    if (waiters.length > 0 && this.limit !== undefined) this.alive.set(server, now);
+    this.purge();
+    for (const request of this.in('offered').sort((a, b) => a.until - b.until || (a.id < b.id ? -1 : 1))) {
+      if (serverOf(request.attach) === server) this.tell(request);
+    }
+    this.promote();
+    const words = waiters.map(({ requestId, attach }) => {
+      const request = this.find(requestId);
+      if (request && request.attach !== attach) return 'superseded';
+      return request?.state === 'waiting' ? this.position(request) : 'look';
+    });
+    return { outlook: this.outlook(), waiters: words };
+  }
+
+  renew(server: string, now: number, command: RenewCommand): Unsent<RenewReply> {
+    this.begin(server, now);
+    this.purge();
+    const { stream } = command;
+    const request = this.find(command.requestId);
+    if (!request || request.secret !== command.secret) return { kind: 'gone' };
+    if (request.state !== 'held' && request.state !== 'ended') return { kind: 'gone' };
+    if (stream && !stream.takeOver && request.attach !== stream.attach) return { kind: 'superseded' };
+    if (request.state === 'ended') return { kind: 'finished', cause: request.cause };
+    const ttl = command.ttlMs === undefined ? 0 : micros(command.ttlMs);
+    request.ttl = Math.max(request.ttl, ttl);
+    if (stream?.takeOver && request.attach !== stream.attach) this.takeOver(request, stream.attach);
+    else if (!stream) request.answered = '';
+    request.until = Math.max(request.until, now + (ttl || request.ttl));
+    this.promote();
+    return this.granted(request);
+  }
+
+  release(server: string, now: number, command: ReleaseCommand): ReleaseReply {
+    this.begin(server, now);
+    this.purge();
+    const request = this.find(command.requestId);
+    if (!request || request.secret !== command.secret) return { kind: 'gone' };
+    if (request.state === 'ended') return { kind: 'finished', cause: request.cause };
+    if (request.state !== 'held') return { kind: 'gone' };
+    if (command.afterLoss && request.answered !== command.afterLoss.attach) return { kind: 'superseded' };
+    this.bury(request, command.afterLoss ? 'expired' : 'released');
+    if (!command.afterLoss && isStream(request.attach)) this.tell(request);
+    this.promote();
+    return { kind: 'released' };
+  }
+
+  private begin(server: string, now: number): void {
+    this.server = server;
+    this.now = now;
+    this.told = [];
+    if (this.limit !== undefined && now - this.lastSeen > STALL) this.graceUntil = now + STALL;
+    this.lastSeen = now;
+    for (const [other, seen] of this.alive) if (now - seen >= REMEMBER) this.alive.delete(other);
+  }
+
+  private purge(): void {
+    const due = (state: State) => this.in(state).filter((request) => request.until <= this.now);
+    for (const request of due('held')) this.bury(request, 'expired');
+    for (const request of due('offered')) {
+      if (this.now < this.graceUntil) request.until = this.now + OFFER;
+      else this.detach(request);
+    }
+    if (this.now >= this.graceUntil) due('detached').forEach((request) => this.forget(request));
+    due('ended').forEach((request) => this.forget(request));
+  }
+
+  private promote(): void {
+    for (;;) {
+      const head = this.queue()[0];
+      if (!head || this.limit === undefined || this.used >= this.limit) return;
+      if (this.isSilent(serverOf(head.attach))) this.detach(head);
+      else if (this.used + head.permits > this.limit) return;
+      else {
+        this.takeToken(head);
+        Object.assign(head, { state: 'offered', until: this.now + OFFER, grantedAt: this.now });
+        this.tell(head);
+      }
+    }
+  }
+
+  private isSilent(server: string): boolean {
+    if (server === this.server || this.now < this.graceUntil) return false;
+    const seen = this.alive.get(server);
+    return seen === undefined || this.now - seen > SILENT;
+  }
+
+  private add(command: PermitsWanted, ticket: number): ModelRequest {
+    const request: ModelRequest = {
+      id: command.requestId,
+      secret: command.secret,
+      permits: command.permits,
+      mode: command.mode,
+      holderId: command.holderId,
+      ticket,
+      state: 'waiting',
+      attach: command.attach,
+      metadata: command.metadata,
+      ttl: micros(command.ttlMs),
+      token: 0,
+      grantedAt: 0,
+      until: 0,
+      answered: '',
+      returnable: false,
+      cause: 'expired',
+    };
+    this.requests.push(request);
+    return request;
+  }
+
+  private takeToken(request: ModelRequest): void {
+    this.lastToken = Math.max(this.lastToken + 1, this.now);
+    request.token = this.lastToken;
+  }
+
+  private hold(request: ModelRequest, attach: string): void {
+    Object.assign(request, { state: 'held', attach, answered: attach, returnable: true });
+    Object.assign(request, { grantedAt: this.now, until: this.now + request.ttl });
+  }
+
+  private takeOver(request: ModelRequest, attach: string): void {
+    if (isStream(request.attach) && serverOf(request.attach) !== this.server) this.tell(request);
+    Object.assign(request, { attach, answered: attach, returnable: false });
+  }
+
+  private detach(request: ModelRequest): void {
+    Object.assign(request, { state: 'detached', until: this.now + KEEP_PLACE });
+  }
+
+  private bury(request: ModelRequest, cause: LossCause | 'released'): void {
+    Object.assign(request, { state: 'ended', cause, until: this.now + REMEMBER });
+  }
+
+  private forget(request: ModelRequest): void {
+    this.requests.splice(this.requests.indexOf(request), 1);
+  }
+
+  private find(id: string): ModelRequest | undefined {
+    return this.requests.find((request) => request.id === id);
+  }
+
+  private tell(request: ModelRequest): void {
+    this.told.push([serverOf(request.attach), request.id]);
+  }
+
+  private position(request: ModelRequest): number {
+    return this.queue().indexOf(request) + 1;
+  }
+
+  private waiting(request: ModelRequest): Unsent<Extract<AcquireReply, { kind: 'waiting' }>> {
+    const ticket = String(request.ticket);
+    return { kind: 'waiting', ticket, position: this.position(request), outlook: this.outlook() };
+  }
+
+  private granted(request: ModelRequest): Unsent<Extract<AcquireReply, { kind: 'granted' }>> {
+    return {
+      kind: 'granted',
+      fencingToken: BigInt(request.token),
+      remainingMs: (request.until - this.now) / 1000,
+      ttlMs: request.ttl / 1000,
+      secret: request.secret,
+      permits: request.permits,
+    };
+  }
+
+  private outlook(): Outlook {
+    return outlookOf(this.requests, this.now);
+  }
+}

@@ -1,0 +1,154 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Mode, Resource } from '../../src/engine/lease';
+import { LOCK_LIMIT } from '../../src/engine/limits';
+import type {
+  AcquireReply,
+  ClaimReply,
+  PermitsStore,
+  PermitsWanted,
+  ReleaseReply,
+  RenewReply,
+  TouchReply,
+  WithdrawReply,
+} from '../../src/engine/store';
+
+export interface RequesterOptions {
+  readonly requestId?: string;
+  readonly permits?: number;
+  readonly mode?: Mode;
+  readonly holderId?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly ttlMs?: number;
+  readonly initialLimit?: number | undefined;
+  readonly maxWaiters?: number;
+  /** A stream's call rather than a unary one. */
+  readonly stream?: boolean;
+}
+
+/** A server as the scripts know it: a name and a store that speaks for it. */
+export interface SpeakingServer {
+  readonly id: string;
+  readonly store: PermitsStore;
+}
+
+let calls = 0;
+
+/** A new value for each call of a server; the scripts read the server and the trailing "s" of a stream. */
+export function newAttach(serverId: string, stream = false): string {
+  calls += 1;
+  return `${serverId}.${calls}${stream ? 's' : ''}`;
+}
+
+/** One call of one server for one request, and the commands that it may send. */
+export class Requester {
+  readonly requestId: string;
+  readonly attach: string;
+  readonly secret = randomBytes(16).toString('base64url');
+  /** As the last reply gave it. */
+  ticket = '0';
+  private readonly stream: boolean;
+
+  constructor(
+    readonly server: SpeakingServer,
+    readonly resource: Resource,
+    readonly options: RequesterOptions = {},
+  ) {
+    this.requestId = options.requestId ?? randomUUID();
+    this.stream = options.stream ?? false;
+    this.attach = newAttach(server.id, this.stream);
+  }
+
+  get wanted(): PermitsWanted {
+    const { requestId, attach, secret, options, resource } = this;
+    const lock = resource.service === 'lock';
+    const mode = options.mode ?? 'exclusive';
+    return {
+      requestId,
+      attach,
+      secret,
+      permits: options.permits ?? (lock && mode === 'exclusive' ? LOCK_LIMIT : 1),
+      mode,
+      holderId: options.holderId ?? '',
+      metadata: options.metadata ?? {},
+      ttlMs: options.ttlMs ?? 30_000,
+      initialLimit: 'initialLimit' in options ? options.initialLimit : lock ? LOCK_LIMIT : undefined,
+    };
+  }
+
+  /** Asks once. */
+  try(): Promise<AcquireReply> {
+    return this.acquire(false);
+  }
+
+  /** Asks, and takes a place in the queue if need be. */
+  queue(): Promise<AcquireReply> {
+    return this.acquire(true);
+  }
+
+  claim(): Promise<ClaimReply> {
+    return this.keepTicket(this.server.store.claim(this.resource, { ...this.wanted, ticket: this.ticket }));
+  }
+
+  /** Ends the wait, taking what was granted meanwhile. */
+  withdraw(): Promise<WithdrawReply> {
+    return this.server.store.withdraw(this.resource, { ...this.wanted, giveBack: false });
+  }
+
+  /** Ends the wait for a caller that is gone. */
+  giveBack(): Promise<WithdrawReply> {
+    return this.server.store.withdraw(this.resource, { ...this.wanted, giveBack: true });
+  }
+
+  touch(): Promise<TouchReply> {
+    return this.server.store.touch(this.resource, [this.wanted]);
+  }
+
+  /** RenewLock: by the lease's secret alone. */
+  renew(secret: string, ttlMs?: number): Promise<RenewReply> {
+    return this.renewal(secret, ttlMs, undefined);
+  }
+
+  /** A stream's renewal. */
+  keepAlive(secret: string): Promise<RenewReply> {
+    return this.renewal(secret, undefined, { attach: this.attach, takeOver: false });
+  }
+
+  /** A stream that opens with the lease's id. */
+  takeOver(secret: string, ttlMs?: number): Promise<RenewReply> {
+    return this.renewal(secret, ttlMs, { attach: this.attach, takeOver: true });
+  }
+
+  /** ReleaseLock: by the lease's secret alone. */
+  release(secret: string): Promise<ReleaseReply> {
+    const { requestId, resource } = this;
+    return this.server.store.release(resource, { requestId, secret, afterLoss: undefined });
+  }
+
+  /** A stream that has told its holder of the loss frees what may be left. */
+  releaseAfterLoss(secret: string): Promise<ReleaseReply> {
+    const { requestId, resource, attach } = this;
+    return this.server.store.release(resource, { requestId, secret, afterLoss: { attach } });
+  }
+
+  private acquire(wait: boolean): Promise<AcquireReply> {
+    const { options, wanted, resource, stream } = this;
+    const maxWaiters = options.maxWaiters ?? 10_000;
+    return this.keepTicket(
+      this.server.store.acquire(resource, { ...wanted, wait, takeOver: stream, maxWaiters }),
+    );
+  }
+
+  private renewal(
+    secret: string,
+    ttlMs: number | undefined,
+    stream: { attach: string; takeOver: boolean } | undefined,
+  ): Promise<RenewReply> {
+    return this.server.store.renew(this.resource, { requestId: this.requestId, secret, ttlMs, stream });
+  }
+
+  private async keepTicket<Reply extends AcquireReply | ClaimReply>(reply: Promise<Reply>): Promise<Reply> {
+    const answer = await reply;
+    if (answer.kind === 'waiting') this.ticket = answer.ticket;
+    return answer;
+  }
+}
