@@ -122,7 +122,7 @@ class ServedCall implements Call {
   readonly receivedAt: number;
   readonly timeoutMs: number | undefined;
   private knownConnection: object | undefined;
-  private ended = false;
+  private answered = false;
 
   constructor(
     private readonly surface: Surface,
@@ -145,13 +145,13 @@ class ServedCall implements Call {
   }
 
   get cancelled(): boolean {
-    return this.surface.cancelled && !this.ended;
+    return this.surface.cancelled && !this.answered;
   }
 
   onCancelled(listener: () => void): void {
     const run = (): void => {
       // grpc-js emits 'cancelled' after every call, those that were answered too.
-      if (this.ended) return;
+      if (this.answered) return;
       try {
         listener();
       } catch (error) {
@@ -163,8 +163,8 @@ class ServedCall implements Call {
     else this.surface.once('cancelled', run);
   }
 
-  /** The call is answered: from here on nothing is a cancellation. */
+  /** The handler is through: what comes from here on is no cancellation. */
   end(): void {
-    this.ended = true;
+    this.answered = !this.surface.cancelled;
   }
 }

@@ -105,7 +105,7 @@ function fromHoldfastError(error: HoldfastError): CallStatus {
 function errorText(message: string, reason: Reason): string {
   const ending = ` [${reason}]`;
   const clean = message.replace(/[\p{Cc}\p{Cs}]/gu, '\u{FFFD}');
-  const room = MAX_ENCODED_TEXT - ending.length;
+  const room = MAX_ENCODED_TEXT - encodeURI(ending).length;
   if (encodeURI(clean).length <= room) return clean + ending;
   let kept = '';
   let length = encodeURI('…').length;

@@ -60,7 +60,7 @@ function checkText(violations: Violations, field: string, text: string, maxBytes
   if (text.length * MOST_BYTES_PER_UNIT > maxBytes) {
     const bytes = Buffer.byteLength(text);
     if (bytes > maxBytes)
-      violations.add(field, `is ${bytes} bytes of UTF-8; at most ${maxBytes} are accepted`);
+      violations.add(field, `is ${bytes} bytes of UTF-8, ${maxBytes} at most are accepted`);
   }
   checkCharacters(violations, field, text);
 }
@@ -80,7 +80,7 @@ export function checkMetadata(
 ): Readonly<Record<string, string>> {
   if (metadata.size === 0) return NO_METADATA;
   if (metadata.size > MAX_METADATA_PAIRS) {
-    violations.add(field, `has ${metadata.size} pairs; at most ${MAX_METADATA_PAIRS} are accepted`);
+    violations.add(field, `has ${metadata.size} pairs, ${MAX_METADATA_PAIRS} at most are accepted`);
   }
   // Without a prototype, so that a key `__proto__` is one like any other.
   const record = Object.create(null) as Record<string, string>;
@@ -95,7 +95,10 @@ export function checkMetadata(
     violations.add(field, 'must not have a key that is empty or contains control characters or U+FFFD');
   }
   if (bytes > MAX_METADATA_BYTES) {
-    violations.add(field, `is ${bytes} bytes, keys and values; at most ${MAX_METADATA_BYTES} are accepted`);
+    violations.add(
+      field,
+      `has ${bytes} bytes of keys and values, ${MAX_METADATA_BYTES} at most are accepted`,
+    );
   }
   return record;
 }
@@ -146,9 +149,8 @@ export function checkTtl(
   }
   const ms = Math.floor(exact);
   if (ms >= bounds.minTtlMs && ms <= bounds.maxTtlMs) return ms;
-  const { minTtlMs, maxTtlMs } = bounds;
-  const range = `${describeMs(minTtlMs)} to ${describeMs(maxTtlMs)}`;
-  violations.add(field, `is ${describeMs(exact)}; accepted is ${range}`);
+  const range = `from ${describeMs(bounds.minTtlMs)} to ${describeMs(bounds.maxTtlMs)}`;
+  violations.add(field, `is ${describeMs(exact)} and must be ${range}`);
   return undefined;
 }
 
@@ -161,7 +163,7 @@ export function checkWaitTimeout(
   if (timeout === undefined) return undefined;
   const ms = durationToMs(timeout);
   if (ms === undefined) violations.add(field, NO_DURATION);
-  else if (ms < 0) violations.add(field, `is ${describeMs(ms)}; it must not be negative`);
+  else if (ms < 0) violations.add(field, `is ${describeMs(ms)} and must not be negative`);
   else return Math.ceil(ms);
   return undefined;
 }

@@ -1,0 +1,173 @@
+import { inspect } from 'node:util';
+import { ConfigError, readConfig } from '../src/config';
+import { options } from '../src/config-options';
+import { configTable, withConfigTable } from '../src/config-table';
+
+const REDIS = 'redis://127.0.0.1:6379';
+const read = (env: NodeJS.ProcessEnv) => readConfig({ HOLDFAST_REDIS_URL: REDIS, ...env });
+
+function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+test('needs nothing but a Redis, and has a default for the rest', () => {
+  expect(read({})).toEqual({
+    listen: { kind: 'tcp', host: '127.0.0.1', port: 50_051 },
+    redis: { shown: REDIS },
+    redisPrefix: 'holdfast',
+    commandTimeoutMs: 2000,
+    tlsCert: undefined,
+    tlsKey: undefined,
+    minTtlMs: 100,
+    maxTtlMs: 120_000,
+    defaultTtlMs: 30_000,
+    maxStreamAgeMs: 3_600_000,
+    maxWaitersPerName: 10_000,
+    retentionMs: 86_400_000,
+    keepaliveTimeMs: 10_000,
+    keepaliveTimeoutMs: 5000,
+    drainTimeoutMs: 15_000,
+    logLevel: 'info',
+    development: false,
+  });
+});
+
+test('is frozen, what is inside too', () => {
+  const config = read({});
+  expect(Object.isFrozen(config)).toBe(true);
+  expect(Object.isFrozen(config.listen)).toBe(true);
+  expect(Object.isFrozen(config.redis)).toBe(true);
+});
+
+test('takes an empty variable for none, and leaves those of others alone', () => {
+  expect(read({ HOLDFAST_LISTEN: '', HOLDFASTER: 'x', PATH: '/bin' }).listen).toMatchObject({ port: 50_051 });
+});
+
+test('names every problem at once', () => {
+  const problems = problemsOf({
+    HOLDFAST_LISTEN: 'nowhere',
+    HOLDFAST_MAX_TTL: '25h',
+    HOLDFAST_MAX_WAITERS: '0',
+    HOLDFAST_LOG_LEVEL: 'loud',
+    HOLDFAST_REDIS_ULR: REDIS,
+    HOLDFAST_TLS_CERT: '/cert.pem',
+  });
+  expect(problems).toEqual([
+    expect.stringContaining('HOLDFAST_REDIS_ULR is not a setting'),
+    expect.stringContaining('HOLDFAST_LISTEN must be host:port'),
+    expect.stringContaining('HOLDFAST_REDIS_URL is required'),
+    expect.stringContaining('HOLDFAST_MAX_TTL must be a duration from 100ms to 24h'),
+    expect.stringContaining('HOLDFAST_MAX_WAITERS must be a whole number from 1 to 1000000'),
+    expect.stringContaining('HOLDFAST_LOG_LEVEL must be one of fatal, error'),
+    expect.stringContaining('HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY must be set together'),
+  ]);
+});
+
+test.each([
+  [{ HOLDFAST_MIN_TTL: '1m' }, 'HOLDFAST_DEFAULT_TTL must not be less than HOLDFAST_MIN_TTL'],
+  [{ HOLDFAST_MAX_TTL: '10s' }, 'HOLDFAST_DEFAULT_TTL must not be more than HOLDFAST_MAX_TTL'],
+  [{ HOLDFAST_MAX_TTL: '24h', HOLDFAST_RETENTION: '1h' }, 'HOLDFAST_RETENTION must not be less'],
+])('refuses what contradicts itself: %j', (env, problem) => {
+  const problems = problemsOf({ HOLDFAST_REDIS_URL: REDIS, ...env });
+  expect(problems).toEqual([expect.stringContaining(problem)]);
+});
+
+test.each([
+  ['0.0.0.0:0', { kind: 'tcp', host: '0.0.0.0', port: 0 }],
+  ['localhost:65535', { kind: 'tcp', host: 'localhost', port: 65_535 }],
+  ['[::1]:50051', { kind: 'tcp', host: '::1', port: 50_051 }],
+  ['unix:/run/holdfast.sock', { kind: 'unix', path: '/run/holdfast.sock' }],
+  ['unix:///run/holdfast.sock', { kind: 'unix', path: '/run/holdfast.sock' }],
+])('listens on %s', (text, address) => {
+  expect(read({ HOLDFAST_LISTEN: text }).listen).toEqual(address);
+});
+
+test.each([
+  '50051',
+  ':50051',
+  'host',
+  'host:',
+  'host:65536',
+  'host:-1',
+  '::1:5',
+  '[::1]',
+  'unix:',
+  'unix:rel',
+])('does not listen on %s', (text) => {
+  expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_LISTEN: text })).toHaveLength(1);
+});
+
+test.each([
+  ['redis://127.0.0.1', 'redis://127.0.0.1'],
+  ['redis://user:s3cret@cache.example:6380/2', 'redis://cache.example:6380/2'],
+  ['rediss://:s3cret@[::1]:6379', 'rediss://[::1]:6379'],
+  ['/run/redis.sock', '/run/redis.sock'],
+  ['redis+unix:///run/redis.sock', '/run/redis.sock'],
+])('takes the Redis %s, and shows it without its password', (text, shown) => {
+  const { redis } = read({ HOLDFAST_REDIS_URL: text });
+  expect(redis.shown).toBe(shown);
+  expect(redis.url).toBe(text.startsWith('redis+unix') ? shown : text);
+  expect(inspect(redis, { depth: 5 }) + JSON.stringify(redis)).not.toContain('s3cret');
+});
+
+test.each([
+  'http://127.0.0.1',
+  '127.0.0.1:6379',
+  'redis://',
+  'redis://h/nine',
+  // The client would take it for an option, and send again what must not be sent again.
+  'redis://h?autoResendUnfulfilledCommands=true&password=s3cret',
+])('refuses the Redis %s, without repeating it', (text) => {
+  const problems = problemsOf({ HOLDFAST_REDIS_URL: text });
+  expect(problems).toHaveLength(1);
+  expect(problems.join()).toContain('HOLDFAST_REDIS_URL must be');
+  expect(problems.join()).not.toContain('s3cret');
+});
+
+test.each([
+  ['500ms', 500],
+  ['90s', 90_000],
+  ['2m', 120_000],
+  ['1h', 3_600_000],
+])('reads the duration %s', (text, ms) => {
+  expect(read({ HOLDFAST_MAX_TTL: '24h', HOLDFAST_DEFAULT_TTL: text }).defaultTtlMs).toBe(ms);
+});
+
+test.each(['30', '-1s', '1.5s', '1 s', '1e3ms', 's', '99999999999s', '0s'])(
+  'refuses the duration %s',
+  (text) => {
+    expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_COMMAND_TIMEOUT: text })).toHaveLength(1);
+  },
+);
+
+describe('the table of the README', () => {
+  test('has a row for each setting, with the default that is parsed', () => {
+    const rows = configTable().split('\n').slice(2);
+    expect(rows).toHaveLength(Object.keys(options).length);
+    for (const { name, default: usual } of Object.values(options)) {
+      const row = rows.find((text) => text.includes(`\`${name}\``));
+      expect(row).toContain(usual === undefined ? '' : `\`${usual}\``);
+    }
+  });
+
+  test('takes the place between its marks, and is left alone when it is there', () => {
+    const document = '# Title\n\n<!-- config:start -->\nstale text\n<!-- config:end -->\n\nmore\n';
+    const updated = withConfigTable(document);
+    expect(updated).toContain(configTable());
+    expect(updated).not.toContain('stale text');
+    expect(updated).toMatch(
+      /^# Title\n\n<!-- config:start -->\n\n\|[^]*\|\n\n<!-- config:end -->\n\nmore\n$/,
+    );
+    expect(withConfigTable(updated ?? '')).toBe(updated);
+  });
+
+  test('is missed where the marks are', () => {
+    expect(withConfigTable('# Title')).toBeUndefined();
+  });
+});

@@ -1,0 +1,108 @@
+import { status } from '@grpc/grpc-js';
+import { ServerReflectionClient } from '../../generated/typescript/grpc/reflection/v1/reflection';
+import { holdfastError } from '../../src/client';
+import { HoldfastError } from '../../src/engine/errors';
+import { eventually } from '../support/eventually';
+import { someLease } from './fake-engine';
+import { acquireRequest, call, drainStream, failureOf, Harness, UUID_V4 } from './harness';
+
+let harness: Harness;
+beforeEach(async () => {
+  harness = await Harness.start();
+});
+afterEach(() => harness.close());
+
+function openHold(client: ReturnType<Harness['locks']>) {
+  return client.holdLock({ start: { $case: 'acquire', value: acquireRequest({ requestId: UUID_V4 }) } });
+}
+
+test('says NOT_SERVING, then ends the streams with a status to retry, then closes', async () => {
+  const order: string[] = [];
+  const client = harness.locks();
+  const health = harness.health();
+  const streams: ((error: Error) => void)[] = [];
+  harness.engine.onHold = (_call, _start, sink) => {
+    sink.send({ kind: 'granted', lease: someLease });
+    return new Promise((_resolve, reject) => streams.push(reject));
+  };
+  harness.engine.onDrain = async () => {
+    const { status: state } = await call(health, health.check, { service: '' });
+    order.push(`health ${state}`);
+    for (const end of streams) end(new HoldfastError('DRAINING', 'stopping'));
+  };
+  const held = drainStream(openHold(client)).then((end) => {
+    order.push('stream ended');
+    return end;
+  });
+  const watch = drainStream(health.watch({ service: '' }));
+  await eventually('the stream to open', () => streams.length === 1);
+
+  const started = performance.now();
+  await harness.drain(10_000);
+  order.push('closed');
+  // Open watches would have held it up to its timeout.
+  expect(performance.now() - started).toBeLessThan(2000);
+  expect(order).toEqual(['health 2', 'stream ended', 'closed']);
+  const { messages, error } = await held;
+  expect(messages).toHaveLength(1);
+  expect(error?.code).toBe(status.UNAVAILABLE);
+  expect(holdfastError(error)?.reason).toBe('DRAINING');
+  expect((await watch).error?.code).toBe(status.UNAVAILABLE);
+});
+
+test('lets calls in flight be answered', async () => {
+  const client = harness.locks();
+  let answer: (() => void) | undefined;
+  harness.engine.onAcquire = () => new Promise((resolve) => (answer = () => resolve(someLease)));
+  const pending = call(client, client.acquireLock, acquireRequest());
+  await eventually('the call to arrive', () => answer);
+  const drained = harness.drain(10_000);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  answer?.();
+  expect((await pending).lease?.name).toBe('hello');
+  await drained;
+});
+
+test('is not held up by an open reflection stream', async () => {
+  const stream = harness.client(ServerReflectionClient).serverReflectionInfo();
+  const ended = new Promise<number>((resolve) => {
+    stream.on('error', (error: { code: number }) => resolve(error.code));
+  });
+  stream.write({ host: '', messageRequest: { $case: 'listServices', value: '' } });
+  await new Promise((resolve) => stream.once('data', resolve));
+  const started = performance.now();
+  await harness.drain(10_000);
+  expect(performance.now() - started).toBeLessThan(2000);
+  expect(await ended).toBe(status.UNAVAILABLE);
+});
+
+test('cuts what does not end in time, and says so', async () => {
+  const client = harness.locks();
+  harness.engine.onHold = () => new Promise(() => undefined);
+  harness.engine.onDrain = () => new Promise(() => undefined);
+  const stream = openHold(client);
+  const ended = drainStream(stream);
+  await eventually('the stream to open', () => harness.engine.asked.length === 1);
+  const started = performance.now();
+  await harness.drain(300);
+  const took = performance.now() - started;
+  expect(took).toBeGreaterThan(290);
+  expect(took).toBeLessThan(2000);
+  expect((await ended).error).toBeDefined();
+  expect(harness.logged.map(({ level }) => level)).toEqual(['warn', 'warn']);
+});
+
+test('goes on where the engine fails to drain', async () => {
+  harness.engine.onDrain = () => Promise.reject(new Error('no'));
+  await harness.drain(10_000);
+  expect(harness.logged).toMatchObject([{ level: 'error', fields: { err: { message: 'no' } } }]);
+});
+
+test('leaves nobody listening', async () => {
+  const client = harness.locks();
+  await harness.drain();
+  const error = await failureOf(
+    call(client, client.acquireLock, acquireRequest(), { deadline: Date.now() + 3000 }),
+  );
+  expect(error.code).toBe(status.UNAVAILABLE);
+});

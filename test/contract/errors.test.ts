@@ -1,0 +1,190 @@
+import { status } from '@grpc/grpc-js';
+import { holdfastError } from '../../src/client';
+import { HoldfastError, StoreFailure, type ErrorDetails, type Reason } from '../../src/engine/errors';
+import { decodeStatusDetails } from '../../src/wire/status-details';
+import { acquireRequest, call, drainStream, failureOf, Harness, UUID_V4 } from './harness';
+
+let harness: Harness;
+let client: ReturnType<Harness['locks']>;
+beforeAll(async () => {
+  harness = await Harness.start();
+  client = harness.locks();
+});
+beforeEach(() => harness.logged.splice(0));
+afterAll(() => harness.close());
+
+/** The contract's table: the code, the delay of RetryInfo where the engine names none, and who gets a pushback. */
+const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'pushback'?]>> = {
+  INVALID_FIELD: [status.INVALID_ARGUMENT, undefined],
+  REQUEST_MISMATCH: [status.INVALID_ARGUMENT, undefined],
+  CONTENDED: [status.ABORTED, 1000],
+  LEASE_LOST: [status.ABORTED, undefined],
+  SUPERSEDED: [status.ABORTED, undefined],
+  LEASE_NOT_HELD: [status.NOT_FOUND, undefined],
+  NO_SUCH_SEMAPHORE: [status.NOT_FOUND, undefined],
+  NEVER_FITS: [status.FAILED_PRECONDITION, undefined],
+  REQUEST_FINISHED: [status.FAILED_PRECONDITION, undefined],
+  QUEUE_FULL: [status.RESOURCE_EXHAUSTED, 1000],
+  QUOTA_EXCEEDED: [status.RESOURCE_EXHAUSTED, 1000],
+  STORE_FULL: [status.RESOURCE_EXHAUSTED, 5000],
+  STORE_UNAVAILABLE: [status.UNAVAILABLE, 1000],
+  OUTCOME_UNKNOWN: [status.UNAVAILABLE, undefined],
+  DRAINING: [status.UNAVAILABLE, 100, 'pushback'],
+  REATTACH: [status.UNAVAILABLE, 0, 'pushback'],
+  NOT_IMPLEMENTED: [status.UNIMPLEMENTED, undefined],
+  INTERNAL: [status.INTERNAL, undefined],
+};
+const ROWS = Object.entries(TABLE) as [Reason, (typeof TABLE)[Reason]][];
+
+/** What a unary call and a stream end with when the engine throws `error`. */
+async function bothFailures(error: unknown) {
+  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- that is what is tried here
+  const reject = (): Promise<never> => Promise.reject(error);
+  harness.engine.onAcquire = reject;
+  harness.engine.onHold = reject;
+  const unary = await failureOf(call(client, client.acquireLock, acquireRequest()));
+  const value = acquireRequest({ requestId: UUID_V4 });
+  const stream = await drainStream(client.holdLock({ start: { $case: 'acquire', value } }));
+  return [unary, stream.error!] as const;
+}
+
+async function unaryFailure(message: string, details: ErrorDetails = {}, reason: Reason = 'CONTENDED') {
+  const [error] = await bothFailures(new HoldfastError(reason, message, details));
+  return error;
+}
+
+describe.each(ROWS)('%s', (reason, [code, retryAfterMs, pushback]) => {
+  test('has its code, its word three times, and advice on retrying', async () => {
+    const details = { metadata: { cause: 'EXPIRED', holder_id: 'älice' } };
+    for (const error of await bothFailures(new HoldfastError(reason, 'lock "hello" is held', details))) {
+      expect(error.code).toBe(code);
+      expect(error.details).toBe(`lock "hello" is held [${reason}]`);
+      expect(error.metadata.get('holdfast-reason')).toEqual([reason]);
+      const pushedBack = pushback === undefined ? [] : [String(retryAfterMs)];
+      expect(error.metadata.get('grpc-retry-pushback-ms')).toEqual(pushedBack);
+
+      const [bytes] = error.metadata.get('grpc-status-details-bin') as Buffer[];
+      expect(decodeStatusDetails(bytes!)).toEqual({
+        code,
+        message: error.details,
+        reason,
+        domain: 'holdfast',
+        metadata: new Map(Object.entries(details.metadata)),
+        retryAfterMs,
+        violations: [],
+      });
+      expect(holdfastError(error)).toMatchObject({ reason, retryAfterMs });
+    }
+  });
+
+  test('waits for as long as the engine knows to be right', async () => {
+    for (const error of await bothFailures(new HoldfastError(reason, 'no', { retryAfterMs: 1234.5 }))) {
+      expect(holdfastError(error)?.retryAfterMs).toBe(1234);
+      expect(error.metadata.get('grpc-retry-pushback-ms')).toEqual(pushback === undefined ? [] : ['1235']);
+    }
+  });
+});
+
+describe('what is no error for callers', () => {
+  test.each([
+    ['an Error', new Error('redis://:s3cret@10.0.0.1 EVALSHA failed'), 's3cret'],
+    ['a TypeError', new TypeError('undefined is not a function at Permits.acquire (/srv/src/x.ts:1)'), 'srv'],
+    ['a text', 'boom at line 7', 'line 7'],
+    ['nothing', undefined, 'undefined'],
+    ['something that looks like a status', { code: 7, details: 'internal secret' }, 'secret'],
+  ])('%s is INTERNAL, bland outside and whole in the log', async (_what, thrown, leak) => {
+    for (const error of await bothFailures(thrown)) {
+      expect(error.code).toBe(status.INTERNAL);
+      expect(error.details).toMatch(/^the server failed; .* \[INTERNAL\]$/);
+      expect(error.details + JSON.stringify(error.metadata.toJSON())).not.toContain(leak);
+      const errorId = holdfastError(error)?.metadata.get('error_id');
+      expect(errorId).toMatch(/^[0-9a-f-]{36}$/);
+      expect(error.details).toContain(errorId);
+      const logged = harness.logged.find(({ fields }) => fields['errorId'] === errorId);
+      expect(logged).toMatchObject({ level: 'error', fields: { err: thrown } });
+    }
+    expect(harness.logged.map(({ fields }) => fields['method'])).toEqual([
+      '/holdfast.v1.LockService/AcquireLock',
+      '/holdfast.v1.LockService/HoldLock',
+    ]);
+  });
+
+  test('a handler that throws at once is no different from one that rejects', async () => {
+    harness.engine.onAcquire = () => {
+      throw new Error('at once');
+    };
+    const error = await failureOf(call(client, client.acquireLock, acquireRequest()));
+    expect(holdfastError(error)?.reason).toBe('INTERNAL');
+  });
+
+  test.each([
+    [new StoreFailure('no', 'unavailable'), 'STORE_UNAVAILABLE'],
+    [new StoreFailure('no', 'full'), 'STORE_FULL'],
+    [new StoreFailure('unknown', 'unavailable'), 'OUTCOME_UNKNOWN'],
+  ])('a store failure that the engine let through (%s) tells no lie', async (failure, reason) => {
+    for (const error of await bothFailures(failure)) {
+      expect(holdfastError(error)?.reason).toBe(reason);
+      expect(error.details).not.toContain('carried out:');
+    }
+  });
+});
+
+describe('whatever is in the text', () => {
+  test('a lone surrogate does not change the code', async () => {
+    const error = await unaryFailure('held by \uD800 and \uDC00');
+    expect(error.code).toBe(status.ABORTED);
+    expect(error.details).toBe('held by \u{FFFD} and \u{FFFD} [CONTENDED]');
+  });
+
+  test('control characters do not reach a terminal', async () => {
+    const error = await unaryFailure('held by \x1b[31m\r\n\0');
+    expect(error.details).toBe('held by \u{FFFD}[31m\u{FFFD}\u{FFFD}\u{FFFD} [CONTENDED]');
+  });
+
+  test('per cent signs and all of Unicode come as they are', async () => {
+    const error = await unaryFailure('100%25 “ünï😀” 日本');
+    expect(error.details).toBe('100%25 “ünï😀” 日本 [CONTENDED]');
+  });
+
+  test.each(['x'.repeat(5000), '日本'.repeat(2000), '%'.repeat(3000), '😀'.repeat(1000)])(
+    'a long one is cut, keeps its word, and is the same in the details',
+    async (message) => {
+      const error = await unaryFailure(message, { metadata: { holder_id: 'alice' } });
+      expect(encodeURI(error.details).length).toBeLessThanOrEqual(2000);
+      expect(encodeURI(error.details).length).toBeGreaterThan(1900);
+      expect(error.details).toMatch(/… \[CONTENDED\]$/);
+      const [bytes] = error.metadata.get('grpc-status-details-bin') as Buffer[];
+      expect(decodeStatusDetails(bytes!)?.message).toBe(error.details);
+    },
+  );
+});
+
+test('all trailers together fit in the 8 kB that Python and Java take', async () => {
+  const violations = Array.from({ length: 60 }, (_, index) => ({
+    field: `field_${index}`,
+    description: 'is wrong '.repeat(20),
+  }));
+  const metadata = Object.fromEntries(
+    Array.from({ length: 40 }, (_, index) => [`key${index}`, 'v'.repeat(256)]),
+  );
+  const error = await unaryFailure(
+    '日本'.repeat(2000),
+    { violations, metadata, retryAfterMs: 1 },
+    'DRAINING',
+  );
+  const [details] = error.metadata.get('grpc-status-details-bin') as Buffer[];
+  expect(details!.length).toBeLessThanOrEqual(4096);
+  const trailers = Object.entries({
+    'grpc-status': '14',
+    'grpc-message': encodeURI(error.details),
+    'grpc-status-details-bin': details!.toString('base64'),
+    'holdfast-reason': 'DRAINING',
+    'grpc-retry-pushback-ms': '1',
+    'content-type': 'application/grpc+proto',
+    ':status': '200',
+  });
+  // As HTTP/2 counts a header: name, value, and 32.
+  expect(trailers.reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0)).toBeLessThan(
+    8192,
+  );
+});

@@ -1,0 +1,148 @@
+import {
+  credentials,
+  Metadata,
+  ServerCredentials,
+  type CallOptions,
+  type ClientReadableStream,
+  type ClientUnaryCall,
+  type Server,
+  type ServiceError,
+} from '@grpc/grpc-js';
+import { HealthClient } from '../../generated/typescript/grpc/health/v1/health';
+import { AcquireLockRequest, LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
+import { ServerServiceClient } from '../../generated/typescript/holdfast/v1/server_service';
+import { systemClock } from '../../src/engine/clock';
+import { defaultLimits } from '../../src/engine/limits';
+import type { CallContext } from '../../src/transport/call';
+import { GrpcServer } from '../../src/transport/grpc-server';
+import type { Address } from '../../src/transport/listen';
+import { FakeEngine, FakeStore } from './fake-engine';
+
+/** One line that the transport logged. */
+export interface Logged {
+  readonly level: string;
+  readonly fields: Record<string, unknown>;
+  readonly message: string;
+}
+
+/** The transport's server in this process, around a fake engine, and clients of it. */
+export class Harness {
+  readonly engine = new FakeEngine();
+  readonly store = new FakeStore();
+  readonly logged: Logged[] = [];
+  target = '';
+  private readonly server: GrpcServer;
+  private readonly closers: (() => void)[] = [];
+
+  private constructor(extend?: (server: Server, context: CallContext) => void) {
+    const write =
+      (level: string) =>
+      (fields: object, message: string): void => {
+        this.logged.push({ level, fields: { ...fields }, message });
+      };
+    this.server = new GrpcServer({
+      engine: this.engine,
+      store: this.store,
+      limits: defaultLimits,
+      version: '1.2.3',
+      clock: systemClock,
+      log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
+      keepaliveTimeMs: 10_000,
+      keepaliveTimeoutMs: 5000,
+      extend,
+    });
+  }
+
+  static async start(
+    options: { address?: Address; extend?: (server: Server, context: CallContext) => void } = {},
+  ): Promise<Harness> {
+    const harness = new Harness(options.extend);
+    const address = options.address ?? { kind: 'tcp', host: '127.0.0.1', port: 0 };
+    harness.target = await harness.server.listen(address, ServerCredentials.createInsecure());
+    return harness;
+  }
+
+  /** A client with a connection of its own. */
+  locks(): LockServiceClient {
+    return this.client(LockServiceClient);
+  }
+
+  health(): HealthClient {
+    return this.client(HealthClient);
+  }
+
+  info(): ServerServiceClient {
+    return this.client(ServerServiceClient);
+  }
+
+  client<C extends { close(): void }>(
+    type: new (target: string, creds: ReturnType<typeof credentials.createInsecure>, options: object) => C,
+  ): C {
+    const client = new type(this.target, credentials.createInsecure(), {
+      'grpc.use_local_subchannel_pool': 1,
+    });
+    this.closers.push(() => client.close());
+    return client;
+  }
+
+  drain(timeoutMs = 1000): Promise<void> {
+    return this.server.drain(timeoutMs);
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.closers) close();
+    await this.server.drain(200);
+  }
+}
+
+type UnaryMethod<Request, Response> = (
+  request: Request,
+  metadata: Metadata,
+  options: Partial<CallOptions>,
+  callback: (error: ServiceError | null, response: Response) => void,
+) => ClientUnaryCall;
+
+/** Resolves to what the call answered, and rejects with grpc-js's error. */
+export function call<Request, Response>(
+  client: object,
+  method: UnaryMethod<Request, Response>,
+  request: Request,
+  options: Partial<CallOptions> & { metadata?: Metadata } = {},
+): Promise<Response> {
+  const { metadata = new Metadata(), ...rest } = options;
+  return new Promise((resolve, reject) => {
+    method.call(client, request, metadata, rest, (error, response) => {
+      if (error === null) resolve(response);
+      else reject(error);
+    });
+  });
+}
+
+/** The error that a call must end with. */
+export async function failureOf(pending: Promise<unknown>): Promise<ServiceError> {
+  const outcome = await pending.then(
+    (answer) => ({ answer }),
+    (error: ServiceError) => error,
+  );
+  if (outcome instanceof Error) return outcome;
+  throw new Error(`expected an error, got ${JSON.stringify(Object.keys(outcome.answer as object))}`);
+}
+
+/** All messages of a stream, and the error it ends with, if it does not end OK. */
+export function drainStream<Message>(
+  stream: ClientReadableStream<Message>,
+): Promise<{ messages: Message[]; error: ServiceError | undefined }> {
+  const messages: Message[] = [];
+  return new Promise((resolve) => {
+    stream.on('data', (message: Message) => messages.push(message));
+    stream.on('error', (error: ServiceError) => resolve({ messages, error }));
+    stream.on('end', () => resolve({ messages, error: undefined }));
+  });
+}
+
+export const UUID_V4 = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
+
+/** A good request, with what a test wants otherwise. */
+export function acquireRequest(fields: Partial<AcquireLockRequest> = {}): AcquireLockRequest {
+  return { ...AcquireLockRequest.create({ name: 'hello' }), ...fields };
+}

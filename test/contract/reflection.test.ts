@@ -1,0 +1,144 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { status } from '@grpc/grpc-js';
+import {
+  ServerReflectionClient,
+  type ServerReflectionRequest,
+  type ServerReflectionResponse,
+} from '../../generated/typescript/grpc/reflection/v1/reflection';
+import { ServerReflectionClient as ServerReflectionClientV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
+import { Harness } from './harness';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await Harness.start();
+});
+afterAll(() => harness.close());
+
+type Question = NonNullable<ServerReflectionRequest['messageRequest']>;
+
+/** Asks all on one stream, as tools do. */
+async function ask(
+  questions: readonly Question[],
+  type: typeof ServerReflectionClient | typeof ServerReflectionClientV1Alpha = ServerReflectionClient,
+): Promise<ServerReflectionResponse[]> {
+  const stream = harness.client<ServerReflectionClient>(type).serverReflectionInfo();
+  const answers: ServerReflectionResponse[] = [];
+  for (const messageRequest of questions) stream.write({ host: 'h', messageRequest });
+  stream.end();
+  return new Promise((resolve, reject) => {
+    stream.on('data', (answer: ServerReflectionResponse) => answers.push(answer));
+    stream.on('error', reject);
+    stream.on('end', () => resolve(answers));
+  });
+}
+
+/** The files of an answer, by name, with what they import. */
+function filesIn(answer: ServerReflectionResponse | undefined): Map<string, string[]> {
+  const response = answer?.messageResponse;
+  if (response?.$case !== 'fileDescriptorResponse') throw new Error(`no files: ${response?.$case}`);
+  const files = response.value.fileDescriptorProto.map((bytes) =>
+    fromBinary(FileDescriptorProtoSchema, bytes),
+  );
+  return new Map(files.map(({ name, dependency }) => [name, dependency]));
+}
+
+const LOCK_FILES = [
+  'holdfast/v1/lock_service.proto',
+  'google/protobuf/duration.proto',
+  'holdfast/v1/lease.proto',
+  'google/protobuf/timestamp.proto',
+];
+
+describe.each([
+  ['v1', ServerReflectionClient],
+  ['v1alpha', ServerReflectionClientV1Alpha],
+] as const)('%s', (_version, type) => {
+  test('lists every service that the server has', async () => {
+    const [answer] = await ask([{ $case: 'listServices', value: '' }], type);
+    expect(answer?.validHost).toBe('h');
+    expect(answer?.originalRequest?.messageRequest).toEqual({ $case: 'listServices', value: '' });
+    const response = answer?.messageResponse;
+    const names = response?.$case === 'listServicesResponse' ? response.value.service : [];
+    expect(names.map(({ name }) => name).sort()).toEqual([
+      'grpc.health.v1.Health',
+      'grpc.reflection.v1.ServerReflection',
+      'grpc.reflection.v1alpha.ServerReflection',
+      'holdfast.v1.LockService',
+      'holdfast.v1.ServerService',
+    ]);
+  });
+
+  test('describes a service with all that it imports, itself first', async () => {
+    const [answer] = await ask([{ $case: 'fileContainingSymbol', value: 'holdfast.v1.LockService' }], type);
+    expect([...filesIn(answer).keys()]).toEqual(LOCK_FILES);
+  });
+});
+
+test.each([
+  ['a service', 'holdfast.v1.LockService', 'holdfast/v1/lock_service.proto'],
+  ['a method', 'holdfast.v1.LockService.HoldLock', 'holdfast/v1/lock_service.proto'],
+  ['a message', 'holdfast.v1.Lease', 'holdfast/v1/lease.proto'],
+  ['a field', 'holdfast.v1.Lease.lease_id', 'holdfast/v1/lease.proto'],
+  ['a oneof', 'holdfast.v1.HoldEvent.event', 'holdfast/v1/lease.proto'],
+  ['a nested message', 'holdfast.v1.Holder.MetadataEntry', 'holdfast/v1/lease.proto'],
+  ['an enum', 'holdfast.v1.LossCause', 'holdfast/v1/lease.proto'],
+  ['an enum value', 'holdfast.v1.LOSS_CAUSE_EXPIRED', 'holdfast/v1/lease.proto'],
+  ['a nested enum', 'grpc.health.v1.HealthCheckResponse.ServingStatus', 'grpc/health/v1/health.proto'],
+  ['its value', 'grpc.health.v1.HealthCheckResponse.SERVING', 'grpc/health/v1/health.proto'],
+  ['an imported message', 'google.protobuf.Duration', 'google/protobuf/duration.proto'],
+  ['a file that nothing imports', 'holdfast.v1.ErrorReason', 'holdfast/v1/error_reason.proto'],
+  ['itself', 'grpc.reflection.v1.ServerReflection', 'grpc/reflection/v1/reflection.proto'],
+])('finds %s', async (_what, value, file) => {
+  const [answer] = await ask([{ $case: 'fileContainingSymbol', value }]);
+  expect([...filesIn(answer).keys()][0]).toBe(file);
+});
+
+test('every file that comes can be linked with those that came', async () => {
+  const [services] = await ask([{ $case: 'listServices', value: '' }]);
+  const response = services?.messageResponse;
+  const listed = response?.$case === 'listServicesResponse' ? response.value.service : [];
+  for (const { name } of listed) {
+    const [answer] = await ask([{ $case: 'fileContainingSymbol', value: name }]);
+    const files = filesIn(answer);
+    for (const imports of files.values()) for (const one of imports) expect([...files.keys()]).toContain(one);
+  }
+});
+
+test('imports are sent once on a stream, the file that is asked for each time', async () => {
+  const answers = await ask([
+    { $case: 'fileByFilename', value: 'holdfast/v1/lock_service.proto' },
+    { $case: 'fileByFilename', value: 'holdfast/v1/server_service.proto' },
+    { $case: 'fileByFilename', value: 'google/protobuf/duration.proto' },
+  ]);
+  expect(answers.map((answer) => [...filesIn(answer).keys()])).toEqual([
+    LOCK_FILES,
+    ['holdfast/v1/server_service.proto'],
+    ['google/protobuf/duration.proto'],
+  ]);
+});
+
+test('a message without extensions has none', async () => {
+  const [answer] = await ask([{ $case: 'allExtensionNumbersOfType', value: 'holdfast.v1.Lease' }]);
+  expect(answer?.messageResponse).toEqual({
+    $case: 'allExtensionNumbersResponse',
+    value: { baseTypeName: 'holdfast.v1.Lease', extensionNumber: [] },
+  });
+});
+
+test.each<readonly [Question | undefined, status]>([
+  [{ $case: 'fileByFilename', value: 'holdfast/v2/lock_service.proto' }, status.NOT_FOUND],
+  [{ $case: 'fileByFilename', value: '__proto__' }, status.NOT_FOUND],
+  [{ $case: 'fileContainingSymbol', value: 'holdfast.v1.Nothing' }, status.NOT_FOUND],
+  [{ $case: 'fileContainingSymbol', value: 'constructor' }, status.NOT_FOUND],
+  [
+    { $case: 'fileContainingExtension', value: { containingType: 'holdfast.v1.Lease', extensionNumber: 1 } },
+    status.NOT_FOUND,
+  ],
+  [{ $case: 'allExtensionNumbersOfType', value: 'holdfast.v1.Nothing' }, status.NOT_FOUND],
+  [undefined, status.INVALID_ARGUMENT],
+])('%j is answered by an error, and the stream goes on', async (question, errorCode) => {
+  const [first, second] = await ask([question!, { $case: 'listServices', value: '' }]);
+  expect(first?.messageResponse).toMatchObject({ $case: 'errorResponse', value: { errorCode } });
+  expect(second?.messageResponse?.$case).toBe('listServicesResponse');
+});
