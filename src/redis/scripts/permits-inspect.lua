@@ -8,9 +8,9 @@
 local most = tonumber(ARGV[1])
 
 begin('', '')
-local after = string.format('(%d', now)
+local after = '(' .. NOW
 local holders, held = {}, meta.used
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', ENDS, '-inf', now, 'LIMIT', 0, BATCH)) do
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', ENDS, '-inf', NOW, 'LIMIT', 0, BATCH)) do
   local r = load(id)
   held = held - (r and r.n or 0)
 end

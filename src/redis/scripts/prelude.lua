@@ -33,8 +33,12 @@ local REMEMBER_US = 60000000     -- a tombstone is kept this long ...
 local MAX_TOMBSTONES = 10000     -- ... unless so many younger ones follow
 local FORGET_SERVER_US = 60000000
 
+-- For arguments: exact, and a tenth of what Redis takes to write a Lua number (%.17g).
+local function int(number) return string.format('%d', number) end
+
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
+local NOW = int(now)
 if now >= 9007199254740992 then return redis.error_reply('HOLDFAST clock is past 2^53 us') end
 
 local meta = {}        -- limit (nil: unknown resource), used, token, ticket, seen, grace, till
@@ -84,7 +88,7 @@ local function store(id, r)
 end
 
 local function put(key, time, member)
-  redis.call('ZADD', key, time, member)
+  redis.call('ZADD', key, int(time), member)
   touched[key] = true
 end
 
@@ -115,7 +119,7 @@ end
 
 local function seen_alive(server)
   put(LIVE, now, server)
-  redis.call('ZREMRANGEBYSCORE', LIVE, '-inf', now - FORGET_SERVER_US)
+  redis.call('ZREMRANGEBYSCORE', LIVE, '-inf', int(now - FORGET_SERVER_US))
 end
 
 local function is_silent(server)
@@ -162,7 +166,7 @@ local function bury(id, r, cause)
 end
 
 local function due(key)
-  local ids = redis.call('ZRANGEBYSCORE', key, '-inf', now, 'LIMIT', 0, BATCH)
+  local ids = redis.call('ZRANGEBYSCORE', key, '-inf', NOW, 'LIMIT', '0', BATCH)
   if #ids == BATCH then more = true end
   return ids
 end
@@ -276,14 +280,14 @@ end
 local function answer(retention_ms, word, ...)
   meta.till = math.max(meta.till, now)
   if meta.limit then
-    local fields = { 'limit', meta.limit, 'used', meta.used, 'token', meta.token, 'ticket', meta.ticket,
-      'seen', now, 'grace', meta.grace, 'till', meta.till }
+    local fields = { 'limit', int(meta.limit), 'used', int(meta.used), 'token', int(meta.token),
+      'ticket', int(meta.ticket), 'seen', NOW, 'grace', int(meta.grace), 'till', int(meta.till) }
     for id in pairs(unsaved) do
       fields[#fields + 1] = 'r' .. id
       fields[#fields + 1] = cmsgpack.pack(records[id])
     end
     redis.call('HSET', STATE, unpack(fields))
-    local gone_at = string.format('%d', math.floor(meta.till / 1000) + retention_ms)
+    local gone_at = int(math.floor(meta.till / 1000) + retention_ms)
     touched[STATE] = true
     for key in pairs(touched) do redis.call('PEXPIREAT', key, gone_at) end
   end
