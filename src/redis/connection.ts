@@ -28,6 +28,8 @@ export type Reply = string | null | Reply[];
 /** Nobody waits longer than this for a connection that is down: it is better to say so. */
 const RECONNECT_PATIENCE_MS = 1000;
 const PING_INTERVAL_MS = 1000;
+/** Before a command is tried again on a connection that is called ready and took nothing. */
+const UNWRITABLE_PAUSE_MS = 10;
 
 /**
  * One connection to Redis for commands, with ioredis's dangerous defaults off: nothing is queued while it is
@@ -101,7 +103,9 @@ export class RedisConnection implements StoreHealth {
           written ||= fate === 'cut';
         }
       }
-      if (!(await this.becomesReady(deadline)))
+      // A connection that has just ended is called ready until its 'close' comes, which needs the event loop.
+      if (this.client.status === 'ready') await this.pause(UNWRITABLE_PAUSE_MS);
+      if (clock.now() >= deadline || !(await this.becomesReady(deadline)))
         throw new StoreFailure(written ? 'unknown' : 'no', 'unavailable');
     }
   }
@@ -130,6 +134,10 @@ export class RedisConnection implements StoreHealth {
     const command = new Command(verb, [what, keys.length, ...keys, ...args], { replyEncoding: 'utf8' });
     command.setTimeout(Math.max(1, timeoutMs));
     return this.client.sendCommand(command) as Promise<Reply[]>;
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.options.clock.after(ms, resolve));
   }
 
   /** True once the connection can be used; false when it stays down past the deadline or our patience. */
