@@ -1,0 +1,33 @@
+import { Client, credentials } from '@grpc/grpc-js';
+import { BenchService } from '../support/bench-service';
+import { promised } from './lock-client';
+
+/** What only the benchmark's server has. */
+export class BenchClient {
+  private readonly client: Client;
+
+  constructor(address: string) {
+    this.client = new Client(address, credentials.createInsecure());
+  }
+
+  async empty(): Promise<void> {
+    await this.call(BenchService.empty);
+  }
+
+  async collectGarbage(): Promise<void> {
+    await this.call(BenchService.collectGarbage);
+  }
+
+  close(): void {
+    this.client.close();
+  }
+
+  private async call(method: (typeof BenchService)[keyof typeof BenchService]): Promise<void> {
+    const { path, requestSerialize, responseDeserialize } = method;
+    await promised((done) =>
+      this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, {}, (error, value) =>
+        done(error, value),
+      ),
+    );
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Waiters on one lock, always the same number: whoever is granted queues again first, and releases then. Between
+ * the two, if asked, a lock that nobody else wants is acquired the same way, as the yardstick.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LockClient } from './lock-client';
+import { serveTasks } from './serve-tasks';
+
+const TTL_MS = 120_000;
+const WAIT_MS = 600_000;
+
+export interface Grant {
+  readonly token: bigint;
+  /** On the machine's monotonic clock, which all processes share (ms). */
+  readonly grantedAt: number;
+  /** Just before the release was sent. */
+  readonly releasedAt: number;
+}
+
+export interface Pace {
+  /** Before the release, so that the machine is quiet when it is sent. */
+  readonly pauseMs: number;
+  /** Also acquire and release a lock that is free. */
+  readonly yardstick: boolean;
+}
+
+let clients: LockClient[] = [];
+let name = '';
+let label = '';
+let pace: Pace = { pauseMs: 0, yardstick: false };
+let stopping = false;
+let grants: Grant[] = [];
+let uncontended: number[] = [];
+let count = 0;
+const waiters = new Set<Promise<void>>();
+
+function now(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+async function measureUncontended(client: LockClient): Promise<void> {
+  const sentAt = now();
+  const lease = await client.acquire(`${label}-free`, TTL_MS, 0);
+  uncontended.push(now() - sentAt);
+  await sleep(pace.pauseMs);
+  await client.release(lease.leaseId);
+  await sleep(pace.pauseMs);
+}
+
+/** One wait and its grant; before it releases, the next waiter takes its place at the end of the queue. */
+async function wait(client: LockClient): Promise<void> {
+  const lease = await client.acquire(name, TTL_MS, WAIT_MS);
+  const grantedAt = now();
+  count += 1;
+  if (!stopping) {
+    queueUp(client);
+    if (pace.pauseMs > 0) await sleep(pace.pauseMs);
+    if (pace.yardstick) await measureUncontended(client);
+  }
+  grants.push({ token: lease.fencingToken, grantedAt, releasedAt: now() });
+  await client.release(lease.leaseId);
+}
+
+function queueUp(client: LockClient): void {
+  const waiter = wait(client).then(() => void waiters.delete(waiter));
+  waiters.add(waiter);
+}
+
+const tasks = {
+  connect: async (to: { address: string; label: string; connections: number }) => {
+    label = to.label;
+    clients = Array.from({ length: to.connections }, () => new LockClient(to.address));
+    await Promise.all(clients.map((client) => client.get(label)));
+  },
+  /** Queues up; resolves when the calls are under way. */
+  join: async (queue: { name: string; waiters: number }) => {
+    name = queue.name;
+    stopping = false;
+    for (let index = 0; index < queue.waiters; index += 1) {
+      const client = clients[index % clients.length];
+      if (client === undefined) throw new Error('connect comes first');
+      queueUp(client);
+    }
+    await Promise.resolve();
+  },
+  pace: async (wanted: Pace) => {
+    pace = wanted;
+    await Promise.resolve();
+  },
+  /** How many grants there have been. */
+  count: () => Promise.resolve(count),
+  /** What was recorded since it was asked last. */
+  take: async () => {
+    const taken = { grants, uncontended };
+    grants = [];
+    uncontended = [];
+    return Promise.resolve(taken);
+  },
+  /** Everybody who is still granted releases at once and does not come back. */
+  leave: async () => {
+    stopping = true;
+    while (waiters.size > 0) await Promise.all(waiters);
+  },
+};
+
+export type HandOverTasks = typeof tasks;
+
+serveTasks(tasks);

@@ -1,0 +1,50 @@
+/** Streams that hold a lease each, over one connection, and count what they are told. */
+import { randomUUID } from 'node:crypto';
+import type { ClientReadableStream } from '@grpc/grpc-js';
+import type { HoldLockResponse } from '../../generated/typescript/holdfast/v1/lock_service';
+import { inFlight } from './in-flight';
+import { acquireRequest, LockClient } from './lock-client';
+import { serveTasks } from './serve-tasks';
+
+/** Streams being opened at the same time. */
+const OPENING = 64;
+
+let renewed = 0;
+let failed = 0;
+
+async function open(client: LockClient, name: string, ttlMs: number): Promise<void> {
+  const acquire = { ...acquireRequest(name, ttlMs, 0), requestId: randomUUID() };
+  const stream = client.stub.holdLock({ start: { $case: 'acquire', value: acquire } });
+  await granted(stream);
+}
+
+/** Resolves with the first grant; from then on renewals are counted. */
+function granted(stream: ClientReadableStream<HoldLockResponse>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.on('error', (error) => {
+      failed += 1;
+      reject(error);
+    });
+    stream.on('data', ({ holdEvent }: HoldLockResponse) => {
+      const kind = holdEvent?.event?.$case;
+      if (kind === 'granted') resolve();
+      else if (kind === 'renewed') renewed += 1;
+      else failed += 1;
+    });
+  });
+}
+
+const tasks = {
+  open: async (to: { address: string; label: string; streams: number; ttlMs: number }) => {
+    const client = new LockClient(to.address);
+    await inFlight({ count: to.streams, inFlight: OPENING }, (index) =>
+      open(client, `${to.label}-${index}`, to.ttlMs),
+    );
+  },
+  /** Renewals so far, and whatever was not one. */
+  events: () => Promise.resolve({ renewed, failed }),
+};
+
+export type HoldTasks = typeof tasks;
+
+serveTasks(tasks);

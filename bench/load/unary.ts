@@ -1,0 +1,83 @@
+/** Unary calls of LockService and of the empty method, so many in flight. */
+import { BenchClient } from './bench-client';
+import { inFlight, type Amount } from './in-flight';
+import { LockClient } from './lock-client';
+import { serveTasks } from './serve-tasks';
+
+const TTL_MS = 120_000;
+
+class UnaryLoad {
+  private readonly locks: LockClient;
+  private readonly bench: BenchClient;
+  private leaseIds: string[] = [];
+
+  constructor(
+    address: string,
+    /** In front of the names of its locks, so that processes do not meet. */
+    private readonly label: string,
+  ) {
+    this.locks = new LockClient(address);
+    this.bench = new BenchClient(address);
+  }
+
+  async empty(amount: Amount): Promise<void> {
+    await inFlight(amount, () => this.bench.empty());
+  }
+
+  /** Each a lock of its own; what was acquired is kept for `renew` and `release`. */
+  async acquire(amount: Amount): Promise<void> {
+    this.leaseIds = [];
+    await inFlight(amount, async (index) => {
+      this.leaseIds[index] = (await this.locks.acquire(this.name(index), TTL_MS, 0)).leaseId;
+    });
+  }
+
+  async renew(amount: Amount): Promise<void> {
+    await inFlight(amount, (index) => this.locks.renew(this.leaseId(index)));
+  }
+
+  async get(amount: Amount): Promise<void> {
+    await inFlight(amount, async (index) => void (await this.locks.get(this.name(index))));
+  }
+
+  async release(amount: Amount): Promise<void> {
+    await inFlight(amount, (index) => this.locks.release(this.leaseId(index)));
+  }
+
+  /** Acquire and release in turn, each client of this process its own lock. */
+  async pairs(amount: Amount): Promise<void> {
+    await inFlight(amount, async (_, client) => {
+      const lease = await this.locks.acquire(this.name(client), TTL_MS, 0);
+      await this.locks.release(lease.leaseId);
+    });
+  }
+
+  private name(index: number): string {
+    return `${this.label}-${index}`;
+  }
+
+  private leaseId(index: number): string {
+    const id = this.leaseIds[index];
+    if (id === undefined) throw new Error('acquire comes first');
+    return id;
+  }
+}
+
+let load: UnaryLoad | undefined;
+
+export type UnaryWork = 'empty' | 'acquire' | 'renew' | 'get' | 'release' | 'pairs';
+
+const tasks = {
+  connect: async ({ address, label }: { address: string; label: string }) => {
+    load = new UnaryLoad(address, label);
+    await load.empty({ count: 1, inFlight: 1 });
+  },
+  work: async ({ kind, ...amount }: Amount & { kind: UnaryWork }) => {
+    if (load === undefined) throw new Error('connect comes first');
+    await load[kind](amount);
+  },
+};
+
+export type UnaryTasks = typeof tasks;
+
+serveTasks(tasks);

@@ -1,0 +1,69 @@
+/**
+ * `npm run bench`: runs the benchmarks, prints their tables and keeps the results.
+ *
+ *     npm run bench [-- [--quick] [row ...]]
+ */
+import { rows } from './rows';
+import type { Row } from './rows/row';
+import { measuringProblem } from './support/cpu';
+import { describeMachine, type Machine } from './support/machine';
+import { writePage, writeResult } from './support/results';
+import { textTable } from './support/table';
+
+const USAGE = `usage: npm run bench [-- [--quick] [row ...]]
+
+  --quick   fewer and shorter rounds, to see it work; nothing is kept
+  row       ${rows.map(({ name }) => name).join(', ')}; without one, all`;
+
+interface Wanted {
+  readonly quick: boolean;
+  readonly chosen: readonly Row[];
+}
+
+/** Undefined: the arguments are none. */
+function parse(args: readonly string[]): Wanted | undefined {
+  const quick = args.includes('--quick');
+  const names = args.filter((arg) => arg !== '--quick');
+  const chosen = rows.filter(({ name }) => names.includes(name));
+  if (chosen.length !== new Set(names).size) return undefined;
+  return { quick, chosen: names.length === 0 ? rows : chosen };
+}
+
+/** True: there are results to show. */
+async function measure(row: Row, quick: boolean, machine: Machine): Promise<boolean> {
+  const startedAt = performance.now();
+  console.log(`\n${row.name}: ${row.title}`);
+  const figures = await row.run({ quick, say: (text) => console.log(`  ${text}`) });
+  if ('skipped' in figures) {
+    console.log(`  not measured: ${figures.skipped}`);
+    return false;
+  }
+  console.log(`  took ${((performance.now() - startedAt) / 1000).toFixed(0)} s\n`);
+  console.log(textTable(figures));
+  if (quick) return false;
+  const measured = new Date().toISOString().slice(0, 10);
+  const command = `npm run bench -- ${row.name}`;
+  await writeResult({ row: row.name, title: row.title, measured, command, machine, figures });
+  return true;
+}
+
+async function main(): Promise<void> {
+  const wanted = parse(process.argv.slice(2));
+  if (wanted === undefined) {
+    console.error(USAGE);
+    process.exitCode = 2;
+    return;
+  }
+  const problem = measuringProblem();
+  if (problem !== undefined) throw new Error(problem);
+  const machine = await describeMachine();
+  console.log(Object.values(machine).join(', '));
+  let kept = false;
+  for (const row of wanted.chosen) kept = (await measure(row, wanted.quick, machine)) || kept;
+  console.log(kept ? `\nwritten to ${await writePage(rows)}` : '\nnothing was kept');
+}
+
+main().catch((error: unknown) => {
+  console.error(error);
+  process.exit(1);
+});

@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LockClient } from '../load/lock-client';
+import type { Grant, HandOverTasks } from '../load/hand-over';
+import { LoadGroup } from '../support/load-process';
+import { onStage, type Stage } from '../support/stage';
+import { quantile, ratios, spreadOf } from '../support/statistics';
+import type { Figure, Row, RowContext } from './row';
+
+const PROCESSES = 2;
+/** At most 500 unary calls of one connection may wait. */
+const CONNECTIONS = 2;
+const QUEUES = [10, 100, 1000] as const;
+/** Long enough for the machine to be quiet again, short enough for many hand-overs. */
+const PAUSE_MS = 2;
+
+interface Round {
+  readonly p50: number;
+  readonly p99: number;
+  readonly uncontendedP50: number;
+  readonly uncontendedP99: number;
+  /** Per hand-over, at full speed. */
+  readonly scripts: number;
+  readonly commands: number;
+}
+
+/** From each release to the next grant, by the fencing tokens' order (ms). */
+function handOvers(grants: readonly Grant[]): number[] {
+  const inOrder = [...grants].sort((a, b) => (a.token < b.token ? -1 : 1));
+  return inOrder.slice(1).flatMap((grant, index) => {
+    const before = inOrder[index];
+    return before === undefined ? [] : [grant.grantedAt - before.releasedAt];
+  });
+}
+
+async function latencies(group: LoadGroup<HandOverTasks>, forMs: number) {
+  await group.ask('pace', { pauseMs: PAUSE_MS, yardstick: true });
+  await sleep(200);
+  await group.ask('take', undefined);
+  await sleep(forMs);
+  const taken = await group.ask('take', undefined);
+  const times = handOvers(taken.flatMap(({ grants }) => grants));
+  const free = taken.flatMap(({ uncontended }) => uncontended);
+  return {
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
+    uncontendedP50: quantile(free, 0.5),
+    uncontendedP99: quantile(free, 0.99),
+  };
+}
+
+async function commands({ redis }: Stage, group: LoadGroup<HandOverTasks>, forMs: number) {
+  await group.ask('pace', { pauseMs: 0, yardstick: false });
+  await sleep(200);
+  const look = async () => {
+    const [counts, ...grants] = await Promise.all([redis.commandCounts(), group.ask('count', undefined)]);
+    return { counts, grants: grants.flat().reduce((sum, one) => sum + one, 0) };
+  };
+  const before = await look();
+  await sleep(forMs);
+  const after = await look();
+  const handOverCount = after.grants - before.grants;
+  return {
+    scripts: (after.counts.scripts - before.counts.scripts) / handOverCount,
+    commands: (after.counts.all - before.counts.all) / handOverCount,
+  };
+}
+
+async function withQueue(stage: Stage, waiters: number, { quick, say }: RowContext): Promise<Round[]> {
+  const group = new LoadGroup<HandOverTasks>('hand-over', PROCESSES);
+  const watcher = new LockClient(stage.server.address);
+  try {
+    const { address } = stage.server;
+    await group.askEach('connect', (index) => ({
+      address,
+      label: `bench-${index}`,
+      connections: CONNECTIONS,
+    }));
+    const name = `bench-${waiters}`;
+    const { leaseId } = await watcher.acquire(name, 60_000, 0);
+    await group.ask('join', { name, waiters: waiters / PROCESSES });
+    while ((await watcher.get(name)).waiterCount < waiters) await sleep(50);
+    await watcher.release(leaseId);
+    const forMs = quick ? 1000 : 3000;
+    await commands(stage, group, forMs / 2); // to warm up
+    const rounds: Round[] = [];
+    for (let count = quick ? 3 : 5; count > 0; count -= 1) {
+      rounds.push({ ...(await latencies(group, forMs)), ...(await commands(stage, group, forMs / 2)) });
+    }
+    await group.ask('leave', undefined);
+    say(`${waiters} waiters: ${rounds.length} rounds of ${forMs / 1000} s`);
+    return rounds;
+  } finally {
+    watcher.close();
+    group.end();
+  }
+}
+
+function figuresOf(waiters: number, rounds: readonly Round[]): Figure[] {
+  const of = (part: keyof Round) => rounds.map((one) => one[part]);
+  const figure = (what: string, unit: string, values: number[], goal?: Figure['goal']): Figure => ({
+    what: `${waiters} waiters: ${what}`,
+    unit,
+    value: spreadOf(values),
+    ...(goal && { goal }),
+  });
+  const byFree = (part: 'p50' | 'p99') =>
+    ratios(of(part), of(part === 'p50' ? 'uncontendedP50' : 'uncontendedP99'));
+  return [
+    figure("release to the next one's grant, p50, by an uncontended acquire's", '×', byFree('p50'), {
+      most: 1.5,
+    }),
+    figure("p99, by an uncontended acquire's", '×', byFree('p99')),
+    figure('p50', 'ms', of('p50')),
+    figure('p99', 'ms', of('p99')),
+    figure('uncontended acquire, p50', 'ms', of('uncontendedP50')),
+    figure('scripts a hand-over', '', of('scripts')),
+    figure('Redis commands a hand-over, those inside scripts too', '', of('commands')),
+  ];
+}
+
+async function run(context: RowContext): Promise<Figure[]> {
+  return onStage(async (stage) => {
+    const figures: Figure[] = [];
+    for (const waiters of QUEUES)
+      figures.push(...figuresOf(waiters, await withQueue(stage, waiters, context)));
+    return figures;
+  });
+}
+
+export const handOver: Row = {
+  name: 'hand-over',
+  title: 'Hand-over: from a release to the next waiter’s grant',
+  about:
+    'Waiters in unary AcquireLock calls on one lock, over four connections from two processes; whoever is granted ' +
+    'queues up again and releases then, so the queue keeps its length. The time is taken from just before ' +
+    'ReleaseLock is sent to the arrival of the next grant, on the clock that all processes of a machine share; ' +
+    'between two hand-overs the same client acquires a lock that is free, as the yardstick, and pauses of 2 ms ' +
+    'keep the one from disturbing the other. A hand-over is two steps (release and offer, then claim) where an ' +
+    'acquire is one. The commands are counted at full speed, with what the returning waiter costs (its place in ' +
+    'the queue) and the heartbeat of each second: they must not grow with the queue.',
+  run,
+};

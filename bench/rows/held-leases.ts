@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BenchClient } from '../load/bench-client';
+import type { HoldTasks } from '../load/hold';
+import type { UnaryTasks } from '../load/unary';
+import { cpuMs, residentBytes } from '../support/cpu';
+import { LoadGroup } from '../support/load-process';
+import { onStage, type Stage } from '../support/stage';
+import { spreadOf } from '../support/statistics';
+import type { Figure, Row, RowContext } from './row';
+
+const PROCESSES = 4;
+const TTL_MS = 30_000;
+/** A stream of this ttl is renewed every 10 s, so in so many rounds each is renewed once. */
+const RENEWAL_INTERVAL_MS = 10_000;
+
+/** CPU per renewal (µs). */
+interface Round {
+  readonly server: number;
+  readonly redis: number;
+  readonly perSecond: number;
+}
+
+/** What the first calls leave behind for good must not be counted as the streams'. */
+async function warmUp(address: string): Promise<void> {
+  const group = new LoadGroup<UnaryTasks>('unary', 2);
+  try {
+    await group.askEach('connect', (index) => ({ address, label: `warm-up-${index}` }));
+    for (let turn = 0; turn < 3; turn += 1) {
+      await group.ask('work', { kind: 'pairs', count: 1000, inFlight: 16 });
+    }
+  } finally {
+    group.end();
+  }
+}
+
+/** After a collection, so that it is what is kept and not what is about to be thrown away. */
+async function settledBytes({ server }: Stage, bench: BenchClient): Promise<number> {
+  for (let turn = 0; turn < 3; turn += 1) {
+    await bench.collectGarbage();
+    await sleep(300);
+  }
+  return residentBytes(server.pid);
+}
+
+async function renewals(stage: Stage, group: LoadGroup<HoldTasks>, forMs: number): Promise<Round> {
+  const { server, redis } = stage;
+  const look = async () => {
+    const events = await group.ask('events', undefined);
+    const lost = events.reduce((sum, { failed }) => sum + failed, 0);
+    if (lost > 0) throw new Error(`${lost} streams did not keep their lease: the machine is too busy`);
+    const renewed = events.reduce((sum, one) => sum + one.renewed, 0);
+    return { renewed, server: cpuMs(server.pid), redis: cpuMs(redis.pid), at: performance.now() };
+  };
+  const before = await look();
+  await sleep(forMs);
+  const after = await look();
+  const count = after.renewed - before.renewed;
+  return {
+    server: ((after.server - before.server) * 1000) / count,
+    redis: ((after.redis - before.redis) * 1000) / count,
+    perSecond: (count * 1000) / (after.at - before.at),
+  };
+}
+
+async function run({ quick, say }: RowContext): Promise<Figure[]> {
+  const streams = quick ? 2000 : 10_000;
+  return onStage(async (stage) => {
+    const { address } = stage.server;
+    await warmUp(address);
+    const bench = new BenchClient(address);
+    const group = new LoadGroup<HoldTasks>('hold', PROCESSES);
+    try {
+      const before = await settledBytes(stage, bench);
+      const startedAt = performance.now();
+      await group.askEach('open', (index) => ({
+        address,
+        label: `bench-${index}`,
+        streams: streams / PROCESSES,
+        ttlMs: TTL_MS,
+      }));
+      say(`${streams} streams opened in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+      const kilobytes = ((await settledBytes(stage, bench)) - before) / streams / 1000;
+      const rounds: Round[] = [];
+      // The first time round every stream is renewed at the pace at which it was opened, and everything is new.
+      await sleep(RENEWAL_INTERVAL_MS);
+      for (let count = quick ? 2 : 4; count > 0; count -= 1) {
+        rounds.push(await renewals(stage, group, RENEWAL_INTERVAL_MS));
+      }
+      say(`${rounds.length} rounds of ${RENEWAL_INTERVAL_MS / 1000} s`);
+      return figuresOf(streams, kilobytes, rounds);
+    } finally {
+      bench.close();
+      group.end();
+    }
+  });
+}
+
+function figuresOf(streams: number, kilobytes: number, rounds: readonly Round[]): Figure[] {
+  const of = (part: keyof Round) => spreadOf(rounds.map((one) => one[part]));
+  const many = `${streams.toLocaleString('en')} streams`;
+  return [
+    { what: `${many}: memory a stream`, unit: 'kB', value: spreadOf([kilobytes]), goal: { most: 20 } },
+    { what: `${many}: server CPU a renewal`, unit: 'µs', value: of('server'), goal: { most: 30 } },
+    { what: `${many}: Redis CPU a renewal`, unit: 'µs', value: of('redis') },
+    { what: `${many}: renewals a second`, unit: '', value: of('perSecond') },
+  ];
+}
+
+export const heldLeases: Row = {
+  name: 'held-leases',
+  title: 'Held leases: streams that renew themselves',
+  about:
+    'HoldLock streams with a TTL of 30 s from four processes, one connection each. Memory is the growth of the ' +
+    "server's resident memory by all of them, before and after a garbage collection, so what they keep. The " +
+    'CPU of a renewal is all that the server uses while nothing else happens, by the `renewed` events that ' +
+    'arrive: renewal on time, script, reply, event to the client, keep-alive pings.',
+  run,
+};

@@ -1,0 +1,9 @@
+import { contention } from './contention';
+import { etcd } from './etcd';
+import { handOver } from './hand-over';
+import { heldLeases } from './held-leases';
+import type { Row } from './row';
+import { unary } from './unary';
+
+/** All benchmarks, in the order in which they run. */
+export const rows: readonly Row[] = [unary, etcd, handOver, contention, heldLeases];

@@ -1,0 +1,48 @@
+import { cpus, loadavg, release, totalmem, type } from 'node:os';
+import { findRedisServer } from '../../src/dev/redis-server';
+import { runCommand } from '../../src/dev/run-command';
+import { readVersion } from '../../src/version';
+import { findEtcd } from './etcd';
+import { projectRoot } from './root';
+
+/** Where and on what a number was measured. */
+export interface Machine {
+  readonly processor: string;
+  readonly cores: number;
+  readonly memoryGb: number;
+  readonly system: string;
+  /** Processes that wanted to run, on average over the last minute: above `cores`, the machine was not ours. */
+  readonly load: number;
+  readonly node: string;
+  readonly redis: string;
+  readonly etcd: string;
+  readonly holdfast: string;
+  /** The commit, with "+" if the tree had changes. */
+  readonly commit: string;
+}
+
+export async function describeMachine(): Promise<Machine> {
+  const [processor] = cpus();
+  const redis = await findRedisServer({ env: process.env, note: (text) => console.error(text) });
+  const etcd = await findEtcd();
+  return {
+    processor: processor?.model ?? 'unknown',
+    cores: cpus().length,
+    memoryGb: Math.round(totalmem() / 1024 ** 3),
+    system: `${type()} ${release()}`,
+    load: Number((loadavg()[0] ?? NaN).toFixed(1)),
+    node: process.version,
+    redis: `${redis.product} ${redis.version}`,
+    etcd: 'missing' in etcd ? 'none' : etcd.version,
+    holdfast: readVersion(),
+    commit: await commit(),
+  };
+}
+
+async function commit(): Promise<string> {
+  const git = (...args: string[]) => runCommand('git', args, { cwd: projectRoot(), timeoutMs: 10_000 });
+  const head = await git('rev-parse', '--short=12', 'HEAD');
+  if (head.code !== 0) return 'unknown';
+  const changes = await git('status', '--porcelain', '--untracked-files=no', '--', ':!bench/results');
+  return head.stdout.trim() + (changes.stdout.trim() === '' ? '' : '+');
+}

@@ -1,0 +1,69 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Figure, Row } from '../rows/row';
+import type { Machine } from './machine';
+import { projectRoot } from './root';
+import { markdownTable } from './table';
+
+/** One row's last measurement, as its file in bench/results keeps it. */
+export interface Result {
+  readonly row: string;
+  readonly title: string;
+  /** The day (UTC). */
+  readonly measured: string;
+  readonly command: string;
+  readonly machine: Machine;
+  readonly figures: readonly Figure[];
+}
+
+const FOLDER = join(projectRoot(), 'bench', 'results');
+
+function fileOf(row: string): string {
+  return join(FOLDER, `${row}.json`);
+}
+
+export async function writeResult(result: Result): Promise<void> {
+  await mkdir(FOLDER, { recursive: true });
+  await writeFile(fileOf(result.row), `${JSON.stringify(result, null, 2)}\n`);
+}
+
+async function readResult(row: string): Promise<Result | undefined> {
+  try {
+    return JSON.parse(await readFile(fileOf(row), 'utf8')) as Result;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Makes the page of all rows' last results, those of earlier runs too. */
+export async function writePage(rows: readonly Row[]): Promise<string> {
+  const parts = [INTRODUCTION];
+  for (const row of rows) {
+    const result = await readResult(row.name);
+    parts.push(`## ${row.title}`, row.about, result ? describe(result) : 'Not measured yet.');
+  }
+  const page = join(FOLDER, 'README.md');
+  await writeFile(page, `${parts.join('\n\n')}\n`);
+  return page;
+}
+
+function describe({ figures, machine, measured, command }: Result): string {
+  const { processor, cores, memoryGb, system, load, node, redis, etcd, holdfast, commit } = machine;
+  const etcdToo = etcd === 'none' ? '' : `, ${etcd}`;
+  return [
+    markdownTable(figures),
+    '',
+    `\`${command}\` on ${measured}, commit ${commit} (Holdfast ${holdfast}), Node ${node}, ${redis}${etcdToo}; ` +
+      `${processor}, ${cores} cores, ${memoryGb} GB, ${system}; load average at the start ${load}.`,
+  ].join('\n');
+}
+
+const INTRODUCTION = `# Results
+
+Written by \`npm run bench\`; do not edit. What is measured, and how, is in [../README.md](../README.md); each row's
+numbers, round by round, are in the JSON file of its name.
+
+Machines differ and are shared, so read the ratios first: each compares with a yardstick measured in the same round,
+in turn. A number is the median of the rounds; the next column says between which values the middle half of the rounds
+lies. \`×\` is ours by the yardstick's. CPU is user and system time of the process named, read from outside.`;

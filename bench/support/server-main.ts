@@ -1,0 +1,19 @@
+/** The server as it is, with the benchmark's own service added. Prints where it listens, and runs until killed. */
+import { readConfig } from '../../src/config';
+import { createLog } from '../../src/log';
+import { createServer } from '../../src/server';
+import { BenchService, benchHandlers } from './bench-service';
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env);
+  const server = createServer(config, {
+    log: createLog(config.logLevel),
+    extend: (grpc, context) => grpc.addService(BenchService, benchHandlers(context)),
+  });
+  console.log(JSON.stringify({ listen: await server.listen() }));
+}
+
+main().catch((error: unknown) => {
+  console.error(error);
+  process.exit(1);
+});

@@ -1,0 +1,36 @@
+/** What several rounds said: the middle one, and between which values the middle half of them lies. */
+export interface Spread {
+  readonly median: number;
+  readonly low: number;
+  readonly high: number;
+  /** Every round, in order. */
+  readonly rounds: readonly number[];
+}
+
+export function spreadOf(rounds: readonly number[]): Spread {
+  return {
+    median: quantile(rounds, 0.5),
+    low: quantile(rounds, 0.25),
+    high: quantile(rounds, 0.75),
+    rounds,
+  };
+}
+
+/** Linear between the two neighbours. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const place = (sorted.length - 1) * share;
+  const below = sorted[Math.floor(place)];
+  const above = sorted[Math.ceil(place)];
+  if (below === undefined || above === undefined) throw new Error('no values to take a quantile of');
+  return below + (above - below) * (place - Math.floor(place));
+}
+
+/** Each round's value by the yardstick of the same round. */
+export function ratios(values: readonly number[], yardstick: readonly number[]): number[] {
+  return values.map((value, round) => {
+    const unit = yardstick[round];
+    if (unit === undefined) throw new Error('a round without its yardstick');
+    return value / unit;
+  });
+}
