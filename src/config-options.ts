@@ -110,6 +110,13 @@ export const options = {
     about: 'How many may wait for one name before QUEUE_FULL.',
     schema: count(1, 1_000_000),
   }),
+  maxStreams: option({
+    name: 'HOLDFAST_MAX_STREAMS',
+    default: '50000',
+    accepts: 'whole number, 1 to 1000000',
+    about: 'How many hold streams this server keeps open, about 20 kB each, before QUOTA_EXCEEDED.',
+    schema: count(1, 1_000_000),
+  }),
   retentionMs: span(
     'HOLDFAST_RETENTION',
     '1d',

@@ -142,18 +142,15 @@ class ComposedServer implements HoldfastServer {
 
 /** The part of the settings that bounds what callers may ask for. */
 function limitsOf(config: Config): Limits {
-  const { minTtlMs, maxTtlMs, defaultTtlMs, maxStreamAgeMs, maxWaitersPerName, retentionMs } = config;
-  // A wait ends at the same age as a stream.
-  const maxWaitMs = maxStreamAgeMs;
+  const { minTtlMs, maxTtlMs, defaultTtlMs, maxStreamAgeMs, maxWaitersPerName, maxStreams } = config;
   return {
     ...defaultLimits,
     minTtlMs,
     maxTtlMs,
     defaultTtlMs,
     maxStreamAgeMs,
-    maxWaitMs,
     maxWaitersPerName,
-    retentionMs,
+    maxStreams,
   };
 }
 

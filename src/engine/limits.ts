@@ -3,15 +3,16 @@ export interface Limits {
   readonly minTtlMs: number;
   readonly maxTtlMs: number;
   readonly defaultTtlMs: number;
-  /** A stream older than this is renewed once more and ends with REATTACH, so that drift never adds up. */
+  /**
+   * A stream older than this is renewed once more and ends with REATTACH, so that drift never adds up. A wait
+   * ends at the same age.
+   */
   readonly maxStreamAgeMs: number;
-  /** A unary wait without a deadline ends here. */
-  readonly maxWaitMs: number;
   readonly maxWaitersPerName: number;
   /** A mass cancel of waiting calls must not end the connection that carries lease streams. */
   readonly maxWaitingCallsPerConnection: number;
-  /** How long everything about an idle name is remembered. */
-  readonly retentionMs: number;
+  /** Each open hold stream costs about 20 kB of memory; past this many they are refused. */
+  readonly maxStreams: number;
 }
 
 export const defaultLimits: Limits = {
@@ -19,10 +20,9 @@ export const defaultLimits: Limits = {
   maxTtlMs: 120_000,
   defaultTtlMs: 30_000,
   maxStreamAgeMs: 3_600_000,
-  maxWaitMs: 3_600_000,
   maxWaitersPerName: 10_000,
   maxWaitingCallsPerConnection: 500,
-  retentionMs: 86_400_000,
+  maxStreams: 50_000,
 };
 
 export const MAX_NAME_BYTES = 512;

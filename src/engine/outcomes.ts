@@ -118,6 +118,14 @@ export function tooManyWaiting(resource: Resource, most: number): HoldfastError 
   );
 }
 
+export function tooManyStreams(count: number): HoldfastError {
+  return new HoldfastError(
+    'QUOTA_EXCEEDED',
+    `${count} hold streams are open at this server, which is the most; hold the lease at another one`,
+    { retryAfterMs: 1000 },
+  );
+}
+
 export function draining(): HoldfastError {
   return new HoldfastError(
     'DRAINING',

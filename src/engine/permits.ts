@@ -47,6 +47,7 @@ export class Permits {
   private attachCount = 0;
   private isDraining = false;
   private activeCount = 0;
+  private streamCount = 0;
   private onIdle: (() => void) | undefined;
 
   constructor(private readonly options: PermitsOptions) {
@@ -125,7 +126,9 @@ export class Permits {
    */
   async hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
     if (this.isDraining) throw outcomes.draining();
+    if (this.streamCount >= this.options.limits.maxStreams) throw outcomes.tooManyStreams(this.streamCount);
     this.activeCount += 1;
+    this.streamCount += 1;
     try {
       const held =
         start.kind === 'acquire'
@@ -136,6 +139,7 @@ export class Permits {
       )?.done;
     } finally {
       this.activeCount -= 1;
+      this.streamCount -= 1;
       this.checkIdle();
     }
   }

@@ -60,6 +60,8 @@ interface Watch {
   touching: boolean;
   /** Another touch is wanted as soon as this one is answered. */
   again: boolean;
+  /** Waiters asked after in touches that followed each other at once. */
+  askedInARow: number;
 }
 
 const TOUCH_INTERVAL_MS = 1000;
@@ -113,7 +115,14 @@ export class WaitQueue {
     const key = watchKey(resource);
     let watch = this.watches.get(key);
     if (!watch) {
-      watch = { resource, waiters: new Map(), next: undefined, touching: false, again: false };
+      watch = {
+        resource,
+        waiters: new Map(),
+        next: undefined,
+        touching: false,
+        again: false,
+        askedInARow: 0,
+      };
       this.watches.set(key, watch);
     }
     watch.waiters.get(wanted.requestId)?.raise('superseded');

@@ -41,8 +41,12 @@ export class RedisConnection implements StoreHealth {
   suitable = true;
   private readonly client: Redis;
   private readonly listeners: (() => void)[] = [];
+  /** Operations that wait for the connection to come back. */
+  private readonly waiting = new Set<() => void>();
   private answering = false;
+  private connected = false;
   private downSince: number;
+  private downTimer: Timer | undefined;
   private pingTimer: Timer | undefined;
   private closed = false;
 
@@ -50,10 +54,13 @@ export class RedisConnection implements StoreHealth {
     this.downSince = options.clock.now();
     this.client = new Redis(options.url, safeOptions(options.commandTimeoutMs));
     this.client.on('ready', () => {
+      this.connected = true;
+      this.downTimer?.cancel();
       this.observe(true);
+      for (const goOn of [...this.waiting]) goOn();
       void this.check();
     });
-    this.client.on('close', () => this.observe(false));
+    this.client.on('close', () => this.onClose());
     this.client.on('error', options.onError);
     this.ping();
   }
@@ -68,7 +75,7 @@ export class RedisConnection implements StoreHealth {
 
   /** Resolves when Redis answers for the first time, or rejects after `timeoutMs`. */
   async ready(timeoutMs: number): Promise<void> {
-    if (!(await this.becomesReady(this.options.clock.now() + timeoutMs))) {
+    if (!(await this.readyBefore(this.options.clock.now() + timeoutMs))) {
       throw new StoreFailure('no', 'unavailable');
     }
     await this.check();
@@ -142,28 +149,38 @@ export class RedisConnection implements StoreHealth {
 
   /** True once the connection can be used; false when it stays down past the deadline or our patience. */
   private becomesReady(deadline: number): Promise<boolean> {
+    return this.readyBefore(Math.min(deadline, this.downSince + RECONNECT_PATIENCE_MS));
+  }
+
+  private readyBefore(deadline: number): Promise<boolean> {
     if (this.client.status === 'ready') return Promise.resolve(true);
-    if (this.closed) return Promise.resolve(false);
-    const { clock } = this.options;
-    const until = Math.min(deadline, Math.max(this.downSince + RECONNECT_PATIENCE_MS, 0));
-    const left = until - clock.now();
-    if (left <= 0) return Promise.resolve(false);
+    const left = deadline - this.options.clock.now();
+    if (this.closed || left <= 0) return Promise.resolve(false);
     return new Promise((resolve) => {
       const finish = (ready: boolean) => {
         timer.cancel();
-        this.client.off('ready', onReady);
+        this.waiting.delete(goOn);
         resolve(ready);
       };
-      const onReady = () => finish(true);
-      const timer = clock.after(left, () => finish(false));
-      this.client.once('ready', onReady);
+      const goOn = () => finish(true);
+      const timer = this.options.clock.after(left, () => finish(false));
+      this.waiting.add(goOn);
     });
+  }
+
+  /** A connection that is back at once was not worth a word: commands have waited for it. */
+  private onClose(): void {
+    if (!this.connected) return; // one more attempt that failed
+    this.connected = false;
+    const { clock } = this.options;
+    // Nobody waits for a Redis that had stopped answering before.
+    this.downSince = this.answering ? clock.now() : clock.now() - RECONNECT_PATIENCE_MS;
+    if (!this.closed) this.downTimer = clock.after(RECONNECT_PATIENCE_MS, () => this.observe(false));
   }
 
   private observe(answering: boolean): void {
     if (this.answering === answering) return;
     this.answering = answering;
-    if (!answering) this.downSince = this.options.clock.now();
     for (const listener of this.listeners) listener();
   }
 
@@ -171,15 +188,14 @@ export class RedisConnection implements StoreHealth {
   private ping(): void {
     this.pingTimer = this.options.clock.after(PING_INTERVAL_MS, () => {
       if (this.client.status !== 'ready') return this.ping();
+      const heard = (answered: boolean) => {
+        if (this.closed) return;
+        if (answered || this.client.status === 'ready') this.observe(answered);
+        this.ping();
+      };
       this.client.ping().then(
-        () => {
-          this.observe(true);
-          if (!this.closed) this.ping();
-        },
-        () => {
-          this.observe(false);
-          if (!this.closed) this.ping();
-        },
+        () => heard(true),
+        () => heard(false),
       );
     });
   }
@@ -198,6 +214,7 @@ export class RedisConnection implements StoreHealth {
   close(): void {
     this.closed = true;
     this.pingTimer?.cancel();
+    this.downTimer?.cancel();
     this.client.disconnect();
   }
 }

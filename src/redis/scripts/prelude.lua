@@ -119,6 +119,7 @@ end
 
 local function seen_alive(server)
   put(LIVE, now, server)
+  touched[QUEUE] = true -- who waits there may do so for longer than an idle resource is kept
   redis.call('ZREMRANGEBYSCORE', LIVE, '-inf', int(now - FORGET_SERVER_US))
 end
 
