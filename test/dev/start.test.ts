@@ -1,0 +1,179 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Redis } from 'ioredis';
+import { Guard, type ChildExit } from '../../src/dev/guard';
+import { eventually } from '../support/eventually';
+import { lifeline } from '../support/lifeline';
+import { RedisProcess } from '../support/redis-process';
+
+const PROGRAM = resolve(__dirname, '../../dist/src/dev/start.js');
+const PATIENCE = { timeoutMs: 20_000 };
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** What `npm start` runs, as a process of its own. */
+class Started {
+  readonly output: string[] = [];
+  exit: ChildExit | undefined;
+  readonly guard: Guard;
+
+  constructor(
+    folder: string,
+    { env = {}, args = [PROGRAM] }: { env?: NodeJS.ProcessEnv; args?: string[] } = {},
+  ) {
+    const { HOLDFAST_REDIS_URL: _configured, npm_lifecycle_event: _npm, ...inherited } = process.env;
+    this.guard = new Guard({
+      command: process.execPath,
+      args,
+      cwd: folder,
+      env: { ...inherited, HOLDFAST_LISTEN: '127.0.0.1:0', ...env },
+      graceMs: 0,
+      ...lifeline(),
+      onExit: (exit) => (this.exit = exit),
+      onOutput: (...pipes) => {
+        for (const input of pipes) createInterface({ input }).on('line', (line) => this.output.push(line));
+      },
+    });
+  }
+
+  /** Waits for the banner's last words. */
+  async ready(): Promise<this> {
+    await this.guard.start();
+    const isUp = (): boolean => this.exit !== undefined || this.text.includes('Ctrl-C drains');
+    await eventually('the banner', isUp, PATIENCE);
+    if (this.exit) throw new Error(`it ended:\n${this.text}`);
+    return this;
+  }
+
+  async ended(): Promise<ChildExit> {
+    return eventually('the end', () => this.exit, PATIENCE);
+  }
+
+  get text(): string {
+    return this.output.join('\n');
+  }
+
+  /** The server's own process id, by its log. */
+  get serverPid(): number {
+    return Number(/"pid":(\d+)/.exec(this.text)?.[1]);
+  }
+}
+
+describe('npm start', () => {
+  let folder: string;
+  let socket: string;
+  const all: Started[] = [];
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'holdfast-start-'));
+    socket = join(folder, '.holdfast', 'redis.sock');
+  });
+  afterEach(async () => {
+    for (const started of all.splice(0)) await started.guard.end();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function start(options: ConstructorParameters<typeof Started>[1] = {}): Started {
+    const started = new Started(folder, options);
+    all.push(started);
+    return started;
+  }
+
+  async function onRedis<T>(work: (client: Redis) => Promise<T>): Promise<T> {
+    const client = new Redis(socket, { disconnectTimeout: 50 });
+    client.on('error', () => undefined);
+    try {
+      return await work(client);
+    } finally {
+      client.disconnect();
+    }
+  }
+
+  async function redisPid(): Promise<number> {
+    const info = await onRedis((client) => client.info('server'));
+    return Number(/process_id:(\d+)/.exec(info)?.[1]);
+  }
+
+  function gone(pid: number): Promise<true> {
+    return eventually(`process ${pid} to be gone`, () => !isAlive(pid));
+  }
+
+  it('says where it listens, what it keeps where, and what to paste next', async () => {
+    const { text } = await start().ready();
+    const listen = /"listen":"(127\.0\.0\.1:\d+)"/.exec(text)?.[1];
+    expect(text).toContain('DEVELOPMENT');
+    expect(text).toContain(join(folder, '.holdfast', 'redis'));
+    expect(text).toContain(`http://${listen}/holdfast.v1.LockService/AcquireLock`);
+  });
+
+  it('drains on SIGTERM, then ends its Redis, and has the data again the next time', async () => {
+    const first = await start().ready();
+    const pid = await redisPid();
+    await onRedis((client) => client.set('kept', 'yes'));
+    first.guard.signal('SIGTERM');
+    expect(await first.ended()).toEqual({ code: 0, signal: null });
+    expect(isAlive(pid)).toBe(false);
+    await start().ready();
+    expect(await onRedis((client) => client.get('kept'))).toBe('yes');
+  });
+
+  it('takes its Redis along when it is killed, and can be started again at once', async () => {
+    const first = await start().ready();
+    const pid = await redisPid();
+    await onRedis((client) => client.set('kept', 'yes'));
+    first.guard.signal('SIGKILL');
+    await start().ready();
+    await gone(pid);
+    expect(await onRedis((client) => client.get('kept'))).toBe('yes');
+  });
+
+  it('ends, and its Redis with it, when the npm that started it is killed', async () => {
+    const npm = `
+      const { spawn } = require('node:child_process');
+      const env = { ...process.env, npm_lifecycle_event: 'start' };
+      spawn(process.execPath, [${JSON.stringify(PROGRAM)}], { env, stdio: 'inherit' });
+    `;
+    const started = await start({ args: ['-e', npm] }).ready();
+    const pid = await redisPid();
+    const { serverPid } = started;
+    expect(isAlive(serverPid)).toBe(true);
+    started.guard.signal('SIGKILL');
+    await gone(serverPid);
+    await gone(pid);
+  });
+
+  it('refuses a second one in the same folder, and leaves the first alone', async () => {
+    const first = await start().ready();
+    const second = start();
+    await second.guard.start();
+    expect(await second.ended()).toEqual({ code: 1, signal: null });
+    expect(second.text).toContain(`is running in this folder already (pid ${first.serverPid}`);
+    expect(await onRedis((client) => client.ping())).toBe('PONG');
+  });
+
+  it('says what is wrong with its configuration, and leaves nothing running', async () => {
+    const started = start({ env: { HOLDFAST_LISTEN: 'nowhere' } });
+    await started.guard.start();
+    expect((await started.ended()).code).toBe(1);
+    expect(started.text).toMatch(/HOLDFAST_LISTEN/);
+    expect(started.text).not.toMatch(/ at .*\.js:\d+/);
+    await expect(onRedis((client) => client.ping())).rejects.toThrow();
+  });
+
+  it('uses the Redis that is configured, and starts none', async () => {
+    const redis = await RedisProcess.start({ appendfsync: 'no' });
+    const { text } = await start({ env: { HOLDFAST_REDIS_URL: redis.url } }).ready();
+    expect(text).toContain(`127.0.0.1:${redis.port}`);
+    expect(text).toContain('DEVELOPMENT');
+    await expect(onRedis((client) => client.ping())).rejects.toThrow();
+    await redis.close();
+  });
+});
