@@ -1,0 +1,173 @@
+"""A worker that must not run twice at a time: it holds a lock over a stream, works in steps, and writes each result
+to a store that checks fencing tokens.
+
+    PYTHONPATH=generated/python python3 examples/worker-python/worker.py alice
+
+Exit code 0: stopped by Ctrl-C, the lock given back. 1: the lock could not be had. 2: wrong arguments. 3: the lease was
+lost, and the work was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import queue
+import re
+import signal
+import sys
+import threading
+import time
+from typing import Optional
+
+import grpc
+from held_lease import HeldLease, LeaseOver
+from ledger import Ledger
+from lock_hold import LockHold, Wish
+from servers import Servers
+from words import cause_text, rise_text, span_text
+
+RELEASED, FAILED, LOST = 0, 1, 3
+INTERRUPTED = 130
+REPORT_EVERY = 2.0
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def span(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m)", text)
+    if match is None or float(match[1]) <= 0:
+        raise argparse.ArgumentTypeError(f"{text}: a span is wanted, 5s or 250ms")
+    return float(match[1]) * {"ms": 0.001, "s": 1, "m": 60}[match[2]]
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="holds a lock and works in steps")
+    parser.add_argument("worker", help="a name for this worker: alice")
+    parser.add_argument("--server", default="127.0.0.1:50051", help="HOST:PORT[,...], servers over one store")
+    parser.add_argument("--name", default="nightly-report", help="the lock")
+    parser.add_argument("--ttl", type=span, default=5.0, help="the lease's ttl (5s)")
+    parser.add_argument("--step", type=span, default=0.25, help="how long a step takes (250ms)")
+    parser.add_argument("--ledger", default=".holdfast/ledger", help="folder of the protected store")
+    return parser.parse_args()
+
+
+class Worker:
+    def __init__(self, options: argparse.Namespace):
+        self._options = options
+        self._ledger = Ledger(options.ledger)
+        self._stop = threading.Event()
+        # What the worker waits for first: the lease, why there is none, or None when it is to stop. Unlike locks,
+        # this kind of queue may be used in a signal handler.
+        self._news: queue.SimpleQueue = queue.SimpleQueue()
+
+    def run(self) -> int:
+        options = self._options
+        pid = os.getpid()
+        span_of_lease = span_text(options.ttl)
+        say(f'{options.worker} (pid {pid}) wants "{options.name}" for {span_of_lease} at a time, from {options.server}')
+        say(f"to see what happens: kill -9 {pid}, kill -STOP {pid}, kill -CONT {pid}, Ctrl-C")
+        signal.signal(signal.SIGINT, self._on_signal)
+        signal.signal(signal.SIGTERM, self._on_signal)
+        servers = Servers(options.server.split(","))
+        # Connected first, so that what is measured is the lock.
+        servers.connect()
+        asked_at = time.monotonic()
+        hold = LockHold(
+            Wish(servers, options.name, options.worker, options.ttl, say, self._news.put, self._news.put)
+        )
+        try:
+            return self._hold_and_work(hold, asked_at)
+        finally:
+            hold.close()
+            servers.close()
+
+    def _on_signal(self, number: int, _frame: object) -> None:
+        if self._stop.is_set():
+            os._exit(INTERRUPTED)
+        os.write(sys.stdout.fileno(), f"{signal.Signals(number).name}: stopping after this step\n".encode())
+        self._stop.set()
+        self._news.put(None)
+
+    def _hold_and_work(self, hold: LockHold, asked_at: float) -> int:
+        news = self._news.get()
+        if news is None:
+            return RELEASED
+        if isinstance(news, Exception):
+            say(f"{self._options.worker} failed: {news}")
+            return FAILED
+        lease: HeldLease = news
+        say(self._grant_text(asked_at, self._ledger.last(), lease.token))
+        try:
+            self._work(lease)
+        except LeaseOver as reason:
+            self._stopped(reason, lease, hold)
+            return LOST
+        self._give_back(hold, lease)
+        return RELEASED
+
+    def _work(self, lease: HeldLease) -> None:
+        """Steps until a signal comes or the lease is over; the latter raises. Each step is short beside the ttl."""
+        # Written before any work: from here on the ledger refuses whoever held the lock before.
+        self._write(lease, "begins")
+        reported_at = time.monotonic()
+        step = 0
+        while not self._stop.is_set():
+            step += 1
+            lease.check()
+            # This is where the work would be; like this wait it should end at once when the lease is over.
+            lease.wait(self._options.step)
+            self._write(lease, f"step {step}")
+            if time.monotonic() - reported_at >= REPORT_EVERY:
+                reported_at = time.monotonic()
+                say(f"step {step} is in the ledger; lease good for {span_text(lease.left())}")
+
+    def _write(self, lease: HeldLease, note: str) -> None:
+        # Right before the write: the step may have taken longer than anybody thought.
+        lease.check()
+        newer = self._ledger.write(lease.token, self._options.worker, note)
+        if newer is not None:
+            raise LeaseOver(refusal(lease.token, newer))
+
+    def _stopped(self, reason: LeaseOver, lease: HeldLease, hold: LockHold) -> None:
+        """The lease is over: nothing is written any more, and nothing asked for anew."""
+        say(f"{reason.describe()}, stopping")
+        # Only our own clock has spoken: the server may keep the lease for us yet.
+        if reason.deadline_at is not None:
+            self._write_late(lease)
+            self._give_back(hold, lease)
+
+    def _write_late(self, lease: HeldLease) -> None:
+        """On purpose, to show what fencing is for. A worker of your own just stops."""
+        newer = self._ledger.write(lease.token, self._options.worker, "late")
+        if newer is None:
+            say(f"ledger took the late write of token {lease.token}: nobody with a higher one has written yet")
+        else:
+            say(refusal(lease.token, newer))
+
+    def _give_back(self, hold: LockHold, lease: HeldLease) -> None:
+        try:
+            answer = hold.release(lease)
+            say("released" if answer.released else f"the lease had ended already: {cause_text(answer.loss_cause)}")
+        except grpc.RpcError as error:
+            say(f"not released, so it ends by itself: {error.details()}")
+
+    @staticmethod
+    def _grant_text(asked_at: float, before: Optional[dict], token: int) -> str:
+        """Since when nobody was at work: since we asked, or since the last write of whoever was before us."""
+        # Wall clocks of several processes: good enough to be read by people, and for nothing else.
+        since_asked = time.monotonic() - asked_at
+        since_write = max(0.0, time.time() - before["time"] / 1000) if before else float("inf")
+        counted = span_text(since_asked)
+        if before and since_write < since_asked:
+            counted = f"{span_text(since_write)} (since {before['worker']}'s last write; in the queue for {counted})"
+        return f"granted after {counted}; {rise_text(before['token'] if before else None, token)}"
+
+
+def refusal(token: int, newer: int) -> str:
+    return f"ledger refused token {token}: token {newer} has written since"
+
+
+if __name__ == "__main__":
+    sys.exit(Worker(read_options()).run())
