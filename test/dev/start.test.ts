@@ -88,7 +88,7 @@ describe('npm start', () => {
   }
 
   async function onRedis<T>(work: (client: Redis) => Promise<T>): Promise<T> {
-    const client = new Redis(socket, { disconnectTimeout: 50 });
+    const client = new Redis(socket, { maxRetriesPerRequest: 0, disconnectTimeout: 50 });
     client.on('error', () => undefined);
     try {
       return await work(client);
@@ -103,7 +103,7 @@ describe('npm start', () => {
   }
 
   function gone(pid: number): Promise<true> {
-    return eventually(`process ${pid} to be gone`, () => !isAlive(pid));
+    return eventually(`process ${pid} to be gone`, () => !isAlive(pid), PATIENCE);
   }
 
   it('says where it listens, what it keeps where, and what to paste next', async () => {
@@ -170,10 +170,13 @@ describe('npm start', () => {
 
   it('uses the Redis that is configured, and starts none', async () => {
     const redis = await RedisProcess.start({ appendfsync: 'no' });
-    const { text } = await start({ env: { HOLDFAST_REDIS_URL: redis.url } }).ready();
-    expect(text).toContain(`127.0.0.1:${redis.port}`);
-    expect(text).toContain('DEVELOPMENT');
-    await expect(onRedis((client) => client.ping())).rejects.toThrow();
-    await redis.close();
+    try {
+      const { text } = await start({ env: { HOLDFAST_REDIS_URL: redis.url } }).ready();
+      expect(text).toContain(`127.0.0.1:${redis.port}`);
+      expect(text).toContain('DEVELOPMENT');
+      await expect(onRedis((client) => client.ping())).rejects.toThrow();
+    } finally {
+      await redis.close();
+    }
   });
 });

@@ -1,5 +1,5 @@
-/** The variable that names the lifeline's socket; set by global-setup.ts. */
-const VARIABLE = 'HOLDFAST_TEST_LIFELINE';
+/** The variable that names the lifeline's socket; set by global-setup.ts. Servers refuse a HOLDFAST_ they do not know. */
+const VARIABLE = 'TEST_RUN_LIFELINE';
 
 /**
  * The socket that the test run's main process holds open. Processes that a test starts end when it closes: a
