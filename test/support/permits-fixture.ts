@@ -20,8 +20,8 @@ export interface Stored {
 }
 
 /** Numbers become text first: cjson keeps 14 digits only, and a time in microseconds has 16. */
-const READ_STATE = `
-local out = {}
+const READ = `
+local fields, sets = {}, {}
 local all = redis.call('HGETALL', KEYS[1])
 for i = 1, #all, 2 do
   if string.sub(all[i], 1, 1) == 'r' then
@@ -29,12 +29,13 @@ for i = 1, #all, 2 do
     for k, v in pairs(cmsgpack.unpack(all[i + 1])) do
       record[k] = type(v) == 'number' and string.format('%.0f', v) or tostring(v)
     end
-    out[all[i]] = record
+    fields[all[i]] = record
   else
-    out[all[i]] = all[i + 1]
+    fields[all[i]] = all[i + 1]
   end
 end
-return cjson.encode(out)`;
+for i = 2, #KEYS do sets[i - 1] = redis.call('ZRANGE', KEYS[i], 0, -1, 'WITHSCORES') end
+return cjson.encode({ fields, sets })`;
 
 /** Everything measured in time moves into the past by ARGV[1] us; places, tokens and the keys' expiry stay. */
 const SHIFT = `
@@ -169,32 +170,21 @@ export class PermitsFixture {
   }
 
   async stored(resource: Resource): Promise<Stored> {
-    const text = (await this.redis.command('EVAL', READ_STATE, 1, this.key(resource, 'state'))) as string;
-    const fields = JSON.parse(text) as Record<string, string | Record<string, string>>;
+    const keys = PARTS.map((part) => this.key(resource, part));
+    const text = (await this.redis.command('EVAL', READ, keys.length, ...keys)) as string;
+    const [fields, flat] = JSON.parse(text) as [Record<string, string | Record<string, string>>, string[][]];
     const numbers: Record<string, string> = {};
     const records: Record<string, Record<string, string>> = {};
     for (const [field, value] of Object.entries(fields)) {
       if (typeof value === 'string') numbers[field] = value;
       else records[field.slice(1)] = value;
     }
-    const members = async (part: Part) => {
-      const flat = (await this.redis.command(
-        'ZRANGE',
-        this.key(resource, part),
-        0,
-        -1,
-        'WITHSCORES',
-      )) as string[];
-      return flat.flatMap((id, i) => (i % 2 === 0 ? [{ id, score: Number(flat[i + 1]) }] : []));
+    const members = (part: Part) => {
+      const list = Array.from(flat[PARTS.indexOf(part) - 1] ?? []);
+      return list.flatMap((id, i) => (i % 2 === 0 ? [{ id, score: Number(list[i + 1]) }] : []));
     };
-    const [ends, offers, queue, detached, ended, live] = await Promise.all([
-      members('ends'),
-      members('offers'),
-      members('queue'),
-      members('detached'),
-      members('ended'),
-      members('live'),
-    ]);
+    const [ends, offers, queue] = [members('ends'), members('offers'), members('queue')];
+    const [detached, ended, live] = [members('detached'), members('ended'), members('live')];
     return { numbers, records, sets: { ends, offers, queue, detached, ended, live } };
   }
 }

@@ -54,7 +54,7 @@ export class PermitsModel {
   }
 
   queue(): ModelRequest[] {
-    return this.in('waiting').sort((a, b) => a.ticket - b.ticket);
+    return this.in('waiting').sort((a, b) => a.ticket - b.ticket || (a.id < b.id ? -1 : 1));
   }
 
   in(state: State): ModelRequest[] {
@@ -65,7 +65,6 @@ export class PermitsModel {
   shift(us: number): void {
     for (const request of this.requests) {
       request.until -= us;
-      request.grantedAt -= us;
     }
     for (const [server, seen] of this.alive) this.alive.set(server, seen - us);
     this.lastSeen -= us;

@@ -44,7 +44,7 @@ export class Requester {
   readonly requestId: string;
   readonly attach: string;
   readonly secret = randomBytes(16).toString('base64url');
-  /** As the last reply gave it. */
+  /** The place, as the last reply gave it; '0' before any. */
   ticket = '0';
   private readonly stream: boolean;
 
@@ -149,6 +149,8 @@ export class Requester {
   private async keepTicket<Reply extends AcquireReply | ClaimReply>(reply: Promise<Reply>): Promise<Reply> {
     const answer = await reply;
     if (answer.kind === 'waiting') this.ticket = answer.ticket;
+    // A grant that comes too late goes back, and the wait goes on from about there.
+    if (answer.kind === 'granted' && this.ticket === '0') this.ticket = String(answer.fencingToken);
     return answer;
   }
 }

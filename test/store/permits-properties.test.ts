@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import { PermitsFixture, type TestServer } from '../support/permits-fixture';
+import { brokenInvariants } from '../support/permits-invariants';
+import { PermitsModel } from '../support/permits-model';
+import { randomSteps, SLOTS, type Arena, type World } from '../support/permits-commands';
+import { Requester } from '../support/permits-requester';
+import { is } from '../support/reply-kinds';
+
+const HISTORIES = 150;
+const STEPS = 60;
+/** Fewer histories on a slow machine rather than a failure for being slow. */
+const TIME_LIMIT_MS = 20_000;
+const SEMAPHORE_LIMIT = 5;
+
+describe('the store, beside a plain model, after random commands of two servers', () => {
+  let on: PermitsFixture;
+  let servers: TestServer[];
+  beforeAll(async () => {
+    on = await PermitsFixture.open();
+    servers = [await on.server('s1'), await on.server('s2')];
+  });
+  afterAll(() => on.close());
+
+  async function newWorld(): Promise<World> {
+    const arenas: Arena[] = [];
+    for (const service of ['lock', 'semaphore'] as const) {
+      const resource = on.resource(service);
+      arenas.push({
+        resource,
+        limit: service === 'semaphore' ? SEMAPHORE_LIMIT : undefined,
+        model: new PermitsModel(),
+        slots: Array.from({ length: SLOTS }, () => []),
+        stored: await on.stored(resource),
+      });
+    }
+    return { fixture: on, servers, arenas, log: [] };
+  }
+
+  /** Everything ends by itself; then there is nothing left, and all permits can be had. */
+  async function comesToRest({ resource, limit }: Arena): Promise<void> {
+    const [server] = servers as [TestServer];
+    if ((await on.stored(resource)).numbers.limit === undefined) return;
+    for (let minute = 0; minute < 4; minute += 1) {
+      await on.passInUse(resource, 61_000);
+      // Not judged right after a stall, which the last step may have been.
+      await server.store.touch(resource, []);
+      await on.passInUse(resource, 4000);
+      await server.store.touch(resource, []);
+    }
+    const rest = await on.stored(resource);
+    expect(rest.records).toEqual({});
+    expect(brokenInvariants(rest)).toEqual([]);
+    const all = new Requester(server, resource, limit === undefined ? {} : { permits: limit });
+    is('granted', await all.try());
+  }
+
+  it('answers what the model answers, keeps the invariants, and leaks nothing at rest', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.commands(randomSteps, { maxCommands: STEPS, size: 'max' }), async (steps) => {
+        const world = await newWorld();
+        await fc.asyncModelRun(() => ({ model: {}, real: world }), steps);
+        for (const arena of world.arenas) await comesToRest(arena);
+      }),
+      { numRuns: HISTORIES, interruptAfterTimeLimit: TIME_LIMIT_MS, markInterruptAsFailure: false },
+    );
+  }, 60_000);
+});

@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+import type { Resource } from '../../src/engine/lease';
+import { PermitsFixture, type Stored, type TestServer } from '../support/permits-fixture';
+import { brokenInvariants, brokenTransitions } from '../support/permits-invariants';
+import { Requester } from '../support/permits-requester';
+import { is } from '../support/reply-kinds';
+
+const REQUESTS = 10;
+const ROUNDS = 6;
+const TIME_LIMIT_MS = 8000;
+const LIMIT = 5;
+
+const verbs = [
+  'try',
+  'queue',
+  'claim',
+  'withdraw',
+  'giveBack',
+  'touch',
+  'renew',
+  'keepAlive',
+  'release',
+] as const;
+
+/** What one request does in a round; who does nothing is left out. */
+const deed = fc.record({
+  request: fc.nat(REQUESTS - 1),
+  verb: fc.constantFrom(...verbs, 'queue', 'queue', 'release', 'release'),
+  again: fc.boolean(),
+});
+const round = fc.uniqueArray(deed, { selector: ({ request }) => request, minLength: 2, maxLength: REQUESTS });
+
+/** Commands of two servers at once: nobody knows their order, so only what holds in any order is checked. */
+describe('the store, under commands that race', () => {
+  let on: PermitsFixture;
+  let servers: TestServer[];
+  beforeAll(async () => {
+    on = await PermitsFixture.open();
+    servers = [await on.server('s1'), await on.server('s2')];
+  });
+  afterAll(() => on.close());
+
+  const serverOf = (index: number) => servers[index % servers.length] as TestServer;
+
+  function newRequest(resource: Resource, index: number, requestId?: string): Requester {
+    const semaphore = resource.service === 'semaphore';
+    return new Requester(serverOf(requestId === undefined ? index : index + 1), resource, {
+      stream: index % 3 === 0,
+      ttlMs: 20_000,
+      ...(semaphore ? { permits: 1 + (index % LIMIT), initialLimit: LIMIT } : {}),
+      ...(requestId === undefined ? {} : { requestId }),
+    });
+  }
+
+  /** The lease's secret is the one of the call that made the request. */
+  function perform(
+    requester: Requester,
+    verb: (typeof verbs)[number],
+    secret: string,
+  ): Promise<{ kind?: string }> {
+    switch (verb) {
+      case 'renew':
+      case 'keepAlive':
+      case 'release':
+        return requester[verb](secret);
+      case 'touch':
+        return requester.touch().then(() => ({}));
+      default:
+        return requester[verb]();
+    }
+  }
+
+  /** Only who waited all the time had a claim to be first. */
+  function stayed(before: Stored, after: Stored): Stored {
+    const queue = after.sets.queue.filter(({ id }) => before.sets.queue.some((member) => member.id === id));
+    return { ...after, sets: { ...after.sets, queue } };
+  }
+
+  it.each(['lock', 'semaphore'] as const)(
+    'a %s keeps its invariants, and is free when all are gone',
+    async (service) => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(round, { minLength: 1, maxLength: ROUNDS }), async (rounds) => {
+          const resource = on.resource(service);
+          const calls = Array.from({ length: REQUESTS }, (_, index) => newRequest(resource, index));
+          const secrets = calls.map(({ secret }) => secret);
+          let stored = await on.stored(resource);
+          for (const deeds of rounds) {
+            await Promise.all(
+              deeds.map(({ request, verb, again }) => {
+                const known = calls[request] as Requester;
+                const asks = verb === 'try' || verb === 'queue';
+                // A retry after a lost reply goes to the other server.
+                if (again && asks) calls[request] = newRequest(resource, request, known.requestId);
+                return perform(calls[request] as Requester, verb, secrets[request] as string);
+              }),
+            );
+            const before = stored;
+            stored = await on.stored(resource);
+            for (const [index, call] of calls.entries())
+              secrets[index] = stored.records[call.requestId]?.k ?? call.secret;
+            expect(brokenInvariants(stored)).toEqual([]);
+            expect(brokenTransitions(before, stayed(before, stored), 0)).toEqual([]);
+          }
+          for (const [index, call] of calls.entries()) await call.release(secrets[index] as string);
+          for (const call of calls) await call.giveBack();
+          for (const [index, call] of calls.entries()) await call.release(secrets[index] as string);
+          const [offered] = (await on.stored(resource)).sets.offers;
+          expect(offered).toBeUndefined();
+          const all = new Requester(
+            serverOf(0),
+            resource,
+            service === 'lock' ? {} : { permits: LIMIT, initialLimit: LIMIT },
+          );
+          is('granted', await all.try());
+        }),
+        { numRuns: 60, interruptAfterTimeLimit: TIME_LIMIT_MS, markInterruptAsFailure: false },
+      );
+    },
+  );
+});
