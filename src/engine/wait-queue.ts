@@ -57,6 +57,7 @@ interface Watch {
   readonly resource: Resource;
   readonly waiters: Map<string, Waiter>;
   next: Entry | undefined;
+  nextAt: number;
   touching: boolean;
   /** Another touch is wanted as soon as this one is answered. */
   again: boolean;
@@ -119,6 +120,7 @@ export class WaitQueue {
         resource,
         waiters: new Map(),
         next: undefined,
+        nextAt: 0,
         touching: false,
         again: false,
         askedInARow: 0,
@@ -128,7 +130,7 @@ export class WaitQueue {
     watch.waiters.get(wanted.requestId)?.raise('superseded');
     watch.waiters.set(wanted.requestId, waiter);
     if (this.early.delete(requestKey(resource, wanted.requestId))) waiter.raise('look');
-    if (!watch.next || outlook.earliestEndMs !== undefined) this.schedule(watch, outlook.earliestEndMs);
+    this.schedule(watch, outlook.earliestEndMs);
   }
 
   remove(waiter: Waiter): void {
@@ -177,9 +179,16 @@ export class WaitQueue {
     this.scheduleIn(watch, Math.min(TOUCH_INTERVAL_MS, untilEnd));
   }
 
+  /** Never later than what is due already: calls that keep coming must not put the touch off. */
   private scheduleIn(watch: Watch, delayMs: number): void {
+    const at = this.clock.now() + delayMs;
+    if (watch.next && watch.nextAt <= at) return;
     watch.next?.cancel();
-    watch.next = this.agenda.at(this.clock.now() + delayMs, () => this.touchNow(watch));
+    watch.nextAt = at;
+    watch.next = this.agenda.at(at, () => {
+      watch.next = undefined;
+      this.touchNow(watch);
+    });
   }
 
   private touchNow(watch: Watch): void {
