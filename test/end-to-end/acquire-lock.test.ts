@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually, eventuallyPasses } from '../support/eventually';
+import { RedisProcess } from '../support/redis-process';
+import { InProcessServer } from './in-process-server';
+import { ms, refusal, type LockClient } from './lock-client';
+
+/** Within this whatever needs no waiting is done, on a busy machine too; what it must not wait for takes longer. */
+const SLOW_MS = 750;
+
+let redis: RedisProcess;
+let server: InProcessServer;
+let other: InProcessServer;
+let client: LockClient;
+
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+  [server, other] = await Promise.all([InProcessServer.start(redis.url), InProcessServer.start(redis.url)]);
+  client = server.client();
+});
+
+afterAll(async () => {
+  await Promise.all([server?.close(), other?.close()]);
+  await redis?.close();
+});
+
+async function waiterCount(name: string, count: number): Promise<void> {
+  await eventually(`${count} waiters`, async () => (await client.get(name)).waiterCount === count);
+}
+
+describe('a free lock', () => {
+  test.concurrent('is granted at once, and the lease says all that the contract names', async () => {
+    const requestId = randomUUID();
+    const t0 = performance.now();
+    const lease = await client.acquire({ name: 'free', ttlMs: 5000, requestId });
+    const took = performance.now() - t0;
+    expect(lease).toMatchObject({ name: 'free', requestId, permitCount: 1, ttl: { seconds: 5n, nanos: 0 } });
+    expect(lease.leaseId).toMatch(/^[A-Za-z0-9_-]{48,1024}$/);
+    expect(lease.fencingToken).toBeGreaterThan(0n);
+    expect(lease.fencingToken).toBeLessThan(2n ** 53n);
+    expect(ms(lease.expireOffset)).toBeLessThan(5000 + took);
+    expect(ms(lease.expireOffset)).toBeGreaterThan(4950);
+  });
+
+  test.concurrent('gets the default ttl and a request_id where none is given', async () => {
+    const lease = await client.acquire({ name: 'defaults' });
+    expect(ms(lease.ttl)).toBe(30_000);
+    expect(lease.requestId).toMatch(
+      /^[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    );
+    const again = await client.acquire({ name: 'defaults', requestId: lease.requestId });
+    expect(again.leaseId).toBe(lease.leaseId);
+  });
+
+  test.concurrent('is granted on a try without waiting, and tokens rise from grant to grant', async () => {
+    let last = 0n;
+    for (let round = 0; round < 5; round += 1) {
+      const lease = await (round % 2 === 0 ? client : other.client()).acquire({ name: 'rising', waitMs: 0 });
+      expect(lease.fencingToken).toBeGreaterThan(last);
+      last = lease.fencingToken;
+      await client.release(lease.leaseId);
+    }
+  });
+});
+
+describe('a held lock', () => {
+  test.concurrent(
+    'refuses a try at once, and says who holds it, how many wait, and when to come back',
+    async () => {
+      await client.acquire({ name: 'held', ttlMs: 20_000, holderId: 'alice', waitMs: 0 });
+      const waiting = refusal(client.acquire({ name: 'held', waitMs: 1500 }));
+      await waiterCount('held', 1);
+      const ending = await refusal(client.acquire({ name: 'held', holderId: 'bob', waitMs: 0 }));
+      expect(ending).toMatchObject({
+        code: 'ABORTED',
+        reason: 'CONTENDED',
+        metadata: { holder_id: 'alice', waiter_count: '1' },
+      });
+      expect(ending.text).toMatch(
+        /^lock "held" is held by alice for (19|20) s more; raise wait_timeout to queue \[CONTENDED\]$/,
+      );
+      expect(ending.retryAfterMs).toBeGreaterThan(0);
+      expect((await waiting).reason).toBe('CONTENDED');
+    },
+  );
+
+  test.concurrent('is waited for as long as wait_timeout says, and no longer', async () => {
+    await client.acquire({ name: 'patient', ttlMs: 20_000 });
+    const t0 = performance.now();
+    const ending = await refusal(client.acquire({ name: 'patient', waitMs: 400 }));
+    const waited = performance.now() - t0;
+    expect(ending).toMatchObject({ code: 'ABORTED', reason: 'CONTENDED' });
+    expect(waited).toBeGreaterThanOrEqual(399);
+    expect(waited).toBeLessThan(400 + SLOW_MS);
+    expect((await client.get('patient')).waiterCount).toBe(0);
+  });
+
+  test.concurrent.each([
+    { deadlineMs: 300, marginMs: 30 },
+    { deadlineMs: 1000, marginMs: 100 },
+    { deadlineMs: 3000, marginMs: 250 },
+  ])('is answered before a deadline of $deadlineMs ms', async ({ deadlineMs, marginMs }) => {
+    const name = `deadline ${deadlineMs}`;
+    await client.acquire({ name, ttlMs: 60_000 });
+    // A machine that stands still for the margin proves nothing: the next try does.
+    await eventuallyPasses('an answer before the deadline', async () => {
+      const t0 = performance.now();
+      const ending = await refusal(client.acquire({ name }, { deadlineMs }));
+      const waited = performance.now() - t0;
+      expect(ending).toMatchObject({ code: 'ABORTED', reason: 'CONTENDED' });
+      expect(waited).toBeGreaterThan(deadlineMs - marginMs - 10);
+      expect(waited).toBeLessThan(deadlineMs);
+    });
+  });
+
+  test.concurrent('is waited for without any bound where there is neither timeout nor deadline', async () => {
+    const first = await client.acquire({ name: 'unbounded', ttlMs: 1200 });
+    const t0 = performance.now();
+    const second = await client.acquire({ name: 'unbounded', ttlMs: 1000 });
+    const waited = performance.now() - t0;
+    expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
+    expect(waited).toBeGreaterThan(1000);
+    expect(waited).toBeLessThan(1200 + SLOW_MS);
+  });
+
+  test.concurrent('is granted on its release, within the whole ttl of the new lease', async () => {
+    const first = await client.acquire({ name: 'handed over', ttlMs: 20_000 });
+    const waiting = other.client().acquire({ name: 'handed over', ttlMs: 2000, waitMs: 10_000 });
+    await waiterCount('handed over', 1);
+    await sleep(300);
+    const released = performance.now();
+    await client.release(first.leaseId);
+    const second = await waiting;
+    expect(performance.now() - released).toBeLessThan(SLOW_MS);
+    // Counted from the receipt of the call, so the wait is part of it.
+    expect(ms(second.expireOffset)).toBeGreaterThan(2000 + 300 - 20);
+    expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
+  });
+
+  test.concurrent('is granted in the order of asking, on whichever server', async () => {
+    const name = 'order';
+    const first = await client.acquire({ name, ttlMs: 20_000 });
+    const order: number[] = [];
+    const waits: Promise<void>[] = [];
+    for (let index = 0; index < 6; index += 1) {
+      const asked = (index % 2 === 0 ? server : other).client().acquire({ name, ttlMs: 20_000 });
+      waits.push(
+        asked.then(async (lease) => {
+          order.push(index);
+          await client.release(lease.leaseId);
+        }),
+      );
+      await waiterCount(name, index + 1);
+    }
+    await client.release(first.leaseId);
+    await Promise.all(waits);
+    expect(order).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
+  test.concurrent('knows no re-entrance: the same holder_id waits like anybody', async () => {
+    await client.acquire({ name: 'again', ttlMs: 20_000, holderId: 'me' });
+    const ending = await refusal(client.acquire({ name: 'again', holderId: 'me', waitMs: 0 }));
+    expect(ending).toMatchObject({ reason: 'CONTENDED', metadata: { holder_id: 'me' } });
+  });
+});
+
+test.concurrent(
+  'a holder that is silent loses the lock at the end of its ttl, and the next is granted',
+  async () => {
+    const t0 = performance.now();
+    const first = await client.acquire({ name: 'silent', ttlMs: 500 });
+    const second = await client.acquire({ name: 'silent', ttlMs: 500, waitMs: 5000 });
+    const waited = performance.now() - t0;
+    expect(waited).toBeGreaterThan(ms(first.expireOffset));
+    expect(waited).toBeLessThan(500 + SLOW_MS);
+    expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
+  },
+);

@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../support/eventually';
+import { RedisProcess } from '../support/redis-process';
+import { InProcessServer } from './in-process-server';
+import { ms, type HoldStream, type LockClient } from './lock-client';
+
+/** Within this whatever needs no waiting is done, on a busy machine too; what it must not wait for takes longer. */
+const SLOW_MS = 750;
+
+let redis: RedisProcess;
+let server: InProcessServer;
+let other: InProcessServer;
+let client: LockClient;
+let elsewhere: LockClient;
+
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+  [server, other] = await Promise.all([InProcessServer.start(redis.url), InProcessServer.start(redis.url)]);
+  client = server.client();
+  elsewhere = other.client();
+});
+
+afterAll(async () => {
+  await Promise.all([server?.close(), other?.close()]);
+  await redis?.close();
+});
+
+async function lease(stream: HoldStream) {
+  const { lease: granted } = await stream.until('granted');
+  if (granted === undefined) throw new Error('granted without a lease');
+  return granted;
+}
+
+describe('attaching by lease_id', () => {
+  test.concurrent(
+    'says granted first, with the same lease and token, its end counted from this call',
+    async () => {
+      const first = await client.acquire({ name: 'unary', ttlMs: 2000 });
+      await sleep(300);
+      const stream = elsewhere.attach(first.leaseId);
+      const granted = (await stream.next('granted')).lease;
+      expect(granted).toMatchObject({
+        leaseId: first.leaseId,
+        fencingToken: first.fencingToken,
+        requestId: first.requestId,
+        name: 'unary',
+      });
+      // Attaching renews.
+      expect(ms(granted?.expireOffset)).toBeGreaterThan(1990);
+      await stream.next('renewed');
+      await sleep(1700);
+      expect((await client.get('unary')).holders[0]?.fencingToken).toBe(first.fencingToken);
+      stream.cancel();
+    },
+  );
+
+  test.concurrent.each(['the same server', 'another server'])(
+    'ends the older stream SUPERSEDED, on %s',
+    async (where) => {
+      const name = `older on ${where}`;
+      const older = client.hold({ name, ttlMs: 3000 });
+      const granted = await lease(older);
+      const t0 = performance.now();
+      const newer = (where === 'another server' ? elsewhere : client).attach(granted.leaseId);
+      const again = await lease(newer);
+      expect(again.fencingToken).toBe(granted.fencingToken);
+      expect(await older.ending).toMatchObject({ code: 'ABORTED', reason: 'SUPERSEDED' });
+      expect(performance.now() - t0).toBeLessThan(SLOW_MS);
+      expect(older.kinds.filter((kind) => kind === 'lost' || kind === 'released')).toEqual([]);
+      // The end of the older one took nothing away.
+      await newer.until('renewed');
+      await sleep(2500);
+      expect((await client.get(name)).holders[0]?.fencingToken).toBe(granted.fencingToken);
+      newer.cancel();
+    },
+  );
+
+  test.concurrent('of an ended lease is LEASE_NOT_HELD, with the cause', async () => {
+    const released = await client.acquire({ name: 'ended', ttlMs: 20_000 });
+    await client.release(released.leaseId);
+    const expired = await client.acquire({ name: 'ended', ttlMs: 150 });
+    await eventually('its end', async () => (await client.get('ended')).holderCount === 0);
+    for (const [{ leaseId }, cause] of [
+      [released, 'RELEASED'],
+      [expired, 'EXPIRED'],
+    ] as const) {
+      const stream = client.attach(leaseId);
+      expect(await stream.ending).toMatchObject({
+        code: 'NOT_FOUND',
+        reason: 'LEASE_NOT_HELD',
+        metadata: { cause },
+      });
+      expect(stream.kinds).toEqual([]);
+    }
+    expect((await client.get('ended')).holderCount).toBe(0);
+  });
+
+  test.concurrent('hears of a release through another server', async () => {
+    const first = await client.acquire({ name: 'released', ttlMs: 20_000 });
+    const stream = elsewhere.attach(first.leaseId);
+    await stream.next('granted');
+    const t0 = performance.now();
+    await client.release(first.leaseId);
+    await stream.next('released');
+    expect(performance.now() - t0).toBeLessThan(SLOW_MS);
+    expect((await stream.ending).code).toBe('OK');
+  });
+});
+
+describe('HoldLock with the request_id', () => {
+  test.concurrent('of a lease that a unary call holds attaches to it', async () => {
+    const requestId = randomUUID();
+    const first = await client.acquire({ name: 'held unary', ttlMs: 2000, requestId });
+    const stream = elsewhere.hold({ name: 'held unary', ttlMs: 2000, requestId });
+    const granted = (await stream.next('granted')).lease;
+    expect(granted?.leaseId).toBe(first.leaseId);
+    expect(granted?.fencingToken).toBe(first.fencingToken);
+    await sleep(2300);
+    expect((await client.get('held unary')).holders[0]?.fencingToken).toBe(first.fencingToken);
+    stream.cancel();
+  });
+
+  test.concurrent('of a lease that a stream holds takes it over', async () => {
+    const requestId = randomUUID();
+    const older = client.hold({ name: 'held stream', ttlMs: 2000, requestId });
+    const granted = await lease(older);
+    const newer = elsewhere.hold({ name: 'held stream', ttlMs: 2000, requestId });
+    expect((await newer.next('granted')).lease?.fencingToken).toBe(granted.fencingToken);
+    expect(await older.ending).toMatchObject({ code: 'ABORTED', reason: 'SUPERSEDED' });
+    newer.cancel();
+  });
+
+  test.concurrent('that waits goes on in the same place, on another server too', async () => {
+    const name = 'wait taken over';
+    const holder = await client.acquire({ name, ttlMs: 20_000 });
+    const requestId = randomUUID();
+    const older = client.hold({ name, requestId });
+    expect(await older.next('queued')).toMatchObject({ position: 1, requestId });
+    const second = client.hold({ name });
+    expect(await second.next('queued')).toMatchObject({ position: 2 });
+    const newer = elsewhere.hold({ name, requestId });
+    expect(await newer.next('queued')).toMatchObject({ position: 1, waiterCount: 2, requestId });
+    expect(await older.ending).toMatchObject({ code: 'ABORTED', reason: 'SUPERSEDED' });
+    await client.release(holder.leaseId);
+    const granted = await lease(newer);
+    await client.release(granted.leaseId);
+    expect((await lease(second)).fencingToken).toBeGreaterThan(granted.fencingToken);
+    second.cancel();
+  });
+
+  test.concurrent('after its stream broke goes on in the same place', async () => {
+    const name = 'wait resumed';
+    const holder = await client.acquire({ name, ttlMs: 20_000 });
+    const requestId = randomUUID();
+    const broken = client.hold({ name, requestId });
+    await broken.next('queued');
+    const second = client.hold({ name });
+    expect(await second.next('queued')).toMatchObject({ position: 2 });
+    broken.cancel();
+    await eventually('the place to be left', async () => (await client.get(name)).waiterCount === 1);
+    const back = elsewhere.hold({ name, requestId });
+    expect(await back.next('queued')).toMatchObject({ position: 1, waiterCount: 2 });
+    await client.release(holder.leaseId);
+    await lease(back);
+    back.cancel();
+    second.cancel();
+  });
+});
+
+test.concurrent('a unary repeat of a streamed request leaves the stream alone', async () => {
+  const requestId = randomUUID();
+  const stream = client.hold({ name: 'undisturbed', ttlMs: 2400, requestId });
+  const granted = await lease(stream);
+  const again = await elsewhere.acquire({ name: 'undisturbed', requestId });
+  expect(again.leaseId).toBe(granted.leaseId);
+  await stream.next('renewed');
+  await stream.next('renewed');
+  stream.cancel();
+});

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { eventually } from '../support/eventually';
+import { RedisProcess } from '../support/redis-process';
+import { InProcessServer } from './in-process-server';
+import { refusal } from './lock-client';
+
+/** `defaultLimits.maxWaitingCallsPerConnection`, as the contract has it. */
+const MOST_WAITING_CALLS = 500;
+
+let redis: RedisProcess;
+const servers: InProcessServer[] = [];
+
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+});
+
+afterAll(async () => {
+  await Promise.all(servers.map((server) => server.close()));
+  await redis?.close();
+});
+
+async function started(env: Record<string, string>): Promise<InProcessServer> {
+  const server = await InProcessServer.start(redis.url, env);
+  servers.push(server);
+  return server;
+}
+
+test.concurrent(
+  'one connection has at most 500 waiting unary calls; streams and others are untouched',
+  async () => {
+    const server = await started({});
+    const crowded = server.client();
+    const name = 'crowded';
+    const held = crowded.hold({ name, ttlMs: 20_000 });
+    const { lease } = await held.next('granted');
+    const waits = Array.from({ length: MOST_WAITING_CALLS }, () => refusal(crowded.acquire({ name })));
+    const watcher = server.client();
+    const isCrowded = async (): Promise<boolean> =>
+      (await watcher.get(name)).waiterCount === MOST_WAITING_CALLS;
+    await eventually('500 to wait', isCrowded, { timeoutMs: 15_000 });
+
+    const oneMore = await refusal(crowded.acquire({ name }));
+    expect(oneMore).toMatchObject({ code: 'RESOURCE_EXHAUSTED', reason: 'QUOTA_EXCEEDED' });
+    expect(oneMore.retryAfterMs).toBeGreaterThan(0);
+    // What needs no wait is served, and so is a stream.
+    await crowded.acquire({ name: 'free beside the crowd' });
+    const stream = crowded.hold({ name });
+    expect(await stream.next('queued')).toMatchObject({ position: MOST_WAITING_CALLS + 1 });
+    const waiting = refusal(watcher.acquire({ name, waitMs: 300 }));
+    expect((await waiting).reason).toBe('CONTENDED');
+
+    await server.drain();
+    for (const ending of await Promise.all(waits)) expect(ending.reason).toBe('DRAINING');
+    // The last renewal was made, so the lease is still there for another server to take up.
+    const next = await started({});
+    const again = next.client().attach(lease?.leaseId ?? '');
+    expect((await again.next('granted')).lease?.fencingToken).toBe(lease?.fencingToken);
+    again.cancel();
+  },
+);
+
+test.concurrent(
+  'a full queue refuses with QUEUE_FULL, lets a known request back in, and drains',
+  async () => {
+    const server = await started({ HOLDFAST_MAX_WAITERS: '3' });
+    const client = server.client();
+    const name = 'full';
+    const holder = await client.acquire({ name, ttlMs: 20_000 });
+    const requestIds = [randomUUID(), randomUUID(), randomUUID()];
+    const streams = requestIds.map((requestId) => client.hold({ name, requestId }));
+    for (const stream of streams) await stream.next('queued');
+
+    const unary = await refusal(client.acquire({ name, waitMs: 1000 }));
+    expect(unary).toMatchObject({
+      code: 'RESOURCE_EXHAUSTED',
+      reason: 'QUEUE_FULL',
+      metadata: { waiter_count: '3' },
+    });
+    expect(unary.retryAfterMs).toBeGreaterThan(0);
+    const stream = client.hold({ name });
+    expect(await stream.ending).toMatchObject({ code: 'RESOURCE_EXHAUSTED', reason: 'QUEUE_FULL' });
+    expect(await refusal(client.acquire({ name, waitMs: 0 }))).toMatchObject({ reason: 'CONTENDED' });
+
+    const back = client.hold({ name, requestId: requestIds[1] ?? '' });
+    expect(await back.next('queued')).toMatchObject({ position: 2 });
+    await client.release(holder.leaseId);
+    await streams[0]?.until('granted');
+    const late = client.hold({ name });
+    expect(await late.next('queued')).toMatchObject({ position: 3 });
+    await server.close();
+  },
+);

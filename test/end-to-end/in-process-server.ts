@@ -1,0 +1,56 @@
+import { pino } from 'pino';
+import { readConfig } from '../../src/config';
+import { createServer, type HoldfastServer } from '../../src/server';
+import { LockClient } from './lock-client';
+
+/** The real server inside this process, over a real Redis, with clients that it closes at its end. */
+export class InProcessServer {
+  /** What it logged at level warn and above. */
+  readonly complaints: Record<string, unknown>[] = [];
+  address = '';
+  private readonly server: HoldfastServer;
+  private readonly clients: LockClient[] = [];
+
+  private constructor(redisUrl: string, env: Readonly<Record<string, string>>) {
+    const config = readConfig({
+      HOLDFAST_REDIS_URL: redisUrl,
+      HOLDFAST_LISTEN: '127.0.0.1:0',
+      HOLDFAST_DRAIN_TIMEOUT: '5s',
+      ...env,
+    });
+    const write = (line: string): void =>
+      void this.complaints.push(JSON.parse(line) as Record<string, unknown>);
+    this.server = createServer(config, { log: pino({ level: 'warn' }, { write }) });
+  }
+
+  static async start(redisUrl: string, env: Readonly<Record<string, string>> = {}): Promise<InProcessServer> {
+    const server = new InProcessServer(redisUrl, env);
+    server.address = await server.server.listen();
+    return server;
+  }
+
+  /** A client with a connection of its own. */
+  client(address = this.address): LockClient {
+    const client = new LockClient(address);
+    this.clients.push(client);
+    return client;
+  }
+
+  /** What is under way in its engine. */
+  get stats(): Readonly<Record<string, number>> {
+    return { ...this.server.stats() };
+  }
+
+  drain(): Promise<void> {
+    return this.server.drain();
+  }
+
+  /** Ends it, and fails if it logged an error: nothing that a client does may bring one about. */
+  async close(): Promise<void> {
+    await this.server.drain();
+    for (const client of this.clients) client.close();
+    if (this.complaints.length > 0) {
+      throw new Error(`the server complained: ${JSON.stringify(this.complaints, undefined, 2)}`);
+    }
+  }
+}

@@ -1,0 +1,186 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LockMode, LossCause } from '../../generated/typescript/holdfast/v1/lease';
+import { eventually } from '../support/eventually';
+import { RedisProcess } from '../support/redis-process';
+import { InProcessServer } from './in-process-server';
+import { ms, refusal, type LockClient } from './lock-client';
+
+let redis: RedisProcess;
+let server: InProcessServer;
+let client: LockClient;
+
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+  server = await InProcessServer.start(redis.url);
+  client = server.client();
+});
+
+afterAll(async () => {
+  await server?.close();
+  await redis?.close();
+});
+
+async function isFree(name: string): Promise<void> {
+  await eventually(`${name} to be free`, async () => (await client.get(name)).holderCount === 0);
+}
+
+/** A lease_id like one of this server's, of a lease that never was. */
+function neverGiven(leaseId: string): string {
+  const bytes = Buffer.from(leaseId, 'base64url');
+  bytes[20] = (bytes[20] ?? 0) ^ 0xff;
+  return bytes.toString('base64url');
+}
+
+describe('RenewLock', () => {
+  test.concurrent('moves the end to a ttl from now, and keeps a lease alive past its first end', async () => {
+    const first = await client.acquire({ name: 'renewed', ttlMs: 2000 });
+    for (let round = 0; round < 3; round += 1) {
+      await sleep(800);
+      const lease = await client.renew(first.leaseId);
+      expect(lease).toMatchObject({
+        leaseId: first.leaseId,
+        name: 'renewed',
+        requestId: first.requestId,
+        fencingToken: first.fencingToken,
+        permitCount: 1,
+      });
+      expect(ms(lease.ttl)).toBe(2000);
+      expect(ms(lease.expireOffset)).toBeGreaterThan(1990);
+    }
+    expect((await client.get('renewed')).holders[0]?.fencingToken).toBe(first.fencingToken);
+  });
+
+  test.concurrent('never brings the end nearer', async () => {
+    const first = await client.acquire({ name: 'shorter', ttlMs: 5000 });
+    const lease = await client.renew(first.leaseId, 200);
+    expect(ms(lease.expireOffset)).toBeGreaterThan(4500);
+    expect(ms(lease.ttl)).toBe(5000);
+  });
+
+  test.concurrent("takes a longer ttl as the lease's own", async () => {
+    const first = await client.acquire({ name: 'longer', ttlMs: 4000 });
+    expect(ms((await client.renew(first.leaseId, 8000)).ttl)).toBe(8000);
+    const lease = await client.renew(first.leaseId);
+    expect(ms(lease.ttl)).toBe(8000);
+    expect(ms(lease.expireOffset)).toBeGreaterThan(7800);
+  });
+
+  test.concurrent('of a lease that ended is LEASE_NOT_HELD, says why, and never puts it back', async () => {
+    const released = await client.acquire({ name: 'ended', ttlMs: 5000 });
+    await client.release(released.leaseId);
+    expect(await refusal(client.renew(released.leaseId))).toMatchObject({
+      code: 'NOT_FOUND',
+      reason: 'LEASE_NOT_HELD',
+      metadata: { cause: 'RELEASED' },
+    });
+    const expired = await client.acquire({ name: 'ended', ttlMs: 150 });
+    await isFree('ended');
+    expect(await refusal(client.renew(expired.leaseId))).toMatchObject({
+      code: 'NOT_FOUND',
+      reason: 'LEASE_NOT_HELD',
+      metadata: { cause: 'EXPIRED' },
+    });
+    expect((await client.get('ended')).holderCount).toBe(0);
+  });
+
+  test.concurrent('of a lease that never was is LEASE_NOT_HELD without a cause', async () => {
+    const { leaseId } = await client.acquire({ name: 'never', ttlMs: 5000 });
+    const ending = await refusal(client.renew(neverGiven(leaseId)));
+    expect(ending).toMatchObject({ code: 'NOT_FOUND', reason: 'LEASE_NOT_HELD', metadata: {} });
+    expect(ending.metadata).not.toHaveProperty('cause');
+  });
+});
+
+describe('ReleaseLock', () => {
+  test.concurrent('gives the lock back, and says the same when it is asked again', async () => {
+    const { leaseId } = await client.acquire({ name: 'given back', ttlMs: 20_000 });
+    const unspecified = LossCause.LOSS_CAUSE_UNSPECIFIED;
+    for (let time = 0; time < 3; time += 1) {
+      expect(await client.release(leaseId)).toEqual({ released: true, lossCause: unspecified });
+    }
+    expect((await client.get('given back')).holderCount).toBe(0);
+  });
+
+  test.concurrent('of an expired lease says that it was lost and why, and frees nobody else', async () => {
+    const { leaseId } = await client.acquire({ name: 'too late', ttlMs: 150 });
+    const next = await client.acquire({ name: 'too late', ttlMs: 20_000, waitMs: 5000 });
+    const expired = LossCause.LOSS_CAUSE_EXPIRED;
+    for (let time = 0; time < 2; time += 1) {
+      expect(await client.release(leaseId)).toEqual({ released: false, lossCause: expired });
+    }
+    expect((await client.get('too late')).holders[0]?.fencingToken).toBe(next.fencingToken);
+  });
+
+  test.concurrent('of a lease that never was says false, with no cause', async () => {
+    const { leaseId } = await client.acquire({ name: 'guessed', ttlMs: 20_000 });
+    expect(await client.release(neverGiven(leaseId))).toEqual({
+      released: false,
+      lossCause: LossCause.LOSS_CAUSE_UNSPECIFIED,
+    });
+    expect((await client.get('guessed')).holderCount).toBe(1);
+  });
+});
+
+describe('GetLock', () => {
+  test.concurrent('shows a name never used as a free lock', async () => {
+    expect(await client.get('never used')).toEqual({
+      name: 'never used',
+      lastFencingToken: 0n,
+      holderCount: 0,
+      waiterCount: 0,
+      holders: [],
+      waiters: [],
+    });
+  });
+
+  test.concurrent('shows who holds and who waits, and no authority', async () => {
+    const name = 'looked at';
+    const about = { address: '10.0.0.1:80', __proto__x: 'y' };
+    const lease = await client.acquire({ name, ttlMs: 20_000, holderId: 'alice', metadata: about });
+    const started = Date.now();
+    const waits = ['bob', 'carol'].map(async (holderId, index) => {
+      await sleep(index * 100);
+      return refusal(client.acquire({ name, waitMs: 1000, holderId, metadata: { holder: holderId } }));
+    });
+    const lock = await eventually('two waiters', async () => {
+      const seen = await client.get(name);
+      return seen.waiterCount === 2 && seen;
+    });
+    expect(lock).toMatchObject({ name, holderCount: 1, lastFencingToken: lease.fencingToken });
+    const [holder] = lock.holders;
+    expect(holder).toMatchObject({
+      holderId: 'alice',
+      metadata: new Map(Object.entries(about)),
+      fencingToken: lease.fencingToken,
+      permitCount: 1,
+      mode: LockMode.LOCK_MODE_EXCLUSIVE,
+      revoked: false,
+    });
+    const instant = (time: { seconds: bigint; nanos: number } | undefined): number =>
+      Number(time?.seconds) * 1000 + Number(time?.nanos) / 1e6;
+    expect(Math.abs(instant(holder?.acquireTime) - started)).toBeLessThan(1000);
+    expect(instant(holder?.expireTime) - instant(holder?.acquireTime)).toBeCloseTo(20_000, -1);
+    expect(lock.waiters).toMatchObject([
+      { holderId: 'bob', metadata: new Map([['holder', 'bob']]), position: 1, permitCount: 1 },
+      { holderId: 'carol', metadata: new Map([['holder', 'carol']]), position: 2, permitCount: 1 },
+    ]);
+    const [bob, carol] = lock.waiters;
+    expect(instant(carol?.enqueueTime)).toBeGreaterThan(instant(bob?.enqueueTime));
+    const shown = JSON.stringify(lock, (_key, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value instanceof Map ? [...value] : value,
+    );
+    expect(shown).not.toContain(lease.requestId);
+    expect(shown).not.toContain(lease.leaseId);
+    await Promise.all(waits);
+  });
+
+  test.concurrent('shows no holder whose lease has ended, and the token of the last', async () => {
+    const { fencingToken } = await client.acquire({ name: 'left', ttlMs: 150 });
+    await sleep(170);
+    expect(await client.get('left')).toMatchObject({
+      holderCount: 0,
+      holders: [],
+      lastFencingToken: fencingToken,
+    });
+  });
+});

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../support/eventually';
+import { RedisProcess } from '../support/redis-process';
+import { InProcessServer } from './in-process-server';
+import { ms, refusal, type LockClient } from './lock-client';
+
+let redis: RedisProcess;
+let server: InProcessServer;
+let other: InProcessServer;
+let client: LockClient;
+let elsewhere: LockClient;
+
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+  [server, other] = await Promise.all([InProcessServer.start(redis.url), InProcessServer.start(redis.url)]);
+  client = server.client();
+  elsewhere = other.client();
+});
+
+afterAll(async () => {
+  await Promise.all([server?.close(), other?.close()]);
+  await redis?.close();
+});
+
+async function waiterCount(name: string, count: number): Promise<void> {
+  await eventually(`${count} waiters`, async () => (await client.get(name)).waiterCount === count);
+}
+
+describe('the same request_id again', () => {
+  test.concurrent('gives the same lease with the time that remains', async () => {
+    const requestId = randomUUID();
+    const first = await client.acquire({ name: 'same', ttlMs: 3000, requestId });
+    await sleep(200);
+    for (const again of [client, elsewhere]) {
+      const lease = await again.acquire({ name: 'same', ttlMs: 3000, requestId });
+      expect(lease.leaseId).toBe(first.leaseId);
+      expect(lease.fencingToken).toBe(first.fencingToken);
+      expect(ms(lease.expireOffset)).toBeLessThan(3000 - 200);
+      expect(ms(lease.expireOffset)).toBeGreaterThan(3000 - 1500);
+    }
+  });
+
+  test.concurrent('may come with another ttl, wait_timeout and metadata', async () => {
+    const requestId = randomUUID();
+    const first = await client.acquire({ name: 'varied', ttlMs: 3000, waitMs: 0, requestId });
+    const wanted = { name: 'varied', ttlMs: 9000, waitMs: 700, metadata: { other: 'pair' }, requestId };
+    const again = await client.acquire(wanted);
+    expect(again.leaseId).toBe(first.leaseId);
+    expect(ms(again.expireOffset)).toBeLessThan(3000);
+  });
+
+  test.concurrent('is refused with another holder_id, which the error names', async () => {
+    const requestId = randomUUID();
+    await client.acquire({ name: 'mismatch', holderId: 'a', requestId });
+    expect(await refusal(client.acquire({ name: 'mismatch', holderId: 'b', requestId }))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      reason: 'REQUEST_MISMATCH',
+      metadata: { field: 'holder_id' },
+    });
+  });
+
+  test.concurrent('is another request on another name', async () => {
+    const requestId = randomUUID();
+    const one = await client.acquire({ name: 'scope 1', requestId });
+    const two = await client.acquire({ name: 'scope 2', requestId });
+    expect(two.leaseId).not.toBe(one.leaseId);
+    expect((await client.release(one.leaseId)).released).toBe(true);
+    expect((await client.get('scope 2')).holderCount).toBe(1);
+  });
+
+  test.concurrent('waits on in the same place, and the older call ends SUPERSEDED', async () => {
+    const name = 'place';
+    const holder = await client.acquire({ name, ttlMs: 20_000 });
+    const requestId = randomUUID();
+    const older = refusal(client.acquire({ name, ttlMs: 20_000, requestId }));
+    await waiterCount(name, 1);
+    const later = elsewhere.acquire({ name, ttlMs: 20_000, requestId: randomUUID() });
+    await waiterCount(name, 2);
+    const newer = elsewhere.acquire({ name, ttlMs: 20_000, requestId });
+    expect(await older).toMatchObject({ code: 'ABORTED', reason: 'SUPERSEDED' });
+    await client.release(holder.leaseId);
+    const granted = await newer;
+    expect((await client.get(name)).waiterCount).toBe(1);
+    await client.release(granted.leaseId);
+    expect((await later).fencingToken).toBeGreaterThan(granted.fencingToken);
+  });
+
+  test.concurrent('keeps its place when it waits anew after CONTENDED', async () => {
+    const name = 'place kept';
+    const holder = await client.acquire({ name, ttlMs: 20_000 });
+    const requestId = randomUUID();
+    expect((await refusal(client.acquire({ name, waitMs: 300, requestId }))).reason).toBe('CONTENDED');
+    const newcomer = elsewhere.acquire({ name, ttlMs: 20_000 });
+    await waiterCount(name, 1);
+    const back = client.acquire({ name, ttlMs: 20_000, requestId });
+    await waiterCount(name, 2);
+    await client.release(holder.leaseId);
+    const lease = await back;
+    await client.release(lease.leaseId);
+    expect((await newcomer).fencingToken).toBeGreaterThan(lease.fencingToken);
+  });
+
+  test.concurrent('is REQUEST_FINISHED once its lease was released or has expired', async () => {
+    const released = await client.acquire({ name: 'finished', ttlMs: 20_000 });
+    await client.release(released.leaseId);
+    const expired = await client.acquire({ name: 'finished', ttlMs: 200 });
+    await eventually('its end', async () => (await client.get('finished')).holderCount === 0);
+    for (const { requestId } of [released, expired]) {
+      for (const waitMs of [0, 2000]) {
+        const ending = await refusal(elsewhere.acquire({ name: 'finished', waitMs, requestId }));
+        expect(ending).toMatchObject({ code: 'FAILED_PRECONDITION', reason: 'REQUEST_FINISHED' });
+      }
+    }
+  });
+});
+
+describe('a call that gRPC sent again by itself', () => {
+  const headers = { 'grpc-previous-rpc-attempts': '1' };
+
+  test.concurrent('is refused without a request_id: it would wait behind its own ghost', async () => {
+    const ending = await refusal(client.acquire({ name: 'ghost' }, { headers }));
+    expect(ending).toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'REQUEST_MISMATCH' });
+    expect((await client.get('ghost')).holderCount).toBe(0);
+  });
+
+  test.concurrent('is served with one', async () => {
+    const requestId = randomUUID();
+    const first = await client.acquire({ name: 'retried', requestId });
+    const second = await client.acquire({ name: 'retried', requestId }, { headers });
+    expect(second.leaseId).toBe(first.leaseId);
+  });
+});

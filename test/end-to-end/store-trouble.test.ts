@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
+import { eventually } from '../support/eventually';
+import { TcpProxy } from '../support/proxy';
+import { RedisProcess } from '../support/redis-process';
+import { InProcessServer } from './in-process-server';
+import { ms, refusal, type LockClient } from './lock-client';
+
+const UNAVAILABLE = LossCause.LOSS_CAUSE_STORE_UNAVAILABLE;
+const COMMAND_TIMEOUT_MS = 300;
+
+let redis: RedisProcess;
+let onlooker: InProcessServer;
+
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+  onlooker = await InProcessServer.start(redis.url);
+});
+
+afterAll(async () => {
+  await onlooker?.close();
+  await redis?.close();
+});
+
+/** A server whose way to Redis the test can close; heals it and ends all at the end. */
+async function behindProxy(use: (proxy: TcpProxy, client: LockClient) => Promise<void>): Promise<void> {
+  const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' });
+  const env = { HOLDFAST_COMMAND_TIMEOUT: `${COMMAND_TIMEOUT_MS}ms` };
+  const server = await InProcessServer.start(`redis://${proxy.address}`, env);
+  try {
+    await use(proxy, server.client());
+  } finally {
+    proxy.passEverything();
+    proxy.cutAll();
+    await server.drain();
+    await proxy.close();
+  }
+}
+
+describe('a stream whose renewals fail', () => {
+  test.concurrent('says so, keeps the lease to its confirmed end, and then says that it is lost', () =>
+    behindProxy(async (proxy, client) => {
+      const stream = client.hold({ name: 'lost', ttlMs: 2100 });
+      const { expireOffset } = await stream.until('renewed');
+      proxy.blackHole('both');
+      const failed = await stream.next('renewalFailed');
+      expect(failed).toEqual({ cause: UNAVAILABLE, expireOffset });
+      expect(await stream.until('lost')).toEqual({ cause: UNAVAILABLE });
+      const late = (stream.received.at(-1)?.at ?? NaN) - (stream.openedAt + ms(expireOffset));
+      expect(late).toBeGreaterThan(-5);
+      expect(late).toBeLessThan(250);
+      expect(await stream.ending).toMatchObject({
+        code: 'ABORTED',
+        reason: 'LEASE_LOST',
+        metadata: { cause: 'STORE_UNAVAILABLE' },
+      });
+    }),
+  );
+
+  test.concurrent('goes on with renewed, later than before, when the store answers again', () =>
+    behindProxy(async (proxy, client) => {
+      const stream = client.hold({ name: 'saved', ttlMs: 2000 });
+      await stream.next('granted');
+      const { expireOffset: before } = await stream.next('renewed');
+      proxy.blackHole('both');
+      await stream.next('renewalFailed');
+      proxy.passEverything();
+      proxy.cutAll();
+      const { expireOffset: after } = await stream.until('renewed');
+      expect(ms(after)).toBeGreaterThan(ms(before));
+      await stream.next('renewed');
+      expect(stream.kinds).not.toContain('lost');
+      stream.cancel();
+    }),
+  );
+
+  test.concurrent(
+    'says STORE_RESET, within an interval, when the store has no trace of the lease',
+    async () => {
+      const client = onlooker.client();
+      const stream = client.hold({ name: 'erased', ttlMs: 3000 });
+      await stream.until('renewed');
+      const keys = (await redis.command('KEYS', 'holdfast:*:erased')) as string[];
+      expect(keys.length).toBeGreaterThan(0);
+      await redis.command('DEL', ...keys);
+      const t0 = performance.now();
+      expect(await stream.until('lost')).toEqual({ cause: LossCause.LOSS_CAUSE_STORE_RESET });
+      expect(performance.now() - t0).toBeLessThan(1000 + 500);
+      expect(await stream.ending).toMatchObject({
+        code: 'ABORTED',
+        reason: 'LEASE_LOST',
+        metadata: { cause: 'STORE_RESET' },
+      });
+      expect(stream.kinds.at(-1)).toBe('lost');
+    },
+  );
+});
+
+describe('a unary call', () => {
+  test.concurrent('is STORE_UNAVAILABLE when its command was never sent', () =>
+    behindProxy(async (proxy, client) => {
+      const { leaseId } = await client.acquire({ name: 'unsent', ttlMs: 20_000 });
+      proxy.refuseNew();
+      proxy.cutAll();
+      await eventually('the server to notice', async () => {
+        const ending = await refusal(client.get('unsent'));
+        return ending.reason === 'STORE_UNAVAILABLE';
+      });
+      const calls = [client.acquire({ name: 'unsent' }), client.renew(leaseId), client.release(leaseId)];
+      for (const call of calls) {
+        const ending = await refusal(call);
+        expect(ending).toMatchObject({ code: 'UNAVAILABLE', reason: 'STORE_UNAVAILABLE' });
+        expect(ending.retryAfterMs).toBeGreaterThan(0);
+      }
+    }),
+  );
+
+  test.concurrent('is OUTCOME_UNKNOWN when it may have been carried out, and its retry tells', () =>
+    behindProxy(async (proxy, client) => {
+      const requestId = randomUUID();
+      const sent = new Promise<void>((resolve) => {
+        proxy.on('command', ({ name, args }) => name === 'EVALSHA' && args.includes(requestId) && resolve());
+      });
+      await client.acquire({ name: 'warm the scripts', ttlMs: 1000 });
+      proxy.blackHole('toClient');
+      const t0 = performance.now();
+      const ending = refusal(client.acquire({ name: 'unknown', ttlMs: 20_000, requestId }));
+      await sent;
+      expect(await ending).toMatchObject({
+        code: 'UNAVAILABLE',
+        reason: 'OUTCOME_UNKNOWN',
+        metadata: { request_id: requestId },
+      });
+      expect(performance.now() - t0).toBeLessThan(COMMAND_TIMEOUT_MS + 750);
+      const lease = await onlooker.client().acquire({ name: 'unknown', ttlMs: 20_000, requestId });
+      expect(lease.requestId).toBe(requestId);
+    }),
+  );
+});
