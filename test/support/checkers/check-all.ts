@@ -1,0 +1,80 @@
+import type { History } from '../history';
+import { checkDeadGrant } from './dead-grant';
+import { checkExclusion } from './exclusion';
+import { checkFalseLoss } from './false-loss';
+import { checkFencing } from './fencing';
+import { checkFifo } from './fifo';
+import { checkIdempotence } from './idempotence';
+import { checkLeak } from './leak';
+import { checkLoss } from './loss';
+import { checkLostWakeUp } from './lost-wake-up';
+import { checkOverIssue } from './over-issue';
+import { checkRecovery } from './recovery';
+import { checkResurrection } from './resurrection';
+import { readTimeline, type Timeline } from './timeline';
+import { checkTruthfulOffset } from './truthful-offset';
+import {
+  DEFAULT_OPTIONS,
+  formatViolation,
+  INVARIANTS,
+  type CheckOptions,
+  type Invariant,
+  type Violation,
+} from './violation';
+
+type Checker = (timeline: Timeline, options: CheckOptions) => Violation[];
+
+const CHECKERS: Readonly<Record<Invariant, Checker>> = {
+  exclusion: checkExclusion,
+  over_issue: checkOverIssue,
+  fencing: checkFencing,
+  fifo: checkFifo,
+  lost_wake_up: checkLostWakeUp,
+  loss: checkLoss,
+  false_loss: checkFalseLoss,
+  resurrection: checkResurrection,
+  idempotence: checkIdempotence,
+  truthful_offset: checkTruthfulOffset,
+  leak: checkLeak,
+  recovery: checkRecovery,
+  dead_grant: checkDeadGrant,
+};
+
+export interface CheckResult {
+  readonly violations: readonly Violation[];
+  /** How much there was to check: a history without grants proves nothing. */
+  readonly grantCount: number;
+  readonly report: string;
+}
+
+export interface CheckAllOptions extends Partial<CheckOptions> {
+  /** Which invariants to check; all by default. */
+  readonly only?: readonly Invariant[];
+}
+
+/** Runs the checkers over a history and formats what they found, a few traces of each invariant. */
+export function checkAll(history: History, given: CheckAllOptions = {}): CheckResult {
+  const { only = INVARIANTS, ...allowances } = given;
+  const options: CheckOptions = { ...DEFAULT_OPTIONS, ...allowances };
+  const timeline = readTimeline(history);
+  const found = only.map((invariant) => ({ invariant, violations: CHECKERS[invariant](timeline, options) }));
+  const violations = found.flatMap((entry) => entry.violations);
+  const grantCount = timeline.grants.length;
+  const lines = found
+    .filter((entry) => entry.violations.length > 0)
+    .map(({ invariant, violations: all }) => {
+      const shown = all.slice(0, 3).map(formatViolation);
+      const rest =
+        all.length > shown.length ? [`... and ${all.length - shown.length} more of ${invariant}`] : [];
+      return [...shown, ...rest].join('\n');
+    });
+  const summary = `${history.length} events, ${grantCount} grants, ${violations.length} violations`;
+  return { violations, grantCount, report: [summary, ...lines].join('\n') };
+}
+
+/** For tests: fails with the report, and also where there is nothing that could have been violated. */
+export function expectInvariantsToHold(history: History, options: CheckAllOptions = {}): void {
+  const result = checkAll(history, options);
+  if (result.grantCount === 0) throw new Error('the history has no grant, so it proves nothing');
+  if (result.violations.length > 0) throw new Error(result.report);
+}

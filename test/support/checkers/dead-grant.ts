@@ -1,0 +1,85 @@
+import type { HistoryEvent, HoldersObserved, Micros } from '../history';
+import type { FaultWindow } from './fault-effects';
+import { ghosts, holdsNothing } from './occupancy';
+import { starvations, type Starvation } from './starvation';
+import type { Call, Timeline } from './timeline';
+import type { CheckOptions, Violation } from './violation';
+
+/**
+ * 13. A waiter that cancelled, timed out or died is never a holder for longer than the claim time (or its
+ * TTL if its server died between claim and answer), and no grant arrives when it has ended already.
+ */
+export function checkDeadGrant(timeline: Timeline, options: CheckOptions): Violation[] {
+  return [
+    ...timeline.grants.flatMap((grant) => deadOnArrival(grant.received, timeline, options)),
+    ...timeline
+      .names()
+      .flatMap((name) => [...unclaimed(name, timeline, options), ...blockedByDead(name, timeline, options)]),
+  ];
+}
+
+function deadOnArrival(
+  received: Extract<HistoryEvent, { type: 'granted' }>,
+  timeline: Timeline,
+  options: CheckOptions,
+): Violation[] {
+  if (received.deadline + options.latencyUs >= received.at) return [];
+  const scope = { client: received.client, name: received.name };
+  if (timeline.excused('dead_grant', received.deadline - received.ttlUs, received.at, scope)) return [];
+  const late = (received.at - received.deadline) / 1000;
+  return [violation(received.name, `token ${received.token} arrived ${late} ms after its end`, [received])];
+}
+
+/** The service shows a holder whose token no client ever got. */
+function unclaimed(name: string, timeline: Timeline, options: CheckOptions): Violation[] {
+  const delivered = new Set(timeline.grantsOf(name).map((grant) => grant.token));
+  const seen = new Map<number, { first: HoldersObserved; last: HoldersObserved }>();
+  for (const event of timeline.history) {
+    if (event.type !== 'holders_observed' || event.name !== name) continue;
+    for (const token of event.tokens.filter((candidate) => !delivered.has(candidate))) {
+      seen.set(token, { first: seen.get(token)?.first ?? event, last: event });
+    }
+  }
+  const explained = ghosts(name, timeline, options);
+  return [...seen].flatMap(([token, { first, last }]) => {
+    const until = explained
+      .filter((ghost) => ghost.from <= first.at && ghost.to >= first.at)
+      .reduce((latest, ghost) => Math.max(latest, ghost.to), first.at + options.claimUs);
+    if (last.at <= until + options.latencyUs) return [];
+    if (timeline.excused('dead_grant', first.at - options.claimUs, last.at, { name })) return [];
+    const seconds = (last.at - first.at) / 1_000_000;
+    return [violation(name, `token ${token} was held for ${seconds} s, and nobody got it`, [first, last])];
+  });
+}
+
+/** Nobody alive has the permits, somebody alive waits, and a dead request is all that can be in the way. */
+function blockedByDead(name: string, timeline: Timeline, options: CheckOptions): Violation[] {
+  const disturbs = (window: FaultWindow) => window.excuses.has('dead_grant');
+  const bound = options.claimUs + options.latencyUs;
+  return starvations(name, timeline, options, disturbs).flatMap((starvation) => {
+    if (starvation.to - starvation.from <= bound) return [];
+    const dead = deadRequest(name, starvation, timeline);
+    if (dead === null) return [];
+    const end = dead.cancelled ?? timeline.killed.get(dead.asked.client) ?? dead.ended;
+    const message =
+      `${starvation.waiter.asked.client} waited for ${(starvation.to - starvation.from) / 1000} ms ` +
+      `beside free permits, behind the dead request of ${dead.asked.client}`;
+    return [violation(name, message, [dead.asked, ...(end === null ? [] : [end]), starvation.waiter.asked])];
+  });
+}
+
+/** The last request that went away without a grant before or while the others starved. */
+function deadRequest(name: string, { from, to }: Starvation, timeline: Timeline): Call | null {
+  const remembered: Micros = 60_000_000;
+  let latest: Call | null = null;
+  for (const call of timeline.callsOf(name)) {
+    const gone = call.granted === null && call.over >= from - remembered && call.over <= to;
+    const waited = call.asked.waitTimeoutUs !== 0 && !(holdsNothing(call) && call.queued === null);
+    if (gone && waited && (latest === null || call.over > latest.over)) latest = call;
+  }
+  return latest;
+}
+
+function violation(name: string, message: string, trace: readonly HistoryEvent[]): Violation {
+  return { invariant: 'dead_grant', name, message, trace };
+}

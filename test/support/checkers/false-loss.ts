@@ -1,0 +1,89 @@
+import type { HistoryEvent, LossCause, Lost, Micros } from '../history';
+import { concerns } from './fault-effects';
+import { madeAfter, type Grant, type LeaseCall, type Timeline } from './timeline';
+import type { CheckOptions, Violation } from './violation';
+
+/** Clocks are read in whole microseconds, so that instants which are equal may look a little apart. */
+const READING: Micros = 1_000;
+
+/** 7. No LOST, and no answer that says as much, without a cause that the history shows. */
+export function checkFalseLoss(timeline: Timeline, options: CheckOptions): Violation[] {
+  return timeline.grants.flatMap((grant) => [
+    ...grant.ends.flatMap((end) =>
+      end.type === 'lost' ? losses(grant, end, timeline, options) : unasked(grant, end),
+    ),
+    ...[...grant.renewals, ...grant.releases].flatMap((call) => refusals(grant, call, timeline)),
+  ]);
+}
+
+function losses(grant: Grant, lost: Lost, timeline: Timeline, options: CheckOptions): Violation[] {
+  // A stream knows what was confirmed on it; a renewal by another call may have moved the end since.
+  const last = lastAnswer(grant, lost.at, lost.call);
+  const timedOut = lost.cause === 'EXPIRED' || lost.cause === 'STORE_UNAVAILABLE';
+  if (timedOut && last.deadline > lost.at + READING) {
+    const message = `token ${grant.token} was told LOST / ${lost.cause} before its deadline`;
+    return [violation(grant, message, [last, lost])];
+  }
+  if (explained(grant, lost.cause, madeAfter(grant, last) - options.latencyUs, lost.at, timeline)) return [];
+  const message = `token ${grant.token} was told LOST / ${lost.cause}, and nothing had happened that explains it`;
+  return [violation(grant, message, [last, lost])];
+}
+
+function unasked(grant: Grant, end: HistoryEvent): Violation[] {
+  if (grant.releases.some(({ asked }) => asked.at <= end.at)) return [];
+  return [violation(grant, `token ${grant.token} was released, and nobody had asked`, [grant.received, end])];
+}
+
+/** A renewal or release that found the lease gone although its end had not come and nobody had ended it. */
+function refusals(grant: Grant, call: LeaseCall, timeline: Timeline): Violation[] {
+  const refused = refusal(call);
+  if (refused === null) return [];
+  const last = lastAnswer(grant, refused.at);
+  if (last.deadline <= refused.at + READING) return [];
+  const ended =
+    grant.releases.some(({ asked }) => asked.at <= refused.at && asked !== call.asked) ||
+    grant.ends.some((end) => end.at <= refused.at);
+  const causes: LossCause[] = ['REVOKED', 'STORE_RESET'];
+  if (ended || causes.some((cause) => explained(grant, cause, madeAfter(grant, last), refused.at, timeline)))
+    return [];
+  const message = `token ${grant.token} was said to be gone before its deadline, and nobody had ended it`;
+  return [violation(grant, message, [last, call.asked, refused])];
+}
+
+function refusal({ answer, ended }: LeaseCall): HistoryEvent | null {
+  if (answer?.type === 'release_answered' && !answer.released) return answer;
+  return ended?.reason === 'LEASE_NOT_HELD' ? ended : null;
+}
+
+function explained(grant: Grant, cause: LossCause, from: Micros, to: Micros, timeline: Timeline): boolean {
+  if (cause === 'REVOKED') {
+    return timeline.history.some(
+      (event) =>
+        event.type === 'revoke_asked' &&
+        event.name === grant.name &&
+        event.at <= to &&
+        (event.tokens === null || event.tokens.includes(grant.token)),
+    );
+  }
+  return timeline.faults.some(
+    (window) =>
+      window.explains.has(cause) &&
+      window.from <= to &&
+      window.shownTo >= from &&
+      concerns(window, { name: grant.name }),
+  );
+}
+
+/** The answer with the latest deadline by then: of one call, or of all. */
+function lastAnswer(grant: Grant, before: Micros, call?: string): Grant['answers'][number] {
+  let last: Grant['answers'][number] | null = null;
+  for (const answer of grant.answers) {
+    if (answer.at > before || (call !== undefined && answer.call !== call)) continue;
+    if (last === null || answer.deadline > last.deadline) last = answer;
+  }
+  return last ?? grant.received;
+}
+
+function violation(grant: Grant, message: string, trace: readonly HistoryEvent[]): Violation {
+  return { invariant: 'false_loss', name: grant.name, message, trace };
+}

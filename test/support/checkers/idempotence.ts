@@ -1,0 +1,55 @@
+import type { HistoryEvent, Micros } from '../history';
+import type { Grant, Request, Timeline } from './timeline';
+import type { CheckOptions, Violation } from './violation';
+
+/** 9. One request_id brings at most one token; a finished one grants nothing while it is remembered. */
+export function checkIdempotence(timeline: Timeline, options: CheckOptions): Violation[] {
+  return [...timeline.requests.values()].flatMap((request) => [
+    ...secondGrants(request, timeline, options),
+    ...grantsAfterEnd(request, timeline, options),
+  ]);
+}
+
+function secondGrants(request: Request, timeline: Timeline, options: CheckOptions): Violation[] {
+  const [first, ...others] = [...request.grants].sort((a, b) => a.received.at - b.received.at);
+  if (first === undefined) return [];
+  return others.flatMap((other) => {
+    if (timeline.forgot('idempotence', first, other.received.at)) return [];
+    // Past the memory of an ended request the same id is a new one.
+    const end = toldEnd(first);
+    if (end !== null && other.received.at > end.at + options.rememberedUs) return [];
+    const message = `one request brought token ${first.token} and token ${other.token}`;
+    return [violation(request, message, [first.received, other.received])];
+  });
+}
+
+/** A call sent after the lease had ended must not be granted. */
+function grantsAfterEnd(request: Request, timeline: Timeline, options: CheckOptions): Violation[] {
+  return request.grants.flatMap((grant) => {
+    const end = toldEnd(grant);
+    if (end === null) return [];
+    return request.calls.flatMap((call) => {
+      const { granted, asked } = call;
+      if (granted === null || asked.at <= end.at) return [];
+      if (granted.at > end.at + options.rememberedUs) return [];
+      if (timeline.forgot('idempotence', grant, granted.at)) return [];
+      const message = `a request granted again after its lease with token ${grant.token} had ended`;
+      return [violation(request, message, [grant.received, end.event, asked, granted])];
+    });
+  });
+}
+
+function toldEnd(grant: Grant): { at: Micros; event: HistoryEvent } | null {
+  const events: HistoryEvent[] = [...grant.ends];
+  for (const { answer, ended } of [...grant.releases, ...grant.renewals]) {
+    if (answer?.type === 'release_answered') events.push(answer);
+    if (ended?.reason === 'LEASE_NOT_HELD') events.push(ended);
+  }
+  const certain = events.filter((event) => event.type !== 'lost' || event.cause === 'STORE_RESET');
+  const [first] = certain.sort((a, b) => a.at - b.at);
+  return first === undefined ? null : { at: first.at, event: first };
+}
+
+function violation(request: Request, message: string, trace: readonly HistoryEvent[]): Violation {
+  return { invariant: 'idempotence', name: request.name, message, trace };
+}

@@ -1,0 +1,54 @@
+import type { LimitAnswered, LimitAsked, Micros } from '../history';
+
+interface Change {
+  readonly limit: number;
+  readonly from: Micros;
+  /** From here on it is certainly carried out, or replaced by a later one. */
+  readonly done: Micros;
+}
+
+/**
+ * A limit takes effect somewhere between its question and its answer, so at any instant there is a highest
+ * and a lowest limit that may be in force.
+ */
+export class LimitHistory {
+  private readonly changes: Change[] = [];
+
+  static constant(limit: number): LimitHistory {
+    const history = new LimitHistory();
+    history.changes.push({ limit, from: -Infinity, done: -Infinity });
+    return history;
+  }
+
+  add(asked: LimitAsked, answered: LimitAnswered | undefined): void {
+    if (answered !== undefined && !answered.done) return;
+    this.changes.push({ limit: asked.limit, from: asked.at, done: answered?.at ?? Infinity });
+  }
+
+  /** Before anybody set a limit nothing is known, so nothing is too much. */
+  highest(at: Micros): number {
+    const limits = this.possible(at);
+    return limits.length === 0 ? Infinity : Math.max(...limits);
+  }
+
+  /** Before anybody set a limit nothing is known to be free. */
+  lowest(at: Micros): number {
+    const limits = this.possible(at);
+    return limits.length === 0 ? 0 : Math.min(...limits);
+  }
+
+  /** The instants at which the answer of `highest` or `lowest` may change. */
+  steps(): Micros[] {
+    return this.changes.flatMap((change) => [change.from, change.done]).filter(Number.isFinite);
+  }
+
+  private possible(at: Micros): number[] {
+    return this.changes
+      .filter((change) => change.from <= at && !this.replaced(change, at))
+      .map((change) => change.limit);
+  }
+
+  private replaced(change: Change, at: Micros): boolean {
+    return this.changes.some((later) => later !== change && later.from >= change.done && later.done < at);
+  }
+}

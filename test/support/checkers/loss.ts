@@ -1,0 +1,156 @@
+import type { Granted, HistoryEvent, LossCause, Lost, Micros, Renewed } from '../history';
+import { isBelieved } from './belief';
+import { concerns, erases, type Scope } from './fault-effects';
+import { WHOLE_LOCK, type Call, type Grant, type Timeline } from './timeline';
+import type { CheckOptions, Violation } from './violation';
+
+/** 6. The loser hears LOST, or has its deadline, before the next grant; each grant ends in exactly one way. */
+export function checkLoss(timeline: Timeline, options: CheckOptions): Violation[] {
+  return [
+    ...timeline.names().flatMap((name) => lateLosses(name, timeline)),
+    ...timeline.grants.flatMap((grant) => [...contradictions(grant, timeline), ...trailing(grant)]),
+    ...timeline.grants.flatMap((grant) =>
+      grant.calls
+        .filter((call) => call.asked.rpc !== 'acquire')
+        .flatMap((call) => [...silences(grant, call, timeline, options), ...wrongEnds(grant, call)]),
+    ),
+  ];
+}
+
+/** LOST that came after the next holder of the lock was granted, and before the loser's own deadline. */
+function lateLosses(name: string, timeline: Timeline): Violation[] {
+  if (!timeline.isLock(name)) return [];
+  const losers = timeline.grantsOf(name).filter(isBelieved);
+  losers.sort((a, b) => a.token - b.token);
+  return losers.flatMap((grant, index) => {
+    const next = losers[index + 1];
+    if (next === undefined || grant.belief.cause !== 'lost') return [];
+    if (grant.weight !== WHOLE_LOCK && next.weight !== WHOLE_LOCK) return [];
+    if (grant.belief.to <= next.belief.from) return [];
+    if (timeline.forgot('loss', grant, next.belief.from)) return [];
+    const message = `token ${grant.token} was told LOST after token ${next.token} had been granted`;
+    return [violation(name, message, [grant.received, next.received, grant.belief.endedBy])];
+  });
+}
+
+/** Released and lost at once, or lost for two reasons. */
+function contradictions(grant: Grant, timeline: Timeline): Violation[] {
+  const lost = grant.ends.filter((end): end is Lost => end.type === 'lost');
+  const released: HistoryEvent[] = [
+    ...grant.ends.filter((end) => end.type === 'released'),
+    ...grant.releases.flatMap(({ answer }) =>
+      answer?.type === 'release_answered' && answer.released ? [answer] : [],
+    ),
+  ];
+  const violations: Violation[] = [];
+  // A server that does not hear from the store gives up at the last end it was sure of; the store's own
+  // may be later, so that a late release still finds the lease.
+  const unheard = (event: Lost) => silentStore(grant, grant.received.at, event.at, timeline);
+  const certain = lost.find((event) => event.cause === 'REVOKED' || !unheard(event));
+  if (certain !== undefined && released[0] !== undefined && !timeline.forgot('loss', grant, certain.at)) {
+    const message = `token ${grant.token} ended both by release and by loss (${certain.cause})`;
+    violations.push(violation(grant.name, message, [grant.received, certain, released[0]]));
+  }
+  const heard = lost.filter((event) => !unheard(event));
+  const causes = new Set<LossCause>(heard.map((event) => event.cause));
+  if (causes.size > 1) {
+    const message = `token ${grant.token} was lost for several reasons: ${[...causes].join(', ')}`;
+    violations.push(violation(grant.name, message, [grant.received, ...heard]));
+  }
+  return violations;
+}
+
+/** Whether something kept the server from hearing of the store. */
+function silentStore(grant: Grant, from: Micros, to: Micros, timeline: Timeline): boolean {
+  return timeline.faults.some(
+    (window) =>
+      (window.explains.has('STORE_UNAVAILABLE') || window.kind === 'reply_dropped') &&
+      window.from <= to &&
+      window.shownTo >= from &&
+      concerns(window, { name: grant.name }),
+  );
+}
+
+/** On the stream that said how the lease ended nothing more may be said about it. */
+function trailing(grant: Grant): Violation[] {
+  return grant.calls.flatMap((call) => {
+    const last = call.events.findIndex((event) => event.type === 'lost' || event.type === 'released');
+    if (last === -1) return [];
+    return call.events.slice(last + 1).flatMap((event) => {
+      if (event.type === 'ended' || event.type === 'cancelled') return [];
+      const message = `the stream of token ${grant.token} went on with ${event.type} after its end`;
+      return [violation(grant.name, message, [...call.events.slice(last, last + 1), event])];
+    });
+  });
+}
+
+/**
+ * A live stream never stays silent past the lease: within a TTL of the last confirmation comes another, or
+ * LOST. Where the store lost its data, LOST comes within one renewal interval.
+ */
+function silences(grant: Grant, call: Call, timeline: Timeline, options: CheckOptions): Violation[] {
+  const said = call.events.filter((event) => event.type !== 'renewal_failed' && event.type !== 'queued');
+  const until = Math.min(call.over, timeline.end);
+  const scope = { client: call.asked.client, name: grant.name };
+  return said.flatMap((event, index) => {
+    if (event.type !== 'granted' && event.type !== 'renewed') return [];
+    const following = said[index + 1];
+    const next = following?.at ?? until;
+    const noticed = resetNoticed(grant, event, next, timeline, options);
+    const due = Math.min(event.at + event.ttlUs, noticed) + options.wakeUpUs + options.latencyUs;
+    if (next <= due || undeliverable(event.at, next, scope, timeline)) return [];
+    const message = `the stream of token ${grant.token} was silent for ${(next - event.at) / 1000} ms`;
+    return [violation(grant.name, message, following === undefined ? [event] : [event, following])];
+  });
+}
+
+/**
+ * When the server must have noticed that the store forgot this lease: at its next renewal, if that is
+ * answered. Infinity where the store forgot nothing.
+ */
+function resetNoticed(
+  grant: Grant,
+  last: Granted | Renewed,
+  next: Micros,
+  timeline: Timeline,
+  options: CheckOptions,
+): Micros {
+  const interval = Math.min(last.ttlUs / 3, options.renewalUs);
+  const noticed = timeline.faults
+    .filter((window) => erases(window, grant.name) && window.from > last.at && window.to < next)
+    .filter((window) => !silentStore(grant, window.from, window.to + interval, timeline))
+    .map((window) => window.to + interval);
+  return Math.min(Infinity, ...noticed);
+}
+
+/** A store that forgets excuses no silence; a stopped process or a cut link does. */
+function undeliverable(from: Micros, to: Micros, scope: Scope, timeline: Timeline): boolean {
+  return timeline.faults.some(
+    (window) =>
+      window.excuses.has('loss') &&
+      !window.explains.has('STORE_RESET') &&
+      window.from <= to &&
+      window.shownTo >= from &&
+      concerns(window, scope),
+  );
+}
+
+/** The stream's status agrees with its last event. */
+function wrongEnds(grant: Grant, call: Call): Violation[] {
+  const { ended } = call;
+  if (ended === null || ended.at > call.over) return [];
+  const lost = call.events.find((event) => event.type === 'lost');
+  const released = call.events.find((event) => event.type === 'released');
+  const wrong =
+    (ended.code === 'OK' && released === undefined) ||
+    (ended.reason === 'LEASE_LOST' && lost === undefined) ||
+    (lost !== undefined && ended.reason !== 'LEASE_LOST' && ended.code !== 'UNAVAILABLE');
+  if (!wrong) return [];
+  const status = `${ended.code}${ended.reason === null ? '' : ` / ${ended.reason}`}`;
+  const message = `the stream of token ${grant.token} ended ${status} without the event that says so`;
+  return [violation(grant.name, message, [...call.events.slice(-3, -1), ended])];
+}
+
+function violation(name: string, message: string, trace: readonly HistoryEvent[]): Violation {
+  return { invariant: 'loss', name, message, trace };
+}

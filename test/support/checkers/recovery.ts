@@ -1,0 +1,80 @@
+import type { HistoryEvent, Micros } from '../history';
+import type { FaultWindow } from './fault-effects';
+import { starvations, type Starvation } from './starvation';
+import type { Grant, Timeline } from './timeline';
+import type { CheckOptions, Violation } from './violation';
+
+/**
+ * 12. The crash of a holder delays the next grant to at most its remaining TTL and a quarter of a second
+ * (a silent one on a stream: keep-alive interval and timeout on top); the crash of a server with waiters to
+ * a few seconds. Where an observation named the end in Redis, that one counts.
+ */
+export function checkRecovery(timeline: Timeline, options: CheckOptions): Violation[] {
+  return timeline.names().flatMap((name) => {
+    const disturbs = (window: FaultWindow) => window.excuses.has('recovery');
+    const found = starvations(name, timeline, options, disturbs);
+    return found.flatMap((starvation) => [
+      ...afterHolder(starvation, timeline, options),
+      ...afterServer(starvation, timeline, options),
+    ]);
+  });
+}
+
+function afterHolder(starvation: Starvation, timeline: Timeline, options: CheckOptions): Violation[] {
+  const holder = starvation.freedBy?.grant ?? null;
+  if (holder === null) return [];
+  const crash = crashOf(holder, timeline);
+  if (crash === null || serverCrash(starvation, timeline) !== null) return [];
+  const delay = starvation.to - starvation.from;
+  if (delay <= options.recoveryUs + options.latencyUs) return [];
+  const message =
+    `${delay / 1000} ms after the lease of a crashed holder (token ${holder.token}) had ended, ` +
+    `${starvation.waiter.asked.client} was still not granted`;
+  return [violation(starvation, message, [holder.received, crash])];
+}
+
+/** How the holder went away without a word: killed, or stopped past its deadline. */
+function crashOf(holder: Grant, timeline: Timeline): HistoryEvent | null {
+  const { belief } = holder;
+  if (belief === null) return null;
+  if (belief.cause === 'killed') return belief.endedBy;
+  if (belief.cause !== 'deadline') return null;
+  const stop = timeline.faults.find(
+    (window) =>
+      window.kind === 'client_stopped' &&
+      window.clients?.has(holder.received.client) === true &&
+      window.from <= belief.to &&
+      window.to >= belief.to,
+  );
+  return stop?.started ?? null;
+}
+
+function afterServer(starvation: Starvation, timeline: Timeline, options: CheckOptions): Violation[] {
+  const crash = serverCrash(starvation, timeline);
+  if (crash === null) return [];
+  const delay = starvation.to - Math.max(starvation.from, crash.from);
+  if (delay <= options.serverRecoveryUs) return [];
+  const message =
+    `${delay / 1000} ms after the death of a server ${starvation.waiter.asked.client} still waited ` +
+    `beside enough free permits`;
+  return [violation(starvation, message, [crash.started])];
+}
+
+/** The last server that died shortly before the starvation began, or in its course. */
+function serverCrash({ from, to }: Starvation, timeline: Timeline): FaultWindow | null {
+  const before: Micros = 1_000_000;
+  const crashes = timeline.faults.filter(
+    (window) => window.kind === 'server_killed' && window.from >= from - before && window.from <= to,
+  );
+  return crashes.at(-1) ?? null;
+}
+
+function violation({ waiter }: Starvation, message: string, cause: readonly HistoryEvent[]): Violation {
+  const granted = waiter.granted === null ? [] : [waiter.granted];
+  return {
+    invariant: 'recovery',
+    name: waiter.asked.name,
+    message,
+    trace: [...cause, waiter.asked, ...granted],
+  };
+}

@@ -1,0 +1,75 @@
+import type { HistoryEvent, Micros } from '../history';
+import { isBelieved } from './belief';
+import { erases } from './fault-effects';
+import { madeAfter, WHOLE_LOCK, type Grant, type Timeline } from './timeline';
+import type { Violation } from './violation';
+
+/** What proves that a lease was over: from `at` on nothing may bring it back. */
+interface ProvenEnd {
+  readonly at: Micros;
+  readonly by: HistoryEvent;
+  /** A repeated release of a released lease truly says so again. */
+  readonly released: boolean;
+}
+
+/** 8. Renewing an ended lease never recreates it; a stale release frees nobody else. */
+export function checkResurrection(timeline: Timeline): Violation[] {
+  return timeline.names().flatMap((name) => {
+    const grants = [...timeline.grantsOf(name)].sort((a, b) => a.token - b.token);
+    return grants.flatMap((grant, index) => {
+      const end = provenEnd(grant, timeline.isLock(name) ? grants[index + 1] : undefined, timeline);
+      if (end === null) return [];
+      return [...renewedAfter(grant, end), ...releasedAfter(grant, end)];
+    });
+  });
+}
+
+function provenEnd(grant: Grant, next: Grant | undefined, timeline: Timeline): ProvenEnd | null {
+  const ends: ProvenEnd[] = [];
+  for (const { answer } of grant.releases) {
+    if (answer?.type === 'release_answered') {
+      ends.push({ at: answer.at, by: answer, released: answer.released });
+    }
+  }
+  for (const end of grant.ends) {
+    // Revoked permits stay taken, and behind a silent store the lease may stand: both prove less.
+    if (end.type === 'released') ends.push({ at: end.at, by: end, released: true });
+    else if (end.cause === 'STORE_RESET') ends.push({ at: end.at, by: end, released: false });
+  }
+  if (next !== undefined && isBelieved(next) && (grant.weight === WHOLE_LOCK || next.weight === WHOLE_LOCK)) {
+    const at = next.received.at;
+    const asked = grant.releases.some((release) => release.asked.at <= at);
+    ends.push({ at, by: next.received, released: asked });
+  }
+  for (const window of timeline.faults) {
+    if (erases(window, grant.name) && grant.received.at < window.from) {
+      ends.push({ at: window.to, by: window.started, released: false });
+    }
+  }
+  return ends.reduce<ProvenEnd | null>(
+    (first, end) => (first === null || end.at < first.at ? end : first),
+    null,
+  );
+}
+
+/** An answer that was certainly made after the proven end brought the lease back. */
+function renewedAfter(grant: Grant, end: ProvenEnd): Violation[] {
+  return grant.answers.flatMap((answer) => {
+    if (answer === grant.received || madeAfter(grant, answer) <= end.at) return [];
+    const message = `token ${grant.token} was renewed after it had ended for certain`;
+    return [violation(grant, message, [grant.received, end.by, answer])];
+  });
+}
+
+function releasedAfter(grant: Grant, end: ProvenEnd): Violation[] {
+  if (end.released) return [];
+  return grant.releases.flatMap(({ asked, answer }) => {
+    if (asked.at <= end.at || answer?.type !== 'release_answered' || !answer.released) return [];
+    const message = `a stale release of token ${grant.token} was said to have released it`;
+    return [violation(grant, message, [grant.received, end.by, asked, answer])];
+  });
+}
+
+function violation(grant: Grant, message: string, trace: readonly HistoryEvent[]): Violation {
+  return { invariant: 'resurrection', name: grant.name, message, trace };
+}

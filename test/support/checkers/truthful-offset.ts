@@ -1,0 +1,63 @@
+import type { ExpiryObserved, HistoryEvent, Micros } from '../history';
+import type { Grant, Timeline } from './timeline';
+import type { Violation } from './violation';
+
+/** The clocks of Redis and of this machine may differ in rate by this much. */
+const RATE = 0.0005;
+
+/** Offsets and clocks are cut to whole microseconds in several places. */
+const READING: Micros = 1_000;
+
+/**
+ * 10. t0 + expire_offset is never later than the expiry in Redis; and no client believes longer than
+ * min(t0 + expire_offset, receipt + ttl).
+ */
+export function checkTruthfulOffset(timeline: Timeline): Violation[] {
+  const byLease = new Map(timeline.grants.map((grant) => [grant.lease, grant]));
+  const observed = timeline.history.flatMap((event) => {
+    if (event.type !== 'expiry_observed') return [];
+    const grant = byLease.get(event.lease);
+    return grant === undefined ? [] : compare(grant, event, timeline);
+  });
+  return [...timeline.grants.flatMap(ownDeadlines), ...observed];
+}
+
+function ownDeadlines(grant: Grant): Violation[] {
+  return grant.answers.flatMap((answer) => {
+    const rule = Math.min(answer.t0 + answer.expireOffsetUs, answer.at + answer.ttlUs);
+    if (answer.deadline <= rule + READING) return [];
+    const late = (answer.deadline - rule) / 1000;
+    return [violation(grant, `a client believed ${late} ms longer than the deadline rule allows`, [answer])];
+  });
+}
+
+/**
+ * Ends never come nearer, so every answer received before the observation promised at most what was
+ * observed. The observation is as sharp as its two clock readings are close.
+ */
+function compare(grant: Grant, observed: ExpiryObserved, timeline: Timeline): Violation[] {
+  const excused = timeline.forgot('truthful_offset', grant, observed.at);
+  if (excused || grant.forced) return [];
+  const answers = grant.answers.filter((answer) => answer.at < observed.before);
+  if (observed.expiryUs === null) return gone(grant, observed);
+  const remaining = observed.expiryUs - observed.redisTimeUs;
+  const expiry = observed.at + remaining + Math.abs(remaining) * RATE + READING;
+  return answers.flatMap((answer) => {
+    const promised = answer.t0 + answer.expireOffsetUs;
+    if (promised <= expiry) return [];
+    const message = `token ${grant.token} was promised ${(promised - expiry) / 1000} ms past its end in Redis`;
+    return [violation(grant, message, [answer, observed])];
+  });
+}
+
+/** Redis has no such lease although somebody believes to hold it. */
+function gone(grant: Grant, observed: ExpiryObserved): Violation[] {
+  const { belief } = grant;
+  if (belief === null || belief.from > observed.before || belief.to <= observed.at) return [];
+  const message = `token ${grant.token} is believed, and Redis does not know it`;
+  return [violation(grant, message, [grant.received, observed, belief.endedBy])];
+}
+
+function violation(grant: Grant, message: string, trace: readonly HistoryEvent[]): Violation {
+  return { invariant: 'truthful_offset', name: grant.name, message, trace };
+}
