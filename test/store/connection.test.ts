@@ -1,0 +1,229 @@
+import { systemClock } from '../../src/engine/clock';
+import { StoreFailure } from '../../src/engine/errors';
+import { RedisConnection, script } from '../../src/redis/connection';
+import { eventually } from '../support/eventually';
+import { freePort } from '../support/free-port';
+import { TcpProxy } from '../support/proxy';
+import { RedisProcess } from '../support/redis-process';
+
+const COMMAND_TIMEOUT_MS = 600;
+/** What a loaded machine may add to a time. */
+const SLACK_MS = 400;
+
+const count = script("return {redis.call('INCR', KEYS[1])}");
+const exact = script('return {ARGV[1], tonumber(ARGV[1]), {ARGV[2]}}');
+
+describe('RedisConnection', () => {
+  let redis: RedisProcess;
+  const opened: RedisConnection[] = [];
+  beforeAll(async () => {
+    redis = await RedisProcess.start();
+  });
+  afterEach(() => {
+    for (const connection of opened.splice(0)) connection.close();
+  });
+  afterAll(() => redis.close());
+
+  function open(url: string): RedisConnection {
+    const connection = new RedisConnection({
+      url,
+      commandTimeoutMs: COMMAND_TIMEOUT_MS,
+      clock: systemClock,
+      onError: () => undefined,
+    });
+    opened.push(connection);
+    return connection;
+  }
+
+  async function connect(url = redis.url): Promise<RedisConnection> {
+    const connection = open(url);
+    await connection.ready(5000);
+    return connection;
+  }
+
+  const increment = async (connection: RedisConnection) =>
+    Number((await connection.run(count, ['n'], [])).reply[0]);
+
+  async function failureOf(promise: Promise<unknown>): Promise<{ failure: StoreFailure; tookMs: number }> {
+    const start = performance.now();
+    const failure: unknown = await promise.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (!(failure instanceof StoreFailure))
+      throw new Error(`expected a StoreFailure, got ${String(failure)}`);
+    return { failure, tookMs: performance.now() - start };
+  }
+
+  it('returns large numbers and any text exactly', async () => {
+    const connection = await connect();
+    const text = 'ünï {}: \0 \u001b 😀';
+    const { reply } = await connection.run(exact, [], ['9007199254740991', text]);
+    expect(reply).toEqual(['9007199254740991', '9007199254740991', [text]]);
+  });
+
+  it('does not notice SCRIPT FLUSH', async () => {
+    const connection = await connect();
+    const first = await increment(connection);
+    await redis.command('SCRIPT', 'FLUSH');
+    expect(await increment(connection)).toBe(first + 1);
+    await redis.command('SCRIPT', 'FLUSH');
+    const many = await Promise.all(Array.from({ length: 20 }, () => increment(connection)));
+    expect(many.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, i) => first + 2 + i));
+  });
+
+  it('does not notice CLIENT KILL, and health does not either', async () => {
+    const connection = await connect();
+    const changes: boolean[] = [];
+    connection.onChange(() => changes.push(connection.reachable));
+    for (let i = 0; i < 5; i += 1) {
+      const underWay = Promise.all(Array.from({ length: 10 }, () => connection.run(exact, [], ['1', 'x'])));
+      await redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+      await underWay;
+      await connection.run(exact, [], ['1', 'x']);
+    }
+    expect(changes).not.toContain(false);
+  });
+
+  it('says soon, and at once the next time, that nobody listens: certainly not carried out', async () => {
+    const connection = open(`redis://127.0.0.1:${await freePort()}`);
+    const first = await failureOf(increment(connection));
+    expect(first.failure).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
+    expect(first.tookMs).toBeLessThan(1000 + SLACK_MS);
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, 1000 - first.tookMs)));
+    const second = await failureOf(increment(connection));
+    expect(second.failure.carriedOut).toBe('no');
+    expect(second.tookMs).toBeLessThan(SLACK_MS);
+    await expect(connection.ready(50)).rejects.toThrow(StoreFailure);
+    expect(connection.reachable).toBe(false);
+  });
+
+  it('does not know what became of a command that a stopped Redis was sent, and says so in time', async () => {
+    const connection = await connect();
+    const before = await increment(connection);
+    await redis.stop();
+    try {
+      const { failure, tookMs } = await failureOf(increment(connection));
+      expect(failure).toMatchObject({ carriedOut: 'unknown', kind: 'unavailable' });
+      expect(tookMs).toBeGreaterThanOrEqual(COMMAND_TIMEOUT_MS - 5);
+      expect(tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
+      await eventually('health to say so', () => !connection.reachable);
+    } finally {
+      await redis.cont();
+    }
+    await eventually('health to say that it is back', () => connection.reachable);
+    // It was carried out, late, once.
+    expect(await increment(connection)).toBe(before + 2);
+  });
+
+  it('tells a full memory apart: nothing was done', async () => {
+    const connection = await connect();
+    await increment(connection);
+    const strict = script("#!lua\nreturn {redis.call('INCR', KEYS[1])}");
+    await redis.command('CONFIG', 'SET', 'maxmemory', '1mb');
+    try {
+      const { failure } = await failureOf(connection.run(strict, ['n'], []));
+      expect(failure).toMatchObject({ carriedOut: 'no', kind: 'full' });
+    } finally {
+      await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+    }
+  });
+
+  it('takes a refusal in front of the first line as not carried out', async () => {
+    const other = await RedisProcess.start();
+    const connection = await connect(other.url);
+    await increment(connection);
+    const strict = script("#!lua\nreturn {redis.call('INCR', KEYS[1])}");
+    await other.command('REPLICAOF', '127.0.0.1', String(await freePort()));
+    const readOnly = await failureOf(connection.run(strict, ['n'], []));
+    expect(readOnly.failure).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
+    await other.command('REPLICAOF', 'NO', 'ONE');
+
+    await other.command('CONFIG', 'SET', 'busy-reply-threshold', '10');
+    const forEver = other.command('EVAL', 'while true do end', 0).catch(() => undefined);
+    const busy = await failureOf(increment(connection));
+    expect(busy.failure).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
+    const killer = await connect(other.url).catch(() => undefined);
+    expect(killer).toBeUndefined();
+    await other.close();
+    await forEver;
+  });
+
+  it("passes a script's own error on as the defect it is", async () => {
+    const connection = await connect();
+    const broken = script("return redis.call('NO-SUCH-COMMAND')");
+    const error: unknown = await connection.run(broken, [], []).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(Error);
+    expect(error).not.toBeInstanceOf(StoreFailure);
+  });
+
+  it('waits for a Redis that is killed and comes back within a second, and sends again', async () => {
+    const other = await RedisProcess.start();
+    const connection = await connect(other.url);
+    expect(await increment(connection)).toBe(1);
+    await other.kill();
+    const answer = increment(connection);
+    await other.restart();
+    expect(await answer.catch(() => increment(connection))).toBe(2);
+    await other.close();
+    const { failure } = await failureOf(increment(connection));
+    expect(failure.carriedOut).toBe('no');
+    await eventually('health to say so', () => !connection.reachable);
+  });
+
+  it('gives up a half-open connection, and works again over a new one', async () => {
+    const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'tcp' });
+    const connection = await connect(`redis://${proxy.address}`);
+    await connection.run(exact, [], ['1', 'x']);
+    proxy.blackHole('both');
+    const { failure, tookMs } = await failureOf(increment(connection));
+    expect(failure.carriedOut).toBe('unknown');
+    expect(tookMs).toBeLessThan(COMMAND_TIMEOUT_MS + SLACK_MS);
+    await eventually('a new connection to be tried', () => proxy.connectionCount > 1);
+    proxy.cutAll();
+    proxy.passEverything();
+    await eventually('it to answer', () => connection.run(exact, [], ['1', 'x']).then(() => true));
+    connection.close();
+    await proxy.close();
+  });
+
+  it('rejects at once after it was closed', async () => {
+    const connection = await connect();
+    connection.close();
+    const { failure, tookMs } = await failureOf(increment(connection));
+    expect(failure.carriedOut).toBe('no');
+    expect(tookMs).toBeLessThan(SLACK_MS);
+  });
+
+  describe('warns', () => {
+    const configured: [string, string, string, RegExp, boolean][] = [
+      ['of leases that a crash may forget', 'appendfsync', 'everysec', /appendfsync is everysec/, true],
+      ['of leases that a restart forgets', 'appendonly', 'no', /appendonly is off/, true],
+      [
+        'of leases that are evicted, and is not suitable',
+        'maxmemory-policy',
+        'allkeys-lru',
+        /noeviction/,
+        false,
+      ],
+    ];
+    it.each(configured)('%s', async (_, option, value, sentence, suitable) => {
+      expect((await connect()).warnings).toEqual([]);
+      const [, usual] = (await redis.command('CONFIG', 'GET', option)) as [string, string];
+      await redis.command('CONFIG', 'SET', option, value);
+      try {
+        const connection = await connect();
+        expect(connection.warnings).toEqual([expect.stringMatching(sentence)]);
+        expect(connection.suitable).toBe(suitable);
+      } finally {
+        await redis.command('CONFIG', 'SET', option, usual);
+      }
+    });
+
+    it('of what it may not read, for it counts as unsafe', async () => {
+      await redis.command('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-config');
+      const connection = await connect(`redis://app:secret@127.0.0.1:${redis.port}`);
+      expect(connection.warnings).toEqual([expect.stringMatching(/appendfsync is not readable/)]);
+    });
+  });
+});

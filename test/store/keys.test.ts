@@ -1,0 +1,148 @@
+import fc from 'fast-check';
+import type { Resource, Service } from '../../src/engine/lease';
+import { BUCKET_COUNT, bucketOf, permitsKeys, resourceOfStateKey, wakeChannel } from '../../src/redis/keys';
+import { RedisProcess } from '../support/redis-process';
+
+/** What keys are made of, and what might break them: separators, tags, parts, globs, control characters. */
+const treacherous = fc.string({
+  unit: fc.constantFrom(
+    ...[
+      '{',
+      '}',
+      ':',
+      '{}',
+      '}:',
+      ':{',
+      'l',
+      's',
+      'l:',
+      's:',
+      'state',
+      'ends',
+      'state:',
+      'queue:',
+      '0',
+      '17',
+    ],
+    ...[
+      '*',
+      '?',
+      '[',
+      '%',
+      '\\',
+      '"',
+      '\0',
+      '\n',
+      '\r',
+      '\u001b',
+      ' ',
+      'é',
+      'e\u0301',
+      '\u200b',
+      '😀',
+      '__proto__',
+    ],
+  ),
+  maxLength: 8,
+});
+const name = fc.oneof(
+  treacherous,
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ maxLength: 10 }),
+);
+const service = fc.constantFrom<Service>('lock', 'semaphore');
+const prefix = fc.oneof(fc.constant('holdfast'), fc.stringMatching(/^[a-z0-9._-]{1,6}$/));
+const place = fc.record({ prefix, service, name });
+
+const keysOf = ({ prefix: first, ...resource }: { prefix: string } & Resource) =>
+  permitsKeys(first, resource);
+
+describe('keys', () => {
+  it('are seven different ones for every name, and none of another name, service or prefix', () => {
+    const twoPlaces = fc.oneof(
+      fc.tuple(place, place),
+      // Neighbours: all the same but one.
+      fc.tuple(place, name).map(([one, other]) => [one, { ...one, name: other }] as const),
+      fc.tuple(place, prefix).map(([one, other]) => [one, { ...one, prefix: other }] as const),
+      place.map((one) => [one, { ...one, service: one.service === 'lock' ? 'semaphore' : 'lock' }] as const),
+      // One's name made of another's key.
+      fc
+        .tuple(place, fc.nat(6))
+        .map(([one, part]) => [one, { ...one, name: keysOf(one)[part] as string }] as const),
+    );
+    fc.assert(
+      fc.property(twoPlaces, ([one, other]) => {
+        const same = one.prefix === other.prefix && one.service === other.service && one.name === other.name;
+        const all = new Set([...keysOf(one), ...keysOf(other)]);
+        expect(all.size).toBe(same ? 7 : 14);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('say whose state they are, and only the state keys do', () => {
+    fc.assert(
+      fc.property(place, ({ prefix: first, ...resource }) => {
+        const [state, ...others] = permitsKeys(first, resource) as [string, ...string[]];
+        expect(resourceOfStateKey(first, state)).toEqual(resource);
+        for (const key of others) expect(resourceOfStateKey(first, key)).toBeUndefined();
+        expect(resourceOfStateKey(`${first}x`, state)).toBeUndefined();
+        expect(resourceOfStateKey(first, wakeChannel(first, resource.name))).toBeUndefined();
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("never leave the tag that is theirs: a name's own braces are behind it", () => {
+    fc.assert(
+      fc.property(place, (one) => {
+        for (const key of keysOf(one)) {
+          const tag = /^[^{}]*\{([^}]*)\}/.exec(key)?.[1];
+          expect(tag).toBe(String(bucketOf(one.name)));
+          expect(Number(tag)).toBeLessThan(BUCKET_COUNT);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  describe('in Redis Cluster', () => {
+    let redis: RedisProcess;
+    beforeAll(async () => {
+      redis = await RedisProcess.start({ args: ['--cluster-enabled', 'yes'] });
+    });
+    afterAll(() => redis.close());
+
+    const slotOf = (key: string) => redis.command('CLUSTER', 'KEYSLOT', key);
+
+    it('are all in one slot, for any name', async () => {
+      await fc.assert(
+        fc.asyncProperty(place, async (one) => {
+          const slots = new Set(await Promise.all(keysOf(one).map(slotOf)));
+          expect([...slots]).toEqual([await slotOf(`{${bucketOf(one.name)}}`)]);
+        }),
+        { numRuns: 100 },
+      );
+    });
+
+    it('have buckets by the same checksum of the name as the slots', async () => {
+      await fc.assert(
+        fc.asyncProperty(name, async (text) => {
+          fc.pre(!text.includes('{') && text !== '');
+          expect(bucketOf(text)).toBe(Number(await slotOf(text)) % BUCKET_COUNT);
+        }),
+        { numRuns: 100 },
+      );
+    });
+  });
+
+  it('spread names over the buckets evenly', () => {
+    const counts = new Map<number, number>();
+    for (let i = 0; i < 20 * BUCKET_COUNT; i += 1) {
+      const bucket = bucketOf(`order-${i}`);
+      counts.set(bucket, (counts.get(bucket) ?? 0) + 1);
+    }
+    expect(counts.size).toBe(BUCKET_COUNT);
+    expect(Math.max(...counts.values())).toBeLessThan(80);
+  });
+});

@@ -1,0 +1,117 @@
+import { systemClock, type Clock } from '../../src/engine/clock';
+import type { Resource } from '../../src/engine/lease';
+import { bucketOf, wakeChannel } from '../../src/redis/keys';
+import { Notifications } from '../../src/redis/notifications';
+import { eventually } from '../support/eventually';
+import { PermitsFixture, PREFIX } from '../support/permits-fixture';
+import { TcpProxy } from '../support/proxy';
+import { is } from '../support/reply-kinds';
+
+/** Twenty times as fast, so that a test need not wait for the slow rounds of a connection's watch. */
+const hastyClock: Clock = {
+  now: () => systemClock.now(),
+  after: (delayMs, run) => systemClock.after(delayMs / 20, run),
+};
+
+describe('Notifications', () => {
+  let on: PermitsFixture;
+  beforeAll(async () => {
+    on = await PermitsFixture.open();
+  });
+  afterAll(() => on.close());
+
+  let heard: [Resource, string][] = [];
+  const open: Notifications[] = [];
+  afterEach(() => {
+    for (const notifications of open.splice(0)) notifications.close();
+    heard = [];
+  });
+
+  async function subscribers(serverId: string): Promise<number> {
+    const [, count] = (await on.redis.command('PUBSUB', 'NUMSUB', wakeChannel(PREFIX, serverId))) as string[];
+    return Number(count);
+  }
+
+  async function listen(serverId: string, url = on.redis.url, clock: Clock = systemClock): Promise<void> {
+    const notifications = new Notifications({
+      url,
+      prefix: PREFIX,
+      serverId,
+      commandTimeoutMs: 300,
+      clock,
+      onLook: (resource, requestId) => void heard.push([resource, requestId]),
+      onError: () => undefined,
+    });
+    open.push(notifications);
+    await eventually('a subscriber', async () => (await subscribers(serverId)) === 1);
+  }
+
+  /** Another server's release offers the lock to a waiter of this server. */
+  async function offerTo(serverId: string, resource: Resource): Promise<string> {
+    const holder = await on.request('elsewhere', resource);
+    const waiter = await on.request(serverId, resource);
+    is('granted', await holder.try());
+    is('waiting', await waiter.queue());
+    await holder.release(holder.secret);
+    return waiter.requestId;
+  }
+
+  it.each([
+    'plain',
+    'with:colons:{and}:braces',
+    '{',
+    '}:l:state:',
+    'l:state:x',
+    'ünïcode 😀 \u200b',
+    '1f0c1f7e-0000-4000-8000-000000000000',
+    ' ',
+  ])('bring the name %j as it is', async (name) => {
+    const serverId = `h1-${bucketOf(name)}`; // of its own: the last test's subscription may still be ending
+    await listen(serverId);
+    const resource: Resource = { service: 'lock', name };
+    const requestId = await offerTo(serverId, resource);
+    await eventually('the hint', () => heard.length > 0);
+    expect(heard).toEqual([[resource, requestId]]);
+  });
+
+  it('bring what is meant for this server, and nothing else', async () => {
+    await listen('h2');
+    await offerTo('h3', on.resource());
+    const mine = await offerTo('h2', on.resource());
+    await eventually('the hint', () => heard.length > 0);
+    expect(heard.map(([, requestId]) => requestId)).toEqual([mine]);
+  });
+
+  it('do not choke on a message that is none', async () => {
+    await listen('h4');
+    for (const message of ['', 'x', 'x'.repeat(100), `${'r'.repeat(36)}${PREFIX}:{1}:l:queue:name`]) {
+      await on.redis.command('PUBLISH', wakeChannel(PREFIX, 'h4'), message);
+    }
+    const mine = await offerTo('h4', on.resource());
+    await eventually('the hint', () => heard.length > 0);
+    expect(heard.map(([, requestId]) => requestId)).toEqual([mine]);
+  });
+
+  it('come again after CLIENT KILL of all subscribers', async () => {
+    await listen('h5');
+    await on.redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await eventually('a new subscription', async () => (await subscribers('h5')) === 1);
+    const requestId = await offerTo('h5', on.resource());
+    await eventually('the hint', () => heard.some(([, id]) => id === requestId));
+  });
+
+  it('come again after the connection was half open for a while', async () => {
+    const proxy = await TcpProxy.open({ targetPort: on.redis.port, protocol: 'tcp' });
+    await listen('h6', `redis://${proxy.address}`, hastyClock);
+    proxy.blackHole('both');
+    await eventually('another connection to be tried', () => proxy.connectionCount > 1);
+    proxy.cutAll();
+    proxy.passEverything();
+    await eventually('hints to arrive', async () => {
+      await offerTo('h6', on.resource());
+      return heard.length > 0;
+    });
+    for (const notifications of open.splice(0)) notifications.close();
+    await proxy.close();
+  });
+});
