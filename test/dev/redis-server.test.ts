@@ -82,6 +82,13 @@ class Machine {
       .filter((line) => pattern.test(line));
   }
 
+  /** What is said where nothing is found. */
+  async refusal(): Promise<string> {
+    const found = await this.find().catch((error: Error) => error);
+    if (found instanceof Error) return found.message;
+    throw new Error(`${found.command} was found`);
+  }
+
   find(): Promise<RedisServerProgram> {
     const env = { PATH: this.bin, XDG_CACHE_HOME: this.cache, HOME: this.folder };
     return findRedisServer({ env, note: (text) => this.notes.push(text) });
@@ -112,19 +119,19 @@ describe('findRedisServer, on the PATH', () => {
 
   it('says which version it found where that is too old, and what to install or set', async () => {
     const machine = new Machine().server('redis-server', 'Redis server v=6.2.14');
-    const error = await machine.find().catch((thrown: Error) => thrown);
-    expect(String(error)).toMatch(/redis-server is version 6\.2\.14; at least 7\.0 is needed/);
-    expect(String(error)).toMatch(/apt-get install redis-server/);
-    expect(String(error)).toMatch(/HOLDFAST_REDIS_URL/);
+    const refusal = await machine.refusal();
+    expect(refusal).toMatch(/redis-server is version 6\.2\.14; at least 7\.0 is needed/);
+    expect(refusal).toMatch(/apt-get install redis-server/);
+    expect(refusal).toMatch(/HOLDFAST_REDIS_URL/);
   });
 
   it('is not taken in by another program of that name, or by a broken one', async () => {
     const machine = new Machine()
       .tool('redis-server', 'echo hello')
       .tool('valkey-server', 'echo "cannot open shared object file" >&2; exit 127');
-    const error = await machine.find().catch((thrown: Error) => thrown);
-    expect(String(error)).toMatch(/is no Redis: it says "hello"/);
-    expect(String(error)).toMatch(/valkey-server does not run: cannot open shared object file/);
+    const refusal = await machine.refusal();
+    expect(refusal).toMatch(/is no Redis: it says "hello"/);
+    expect(refusal).toMatch(/valkey-server does not run: cannot open shared object file/);
   });
 });
 

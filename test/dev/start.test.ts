@@ -44,10 +44,11 @@ class Started {
     });
   }
 
-  /** Waits for the banner's last words. */
+  /** Waits for the banner's last words, and for the log, which is written at its own pace. */
   async ready(): Promise<this> {
     await this.guard.start();
-    const isUp = (): boolean => this.exit !== undefined || this.text.includes('Ctrl-C drains');
+    const said = (words: string): boolean => this.text.includes(words);
+    const isUp = (): boolean => this.exit !== undefined || (said('Ctrl-C drains') && said('"listening"'));
     await eventually('the banner', isUp, PATIENCE);
     if (this.exit) throw new Error(`it ended:\n${this.text}`);
     return this;

@@ -145,7 +145,7 @@ describe('TcpProxy in front of Redis', () => {
     const ended = new Promise((resolve) => direct.once('end', resolve));
     await other.kill();
     await ended;
-    expect(otherProxy.openConnections).toBe(0);
+    await eventually('the proxy to let go too', () => otherProxy.openConnections === 0);
     await otherProxy.close();
     await other.close();
   });

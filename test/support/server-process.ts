@@ -4,11 +4,12 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { Guard, type ChildExit } from '../../src/dev/guard';
 import { eventually } from './eventually';
+import { freePort } from './free-port';
 import { lifeline } from './lifeline';
 
 export interface ServerProcessOptions {
   readonly redisUrl: string;
-  /** Default `127.0.0.1:0`: a port of its own. */
+  /** Default: a port of its own, one that nobody is given while the server is down. */
   readonly listen?: string;
   /** More of the configuration. Nothing of it comes from the environment of the test run. */
   readonly env?: Readonly<Record<string, string>>;
@@ -53,7 +54,7 @@ export class ServerProcess {
   private readonly guard: Guard;
   private address = '';
 
-  private constructor({ redisUrl, listen = '127.0.0.1:0', env = {} }: ServerProcessOptions) {
+  private constructor({ redisUrl, env = {} }: ServerProcessOptions, listen: string) {
     const { PATH, HOME, TMPDIR } = process.env;
     const inherited = Object.entries({ PATH, HOME, TMPDIR }).filter(([, value]) => value !== undefined);
     this.guard = new Guard({
@@ -74,7 +75,8 @@ export class ServerProcess {
 
   /** Resolves when the server listens; rejects with all that it has printed when it does not come to that. */
   static async start(options: ServerProcessOptions): Promise<ServerProcess> {
-    const server = new ServerProcess(options);
+    const listen = options.listen ?? `127.0.0.1:${await freePort()}`;
+    const server = new ServerProcess(options, listen);
     try {
       await server.guard.start();
       const started = (): boolean => server.exit !== undefined || server.hasStarted();

@@ -1,0 +1,36 @@
+import { eventually, eventuallyPasses } from './eventually';
+
+const SOON = { timeoutMs: 80, everyMs: 5 };
+
+describe('eventually', () => {
+  it('answers the first truthy answer', async () => {
+    const answers = [undefined, false, 0, '', 'here', 'later'];
+    expect(await eventually('an answer', () => answers.shift(), SOON)).toBe('here');
+  });
+
+  it('takes errors for "not yet"', async () => {
+    let tries = 0;
+    const check = async (): Promise<boolean> => {
+      if (++tries < 3) throw new Error('not yet');
+      return true;
+    };
+    await eventually('the third try', check, SOON);
+    expect(tries).toBe(3);
+  });
+
+  it('says what it waited for and what came last', async () => {
+    await expect(eventually('rain', () => null, SOON)).rejects.toThrow(
+      /not within \d+ ms: rain; last answer: null/,
+    );
+    const check = (): never => {
+      throw new Error('dry');
+    };
+    await expect(eventually('rain', check, SOON)).rejects.toThrow(/rain; last error: dry/);
+  });
+
+  it('waits for an assertion to pass', async () => {
+    let n = 0;
+    await eventuallyPasses('three', () => expect(++n).toBe(3), SOON);
+    await expect(eventuallyPasses('never', () => expect(1).toBe(2), SOON)).rejects.toThrow(/never/);
+  });
+});

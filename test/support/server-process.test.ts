@@ -1,0 +1,65 @@
+import { connect } from 'node:net';
+import { RedisProcess } from './redis-process';
+import { ServerProcess } from './server-process';
+
+function accepts(listen: string): Promise<boolean> {
+  const [host = '', port] = listen.split(':');
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), host, () => resolve(true));
+    socket.on('error', () => resolve(false));
+    socket.on('connect', () => socket.destroy());
+  });
+}
+
+describe('ServerProcess', () => {
+  let redis: RedisProcess;
+  beforeAll(async () => {
+    redis = await RedisProcess.start({ appendfsync: 'no' });
+  });
+  afterAll(() => redis.close());
+
+  it('is the real server, on a port of its own, with its log', async () => {
+    const server = await ServerProcess.start({ redisUrl: redis.url });
+    expect(await accepts(server.listen)).toBe(true);
+    expect(await server.logLine('that it listens', ({ msg }) => msg === 'listening')).toMatchObject({
+      listen: server.listen,
+      pid: server.pid,
+    });
+    await server.close();
+    expect(await accepts(server.listen)).toBe(false);
+  });
+
+  it('drains on SIGTERM', async () => {
+    const server = await ServerProcess.start({ redisUrl: redis.url });
+    expect(await server.term()).toEqual({ code: 0, signal: null });
+    server.assertNoUnhandled();
+    await server.close();
+  });
+
+  it('comes back at the same address after a SIGKILL', async () => {
+    const first = await ServerProcess.start({ redisUrl: redis.url });
+    expect(await first.kill()).toMatchObject({ signal: 'SIGKILL' });
+    const { listen } = first;
+    const second = await ServerProcess.start({ redisUrl: redis.url, listen });
+    expect(second.listen).toBe(listen);
+    await Promise.all([first.close(), second.close()]);
+  });
+
+  it('says at once what a server said that does not start', async () => {
+    const started = performance.now();
+    const start = ServerProcess.start({ redisUrl: redis.url, env: { HOLDFAST_LISTEN: 'nowhere' } });
+    await expect(start).rejects.toThrow(/ended[^]*HOLDFAST_LISTEN/);
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+
+  it('takes a printed unhandled rejection, and a crash, for what they are', async () => {
+    const server = await ServerProcess.start({ redisUrl: redis.url });
+    server.assertNoUnhandled();
+    server.output.push('{"level":"fatal","msg":"unhandled rejection"}');
+    expect(() => server.assertNoUnhandled()).toThrow(/unhandled rejection/);
+    server.output.length = 0;
+    await server.close();
+    server.exit = { code: 70, signal: null };
+    expect(() => server.assertNoUnhandled()).toThrow(/ended with code 70/);
+  });
+});
