@@ -52,7 +52,10 @@ class HeldLease:
 
     @property
     def over(self) -> bool:
-        return self._over.is_set()
+        """By the clock, and not only as far as somebody has noticed."""
+        with self._lock:
+            self._end_if_passed()
+            return self._reason is not None
 
     def left(self) -> float:
         return self._until - time.monotonic()

@@ -36,8 +36,14 @@ class Ledger:
 
     def last(self) -> Optional[dict]:
         """The newest accepted entry: token, worker, note, time (ms since 1970). None while there is none."""
-        entries = self._entries(self._highest())
-        return entries[-1] if entries else None
+        while True:
+            highest = self._highest()
+            entries = self._entries(highest)
+            if entries:
+                return entries[-1]
+            # Nothing there, or renamed between the two looks?
+            if self._highest() == highest:
+                return None
 
     def write(self, token: int, worker: str, note: str) -> Optional[int]:
         """Adds an entry. Answers None, or the higher token that has written already: then nothing was added."""

@@ -57,18 +57,22 @@ export class HeldLease {
     return this.until - performance.now();
   }
 
+  /** By the clock, and not only as far as somebody has noticed. */
+  get isOver(): boolean {
+    if (this.leftMs <= 0) this.end(new LeaseOver('deadline passed', this.until));
+    return this.over.aborted;
+  }
+
   /** To be called before each step, and once more right before each write. Throws when the lease is over. */
   check(): void {
-    if (this.leftMs <= 0) this.end(new LeaseOver('deadline passed', this.until));
-    this.over.throwIfAborted();
+    if (this.isOver) this.over.throwIfAborted();
   }
 
   /** Another answer about the lease. Of several the latest deadline counts: a renewal never shortens. */
   renewed(t0: number, expireOffset: Duration | undefined): void {
     // A deadline that has passed stays passed. A worker that was stopped finds the news of its renewals when it
     // goes on; others may have worked in between, and old news does not undo that.
-    if (this.leftMs <= 0) this.end(new LeaseOver('deadline passed', this.until));
-    if (this.over.aborted) return;
+    if (this.isOver) return;
     this.until = Math.max(this.until, deadline(t0, expireOffset, this.ttl));
     this.watch();
   }
@@ -86,8 +90,7 @@ export class HeldLease {
     clearTimeout(this.timer);
     const wait = Math.min(Math.ceil(this.leftMs), LONGEST_TIMER_MS);
     this.timer = setTimeout(() => {
-      if (this.leftMs <= 0) this.end(new LeaseOver('deadline passed', this.until));
-      else this.watch();
+      if (!this.isOver) this.watch();
     }, wait);
     this.timer.unref();
   }

@@ -39,7 +39,12 @@ export class Ledger {
 
   /** The newest accepted entry; undefined while there is none. */
   last(): Entry | undefined {
-    return this.entries(this.highest()).at(-1);
+    for (;;) {
+      const highest = this.highest();
+      const entry = this.entries(highest).at(-1);
+      // Nothing there, or renamed between the two looks?
+      if (entry || this.highest() === highest) return entry;
+    }
   }
 
   /** Adds an entry if no higher token has written yet. The same token may write again and again. */

@@ -87,7 +87,7 @@ export class LockHold {
   private async follow(grant: (lease: HeldLease) => void): Promise<void> {
     for (let failures = 0; !this.closed;) {
       const { error, heard } = await this.read(grant);
-      if (this.closed || this.lease?.over.aborted) return;
+      if (this.closed || this.lease?.isOver) return;
       failures = heard ? 1 : failures + 1;
       const pauseMs = this.pauseOrGiveUp(error, failures);
       this.servers.next();

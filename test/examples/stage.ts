@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Ledger, type Entry } from '../../examples/worker-typescript/ledger';
+import { eventually } from '../support/eventually';
+import { RedisProcess } from '../support/redis-process';
+import { ServerProcess } from '../support/server-process';
+import { WorkerProcess, type Launcher } from './worker-process';
+
+export const TTL_MS = 1500;
+const STEP_MS = 50;
+
+/** Quick to notice a client that has stopped, so that a test need not wait for the usual 15 s. */
+const SERVER_ENV = { HOLDFAST_KEEPALIVE_TIME: '500ms', HOLDFAST_KEEPALIVE_TIMEOUT: '500ms' };
+
+/** One Redis, two servers over it, and for each test a lock, a ledger and workers of its own. */
+export class Stage {
+  private name = '';
+  private ledgerFolder = '';
+  private ledger = new Ledger('');
+  private workers: WorkerProcess[] = [];
+  private extraServers: ServerProcess[] = [];
+
+  private constructor(
+    readonly redis: RedisProcess,
+    private readonly folder: string,
+    readonly servers: readonly ServerProcess[],
+  ) {}
+
+  static async open(): Promise<Stage> {
+    const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-worker-'));
+    const redis = await RedisProcess.start();
+    const start = () => ServerProcess.start({ redisUrl: redis.url, env: SERVER_ENV });
+    return new Stage(redis, folder, await Promise.all([start(), start()]));
+  }
+
+  async close(): Promise<void> {
+    await this.clear();
+    await Promise.all(this.servers.map((server) => server.close()));
+    await this.redis.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** Before each test. */
+  reset(): void {
+    this.name = `report-${randomUUID()}`;
+    this.ledgerFolder = join(this.folder, this.name);
+    this.ledger = new Ledger(this.ledgerFolder);
+  }
+
+  /** After each test. */
+  async clear(): Promise<void> {
+    await Promise.all([...this.workers, ...this.extraServers].map((process) => process.close()));
+    this.workers = [];
+    this.extraServers = [];
+  }
+
+  async extraServer(env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+    const server = await ServerProcess.start({ redisUrl: this.redis.url, env: { ...SERVER_ENV, ...env } });
+    this.extraServers.push(server);
+    return server;
+  }
+
+  /** Starts a worker; without a choice of servers it knows both. */
+  async worker(
+    launcher: Launcher,
+    holder: string,
+    servers: readonly ServerProcess[] = this.servers,
+    args: readonly string[] = [],
+  ): Promise<WorkerProcess> {
+    const worker = await WorkerProcess.start(launcher, [
+      holder,
+      ...['--server', servers.map(({ listen }) => listen).join(',')],
+      ...['--name', this.name, '--ledger', this.ledgerFolder],
+      ...['--ttl', `${TTL_MS}ms`, '--step', `${STEP_MS}ms`],
+      ...args,
+    ]);
+    this.workers.push(worker);
+    return worker;
+  }
+
+  /** The newest entry of the ledger, once it is as wanted. */
+  async entry(what: string, isWanted: (entry: Entry) => boolean, timeoutMs = 10_000): Promise<Entry> {
+    const find = () => {
+      const last = this.ledger.last();
+      return last && isWanted(last) ? last : undefined;
+    };
+    return eventually(`an entry in the ledger: ${what}`, find, { timeoutMs });
+  }
+
+  lastEntry(): Entry | undefined {
+    return this.ledger.last();
+  }
+}

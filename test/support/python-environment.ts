@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { cacheDirectory } from '../../src/dev/cache-directory';
+import { takePidLock } from '../../src/dev/pid-lock.cjs';
+
+const run = promisify(execFile);
+const PROBE_TIMEOUT_MS = 30_000;
+/** Of a machine with a slow registry; where there is none pip gives up much sooner. */
+const INSTALL_TIMEOUT_MS = 150_000;
+
+/** Old enough for the stubs' users, and what the generators are pinned to. */
+const OLDEST_PYTHON = '3.8';
+const CHECK = `import sys; sys.exit(0 if sys.version_info >= (${OLDEST_PYTHON.replace('.', ', ')}) else 1)`;
+
+/** A Python that has the packages of a requirements file, or in words why there is none. */
+export type PythonEnvironment = { readonly python: string } | { readonly missing: string };
+
+function firstLine(error: unknown): string {
+  const { stderr, message } = error as { stderr?: string; message: string };
+  const lines = (stderr?.trim() || message).split('\n');
+  return lines.find((line) => /^ERROR/.test(line)) ?? lines.at(-1) ?? '';
+}
+
+async function build(folder: string, requirements: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  await run('python3', ['-m', 'venv', folder], { timeout: INSTALL_TIMEOUT_MS });
+  const pip = ['-m', 'pip', 'install', '--quiet', '--retries', '1', '--timeout', '20', '-r', requirements];
+  await run(join(folder, 'bin', 'python'), pip, { timeout: INSTALL_TIMEOUT_MS });
+  // Written last: a folder that was left half made is made again.
+  await writeFile(join(folder, 'complete'), '');
+}
+
+/** Made once for each list of packages and each Python, outside the repository, with the machine's own pip. */
+export async function pythonEnvironment(requirements: string): Promise<PythonEnvironment> {
+  let version: string;
+  try {
+    await run('python3', ['-c', CHECK], { timeout: PROBE_TIMEOUT_MS });
+    version = (await run('python3', ['-VV'], { timeout: PROBE_TIMEOUT_MS })).stdout;
+  } catch {
+    return { missing: `there is no python3 of at least ${OLDEST_PYTHON}` };
+  }
+  const digest = createHash('sha256').update(version).update(readFileSync(requirements)).digest('hex');
+  const cache = (await cacheDirectory(process.env)) ?? tmpdir();
+  const folder = join(cache, `test-python-${digest.slice(0, 16)}`);
+  const unlock = await takePidLock(`${folder}.lock`, () => undefined);
+  try {
+    if (!existsSync(join(folder, 'complete'))) await build(folder, requirements);
+    return { python: join(folder, 'bin', 'python') };
+  } catch (error) {
+    return { missing: `its packages could not be installed: ${firstLine(error)}` };
+  } finally {
+    unlock();
+  }
+}
