@@ -1,0 +1,75 @@
+import type { AcquireRequest, Call, HoldSink } from '../../src/engine/call';
+import type { HoldEvent } from '../../src/engine/lease';
+import type { Clock } from '../../src/engine/clock';
+
+export interface FakeCallOptions {
+  readonly timeoutMs?: number;
+  readonly connection?: object;
+  readonly transportRetry?: boolean;
+}
+
+/** A call as the transport would show it to the engine. */
+export class FakeCall implements Call {
+  readonly receivedAt: number;
+  readonly timeoutMs: number | undefined;
+  readonly connection: object;
+  readonly transportRetry: boolean;
+  cancelled = false;
+  private readonly listeners: (() => void)[] = [];
+
+  constructor(clock: Clock, options: FakeCallOptions = {}) {
+    this.receivedAt = clock.now();
+    this.timeoutMs = options.timeoutMs;
+    this.connection = options.connection ?? {};
+    this.transportRetry = options.transportRetry ?? false;
+  }
+
+  onCancelled(listener: () => void): void {
+    if (this.cancelled) listener();
+    else this.listeners.push(listener);
+  }
+
+  cancel(): void {
+    this.cancelled = true;
+    for (const listener of this.listeners.splice(0)) listener();
+  }
+}
+
+/** A stream's events, with the moment at which each was written. */
+export class RecordedSink implements HoldSink {
+  readonly events: (HoldEvent & { readonly at: number })[] = [];
+
+  constructor(private readonly clock: Clock) {}
+
+  send(event: HoldEvent): void {
+    this.events.push({ ...event, at: this.clock.now() });
+  }
+
+  get kinds(): HoldEvent['kind'][] {
+    return this.events.map(({ kind }) => kind);
+  }
+
+  /** The last event, which must be of that kind. */
+  last<K extends HoldEvent['kind']>(kind: K): Extract<HoldEvent, { kind: K }> & { readonly at: number } {
+    const event = this.events[this.events.length - 1];
+    if (event?.kind !== kind) throw new Error(`the last event is ${event?.kind ?? 'none'}, not ${kind}`);
+    return event as Extract<HoldEvent, { kind: K }> & { readonly at: number };
+  }
+}
+
+export const ALICE = '0190a0a0-0000-7000-8000-00000000a11c';
+
+/** An acquire as the transport hands it on; it waits for ever unless told otherwise. */
+export function acquireRequest<Values extends Partial<AcquireRequest>>(values: Values) {
+  return {
+    name: 'hello',
+    requestId: ALICE as string,
+    mode: 'exclusive' as const,
+    permitCount: 1,
+    holderId: 'alice',
+    metadata: {},
+    ttlMs: 30_000,
+    waitTimeoutMs: undefined as number | undefined,
+    ...values,
+  };
+}

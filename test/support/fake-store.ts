@@ -1,0 +1,144 @@
+import { StoreFailure } from '../../src/engine/errors';
+import type { Resource, ResourceView } from '../../src/engine/lease';
+import type {
+  AcquireCommand,
+  AcquireReply,
+  ClaimCommand,
+  ClaimReply,
+  Granted,
+  Outlook,
+  PermitsStore,
+  ReleaseCommand,
+  ReleaseReply,
+  RenewCommand,
+  RenewReply,
+  Speaker,
+  StoreListener,
+  TouchReply,
+  Waiting,
+  WithdrawCommand,
+  WithdrawReply,
+} from '../../src/engine/store';
+import { settled, type ManualClock } from './manual-clock';
+
+/** What each command takes and gives. */
+interface Commands {
+  acquire: [AcquireCommand, AcquireReply];
+  claim: [ClaimCommand, ClaimReply];
+  withdraw: [WithdrawCommand, WithdrawReply];
+  touch: [readonly Speaker[], TouchReply];
+  renew: [RenewCommand, RenewReply];
+  release: [ReleaseCommand, ReleaseReply];
+  inspect: [undefined, ResourceView];
+}
+export type Verb = keyof Commands;
+
+/** A command that was sent and not yet answered. */
+export interface Sent<V extends Verb> {
+  readonly verb: V;
+  readonly resource: Resource;
+  readonly command: Commands[V][0];
+  /** The clock when it was sent. */
+  readonly at: number;
+  answer(reply: Commands[V][1]): Promise<void>;
+  fail(carriedOut?: 'no' | 'unknown', kind?: 'unavailable' | 'full'): Promise<void>;
+  /** Rejects with what is no failure of the store, but a defect. */
+  throw(error: Error): Promise<void>;
+}
+
+export const NOBODY: Outlook = {
+  earliestEndMs: undefined,
+  waiterCount: 0,
+  holder: undefined,
+  holderEndMs: undefined,
+};
+
+/** A store without rules: the test sees each command and answers it when and as it likes. */
+export class FakeStore implements PermitsStore {
+  listener: StoreListener | undefined;
+  /** Every command ever sent, answered or not. */
+  readonly log: { readonly verb: Verb; readonly at: number }[] = [];
+  private unanswered: Sent<Verb>[] = [];
+
+  constructor(private readonly clock: ManualClock) {}
+
+  listen(listener: StoreListener): void {
+    this.listener = listener;
+  }
+
+  acquire = (resource: Resource, command: AcquireCommand) => this.send('acquire', resource, command);
+  claim = (resource: Resource, command: ClaimCommand) => this.send('claim', resource, command);
+  withdraw = (resource: Resource, command: WithdrawCommand) => this.send('withdraw', resource, command);
+  touch = (resource: Resource, waiters: readonly Speaker[]) => this.send('touch', resource, waiters);
+  renew = (resource: Resource, command: RenewCommand) => this.send('renew', resource, command);
+  release = (resource: Resource, command: ReleaseCommand) => this.send('release', resource, command);
+  inspect = (resource: Resource) => this.send('inspect', resource, undefined);
+
+  /** The earliest unanswered command of that kind; fails if there is none. */
+  async next<V extends Verb>(verb: V): Promise<Sent<V>> {
+    await settled();
+    const found = this.unanswered.find((sent) => sent.verb === verb);
+    if (!found) throw new Error(`no ${verb} is under way, but: ${this.underWay.join(', ') || 'nothing'}`);
+    this.unanswered = this.unanswered.filter((sent) => sent !== found);
+    return found as unknown as Sent<V>;
+  }
+
+  get underWay(): Verb[] {
+    return this.unanswered.map(({ verb }) => verb);
+  }
+
+  count(verb: Verb): number {
+    return this.log.filter((entry) => entry.verb === verb).length;
+  }
+
+  private send<V extends Verb>(
+    verb: V,
+    resource: Resource,
+    command: Commands[V][0],
+  ): Promise<Commands[V][1]> {
+    const at = this.clock.now();
+    this.log.push({ verb, at });
+    return new Promise((resolve, reject) => {
+      const then = (settle: () => void) => {
+        settle();
+        return settled();
+      };
+      const sent: Sent<V> = {
+        verb,
+        resource,
+        command,
+        at,
+        answer: (reply) => then(() => resolve(reply)),
+        fail: (carriedOut = 'unknown', kind = 'unavailable') =>
+          then(() => reject(new StoreFailure(carriedOut, kind))),
+        throw: (error) => then(() => reject(error)),
+      };
+      this.unanswered.push(sent as unknown as Sent<Verb>);
+    });
+  }
+}
+
+export function grantedAt(sentAt: number, values: Partial<Granted> = {}): Granted {
+  const secret = 'AAAAAAAAAAAAAAAAAAAAAA';
+  return {
+    kind: 'granted',
+    sentAt,
+    fencingToken: 7n,
+    remainingMs: 30_000,
+    ttlMs: 30_000,
+    secret,
+    permits: 1,
+    ...values,
+  };
+}
+
+export function waitingAt(sentAt: number, values: Partial<Waiting> = {}): Waiting {
+  return {
+    kind: 'waiting',
+    sentAt,
+    ticket: '1000',
+    position: 1,
+    outlook: { ...NOBODY, waiterCount: 1 },
+    ...values,
+  };
+}
