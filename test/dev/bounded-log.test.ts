@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { BoundedLog } from '../../src/dev/bounded-log';
+import { scratchFolder } from '../support/scratch-folder';
 
 describe('BoundedLog', () => {
   it('never takes more than twice its limit, and keeps the latest lines', () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'holdfast-log-')), 'a', 'redis.log');
+    const file = join(scratchFolder(), 'a', 'redis.log');
     const log = new BoundedLog(file, 1_000);
     for (let i = 0; i < 500; i++) log.write(Buffer.from(`line ${i}\n`));
     expect(statSync(file).size + statSync(`${file}.1`).size).toBeLessThanOrEqual(2_000);
@@ -13,14 +13,14 @@ describe('BoundedLog', () => {
   });
 
   it('goes on where the last run stopped', () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'holdfast-log-')), 'redis.log');
+    const file = join(scratchFolder(), 'redis.log');
     new BoundedLog(file, 1_000).write(Buffer.from('one\n'));
     new BoundedLog(file, 1_000).write(Buffer.from('two\n'));
     expect(readFileSync(file, 'utf8')).toBe('one\ntwo\n');
   });
 
   it('does not fail the process that it logs when its folder is gone', () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'holdfast-log-')), 'redis.log');
+    const file = join(scratchFolder(), 'redis.log');
     const log = new BoundedLog(file, 10);
     rmSync(dirname(file), { recursive: true });
     expect(() => log.write(Buffer.from('longer than the limit\n'))).not.toThrow();

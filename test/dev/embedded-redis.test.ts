@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Redis } from 'ioredis';
 import { EmbeddedRedis } from '../../src/dev/embedded-redis';
 import { Guard } from '../../src/dev/guard';
 import { findRedisServer } from '../../src/dev/redis-server';
 import { eventually } from '../support/eventually';
+import { scratchFolder } from '../support/scratch-folder';
 
 describe('EmbeddedRedis', () => {
   let folder: string;
@@ -14,7 +14,7 @@ describe('EmbeddedRedis', () => {
   const running: EmbeddedRedis[] = [];
 
   beforeEach(() => {
-    folder = join(mkdtempSync(join(tmpdir(), 'holdfast-dev-')), '.holdfast');
+    folder = join(scratchFolder(), '.holdfast');
     notes = [];
   });
   afterEach(async () => {

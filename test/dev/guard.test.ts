@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Guard, type ChildExit, type GuardOptions } from '../../src/dev/guard';
 import { eventually } from '../support/eventually';
+import { scratchFolder } from '../support/scratch-folder';
 
 const BUILT_GUARD = resolve(__dirname, '../../dist/src/dev/guard.js');
 /** A child that takes no notice of SIGTERM, and says when it is ready not to. */
@@ -47,7 +47,7 @@ async function startParent(more: Partial<GuardOptions>): Promise<{ parent: Child
 
 describe('Guard', () => {
   it('ends its child within seconds when its parent is killed, and removes the folder it was given', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'holdfast-guard-'));
+    const folder = scratchFolder();
     const { parent, child } = await startParent({ removeAtEnd: folder });
     expect(isAlive(child)).toBe(true);
     parent.kill('SIGKILL');
@@ -81,7 +81,7 @@ describe('Guard', () => {
   });
 
   it('ends its child when the lifeline closes', async () => {
-    const socket = join(mkdtempSync(join(tmpdir(), 'holdfast-guard-')), 'line.sock');
+    const socket = join(scratchFolder(), 'line.sock');
     const server = createServer();
     const connected = once(server, 'connection');
     server.listen(socket);

@@ -1,9 +1,9 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { birthOf, takePidLock, tryPidLock } from '../../src/dev/pid-lock.cjs';
+import { scratchFolder } from '../support/scratch-folder';
 
 const MODULE = resolve(__dirname, '../../src/dev/pid-lock.cjs');
 
@@ -23,7 +23,7 @@ async function holder(file: string): Promise<ChildProcess> {
 describe('the process lock', () => {
   let file: string;
   beforeEach(() => {
-    file = join(mkdtempSync(join(tmpdir(), 'holdfast-lock-')), 'some', 'folder', 'a.lock');
+    file = join(scratchFolder(), 'some', 'folder', 'a.lock');
   });
 
   it('is taken by one at a time, and names that one', async () => {
@@ -62,7 +62,7 @@ describe('the process lock', () => {
   });
 
   it('lets exactly one of many through at a time, over leftovers too', async () => {
-    const log = join(mkdtempSync(join(tmpdir(), 'holdfast-lock-')), 'log');
+    const log = join(scratchFolder(), 'log');
     const program = `
       const fs = require('node:fs');
       const { takePidLock } = require(${JSON.stringify(MODULE)});

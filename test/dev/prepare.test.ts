@@ -3,15 +3,14 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { scratchFolder } from '../support/scratch-folder';
 
 // Compilers and npm, several at once, on a machine that runs other tests too.
 jest.setTimeout(120_000);
@@ -26,7 +25,7 @@ interface Outcome {
 
 /** A small project with the real scripts, whose only package lends it this project's compiler: it installs offline. */
 class Project {
-  readonly root = mkdtempSync(join(tmpdir(), 'holdfast-prepare-'));
+  readonly root = scratchFolder();
 
   constructor() {
     for (const script of SCRIPTS)

@@ -1,16 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findRedisServer, type RedisServerProgram } from '../../src/dev/redis-server';
+import { scratchFolder } from '../support/scratch-folder';
 
 const DEPENDS = `redis-server
   PreDepends: init-system-helpers
@@ -27,7 +19,7 @@ libhiredis1.1.0
 
 /** A machine of our own: a folder with the tools that it has, which is the whole PATH, and an empty home. */
 class Machine {
-  readonly folder = mkdtempSync(join(tmpdir(), 'holdfast-find-'));
+  readonly folder = scratchFolder();
   readonly bin = join(this.folder, 'bin');
   readonly cache = join(this.folder, 'cache');
   readonly calls = join(this.folder, 'calls');

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
@@ -7,6 +6,7 @@ import { Guard, type ChildExit } from '../../src/dev/guard';
 import { eventually } from '../support/eventually';
 import { lifeline } from '../support/lifeline';
 import { RedisProcess } from '../support/redis-process';
+import { scratchFolder } from '../support/scratch-folder';
 
 const PROGRAM = resolve(__dirname, '../../dist/src/dev/start.js');
 const PATIENCE = { timeoutMs: 20_000 };
@@ -74,7 +74,7 @@ describe('npm start', () => {
   const all: Started[] = [];
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'holdfast-start-'));
+    folder = scratchFolder();
     socket = join(folder, '.holdfast', 'redis.sock');
   });
   afterEach(async () => {

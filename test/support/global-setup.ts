@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,17 +7,17 @@ import { findRedisServer } from '../../src/dev/redis-server';
 import { announceLifeline } from './lifeline';
 
 /** Once per test run, before any test. Jest calls a default export. */
-export default async function setUp(): Promise<() => Promise<void>> {
+export default async function setUp(): Promise<void> {
   // Fetched here once, so that test files need not wait for it each. Where there is none they try a container, and
   // it is they who fail.
   await findRedisServer({ env: process.env, note: (text) => console.error(text) }).catch(() => undefined);
 
   const socket = join(tmpdir(), `holdfast-test-${process.pid}.sock`);
-  await rm(socket, { force: true });
+  rmSync(socket, { force: true });
   const server = createServer((connection) => connection.on('error', () => undefined).unref());
   server.listen(socket);
   await once(server, 'listening');
   server.unref();
   announceLifeline(socket);
-  return () => rm(socket, { force: true });
+  process.once('exit', () => rmSync(socket, { force: true }));
 }
