@@ -1,12 +1,7 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pythonEnvironment } from '../support/python-environment';
+import { ROOT } from '../support/root';
 import type { Launcher } from './worker-process';
-
-/** From `test/` or from `dist/test/`. */
-const ROOT = [join(__dirname, '..', '..'), join(__dirname, '..', '..', '..')].find((folder) =>
-  existsSync(join(folder, 'package-lock.json')),
-)!;
 
 /** What was built of a source. */
 export function builtFile(...path: readonly string[]): string {

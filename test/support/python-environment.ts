@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cacheDirectory } from '../../src/dev/cache-directory';
 import { takePidLock } from '../../src/dev/pid-lock.cjs';
+import { wordsOf } from './not-checked';
 
 const run = promisify(execFile);
 const PROBE_TIMEOUT_MS = 30_000;
@@ -19,12 +20,6 @@ const CHECK = `import sys; sys.exit(0 if sys.version_info >= (${OLDEST_PYTHON.re
 
 /** A Python that has the packages of a requirements file, or in words why there is none. */
 export type PythonEnvironment = { readonly python: string } | { readonly missing: string };
-
-function firstLine(error: unknown): string {
-  const { stderr, message } = error as { stderr?: string; message: string };
-  const lines = (stderr?.trim() || message).split('\n');
-  return lines.find((line) => /^ERROR/.test(line)) ?? lines.at(-1) ?? '';
-}
 
 async function build(folder: string, requirements: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
@@ -53,7 +48,7 @@ export async function pythonEnvironment(requirements: string): Promise<PythonEnv
     if (!existsSync(join(folder, 'complete'))) await build(folder, requirements);
     return { python: join(folder, 'bin', 'python') };
   } catch (error) {
-    return { missing: `its packages could not be installed: ${firstLine(error)}` };
+    return { missing: `its packages could not be installed: ${wordsOf(error)}` };
   } finally {
     unlock();
   }

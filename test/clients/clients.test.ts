@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { sayNotChecked } from '../support/not-checked';
+import { RedisProcess } from '../support/redis-process';
+import { ServerProcess } from '../support/server-process';
+import { goClient, javaClient, pythonClient, type BuiltClient } from './toolchains';
+
+/**
+ * What the errors look like in other languages, read with the helpers that their users have anyway: `status.Details`
+ * in Go, `StatusProto` in Java, `grpc_status` in Python. Each client acquires a lock, asks for it once more, asks
+ * for something that is wrong in three ways, releases, and prints what it has seen.
+ */
+
+const run = promisify(execFile);
+/** A first build fetches packages and compiles gRPC. */
+const BUILD_TIMEOUT_MS = 300_000;
+
+let redis: RedisProcess;
+let server: ServerProcess;
+let scratch: string;
+
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'holdfast-test-clients-'));
+  redis = await RedisProcess.start();
+  server = await ServerProcess.start({ redisUrl: redis.url });
+});
+
+afterAll(async () => {
+  await server?.close();
+  await redis?.close();
+  await rm(scratch, { recursive: true, force: true });
+});
+
+/** Everything that each of them must print. A map has no order, nor have the details. */
+function expected(name: string): (string | RegExp)[] {
+  const violations = [
+    'name is required',
+    'request_id must be a UUID of version 4 or 7',
+    'ttl is -1 s and must be from 100 ms to 2 min',
+  ];
+  return [
+    `granted: ${name} true true`,
+    'code: ABORTED',
+    /^message: lock ".*" is held by alice for (29|30) s more; raise wait_timeout to queue \[CONTENDED\]$/,
+    'trailer: CONTENDED',
+    'reason: CONTENDED holdfast',
+    'metadata: holder_id=alice',
+    'metadata: waiter_count=0',
+    'retry: 5000',
+    'code: INVALID_ARGUMENT',
+    `message: ${violations.join('; ')} [INVALID_FIELD]`,
+    'trailer: INVALID_FIELD',
+    'reason: INVALID_FIELD holdfast',
+    ...violations.map((violation) => `violation: ${violation}`),
+    'released: true',
+  ];
+}
+
+const CLIENTS: readonly [string, () => Promise<BuiltClient>][] = [
+  ['Go', () => goClient(scratch)],
+  ['Java', javaClient],
+  ['Python', pythonClient],
+];
+
+test.each(CLIENTS)(
+  'in %s an error has its code, reason, metadata, delay, violations and trailer',
+  async (language, build) => {
+    const client = await build();
+    if ('missing' in client) return sayNotChecked(`the errors in ${language}`, client.missing);
+    const name = `${language}-${randomUUID()}`;
+    const [program, ...args] = client.command;
+    const env = { ...process.env, ...client.env };
+    const { stdout } = await run(program, [...args, server.listen, name], { env, timeout: 60_000 });
+    const lines = stdout.trim().split('\n');
+    const wanted = expected(name);
+    const unseen = wanted.filter((one) => !lines.some((line) => matches(line, one)));
+    const unwanted = lines.filter((line) => !wanted.some((one) => matches(line, one)));
+    expect({ unseen, unwanted, count: lines.length }).toEqual({
+      unseen: [],
+      unwanted: [],
+      count: wanted.length,
+    });
+  },
+  BUILD_TIMEOUT_MS,
+);
+
+function matches(line: string, wanted: string | RegExp): boolean {
+  return typeof wanted === 'string' ? line === wanted : wanted.test(line);
+}

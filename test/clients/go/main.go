@@ -1,0 +1,101 @@
+// Reads Holdfast's errors with the helpers that a Go program has anyway. See ../clients.test.ts.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	holdfastv1 "holdfast.dev/go/holdfast/v1"
+)
+
+// The words of the contract, as Java and Python print them too.
+var codeNames = map[codes.Code]string{
+	codes.Aborted:         "ABORTED",
+	codes.InvalidArgument: "INVALID_ARGUMENT",
+}
+
+func main() {
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(target, name string) error {
+	connection, err := grpc.Dial(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	client := holdfastv1.NewLockServiceClient(connection)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+
+	held, err := client.AcquireLock(ctx, &holdfastv1.AcquireLockRequest{
+		Name:     name,
+		Ttl:      durationpb.New(30 * time.Second),
+		HolderId: "alice",
+		Metadata: map[string]string{"language": "go"},
+	})
+	if err != nil {
+		return err
+	}
+	lease := held.GetLease()
+	fmt.Println("granted:", lease.GetName(), lease.GetTtl().AsDuration() == 30*time.Second, lease.GetFencingToken() > 0)
+
+	var trailer metadata.MD
+	_, err = client.AcquireLock(ctx, &holdfastv1.AcquireLockRequest{
+		Name:        name,
+		WaitTimeout: durationpb.New(0),
+	}, grpc.Trailer(&trailer))
+	printError(err, trailer)
+
+	_, err = client.AcquireLock(ctx, &holdfastv1.AcquireLockRequest{
+		Ttl:       durationpb.New(-time.Second),
+		RequestId: "1",
+	}, grpc.Trailer(&trailer))
+	printError(err, trailer)
+
+	released, err := client.ReleaseLock(ctx, &holdfastv1.ReleaseLockRequest{LeaseId: lease.GetLeaseId()})
+	if err != nil {
+		return err
+	}
+	fmt.Println("released:", released.GetReleased())
+	return nil
+}
+
+func printError(err error, trailer metadata.MD) {
+	received, _ := status.FromError(err)
+	fmt.Println("code:", codeNames[received.Code()])
+	fmt.Println("message:", received.Message())
+	for _, word := range trailer.Get("holdfast-reason") {
+		fmt.Println("trailer:", word)
+	}
+	for _, detail := range received.Details() {
+		switch detail := detail.(type) {
+		case *errdetails.ErrorInfo:
+			fmt.Println("reason:", detail.GetReason(), detail.GetDomain())
+			for key, value := range detail.GetMetadata() {
+				fmt.Printf("metadata: %s=%s\n", key, value)
+			}
+		case *errdetails.RetryInfo:
+			fmt.Println("retry:", detail.GetRetryDelay().AsDuration().Milliseconds())
+		case *errdetails.BadRequest:
+			for _, violation := range detail.GetFieldViolations() {
+				fmt.Printf("violation: %s %s\n", violation.GetField(), violation.GetDescription())
+			}
+		default:
+			fmt.Printf("unknown detail: %v\n", detail)
+		}
+	}
+}
