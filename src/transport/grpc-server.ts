@@ -4,7 +4,6 @@ import { Server, type ServerCredentials } from '@grpc/grpc-js';
 import { HealthService } from '../../generated/typescript/grpc/health/v1/health';
 import { ServerReflectionService as ReflectionV1 } from '../../generated/typescript/grpc/reflection/v1/reflection';
 import { ServerReflectionService as ReflectionV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
-import { LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
 import { ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
 import type { Clock } from '../engine/clock';
 import type { Limits } from '../engine/limits';
@@ -15,7 +14,7 @@ import { drainServer } from './drain';
 import { watchConnections, type Connections } from './grpc-internals';
 import { Health } from './health';
 import { listen, type Address } from './listen';
-import { lockHandlers, type PermitsEngine } from './lock-handlers';
+import { lockHandlers, lockServiceDefinition, type PermitsEngine } from './lock-handlers';
 import type { Log } from './log';
 import { Reflection } from './reflection';
 import { serverHandlers } from './server-handlers';
@@ -59,7 +58,7 @@ export class GrpcServer {
       'grpc.enable_channelz': 0,
     });
     this.reflection = new Reflection(new Descriptors(readFileSync(DESCRIPTOR_FILE)), log);
-    this.server.addService(LockServiceService, lockHandlers(context, engine, limits));
+    this.server.addService(lockServiceDefinition, lockHandlers(context, engine, limits));
     this.server.addService(ServerServiceService, serverHandlers(context, version, limits, store));
     this.server.addService(HealthService, this.health.handlers);
     this.server.addService(ReflectionV1, this.reflection.handlers);

@@ -1,16 +1,17 @@
 import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
-import type {
-  AcquireLockRequest,
+import {
   AcquireLockResponse,
-  GetLockRequest,
-  GetLockResponse,
-  HoldLockRequest,
   HoldLockResponse,
-  LockServiceServer,
-  ReleaseLockRequest,
+  LockServiceService,
   ReleaseLockResponse,
-  RenewLockRequest,
   RenewLockResponse,
+  type AcquireLockRequest,
+  type GetLockRequest,
+  type GetLockResponse,
+  type HoldLockRequest,
+  type LockServiceServer,
+  type ReleaseLockRequest,
+  type RenewLockRequest,
 } from '../../generated/typescript/holdfast/v1/lock_service';
 import type { AcquireRequest, Call, HoldSink, HoldStart, ReleaseResult } from '../engine/call';
 import { HoldfastError } from '../engine/errors';
@@ -28,6 +29,7 @@ import {
   Violations,
 } from './fields';
 import { holdEventMessage, holdEventSlot, leaseMessage, lockMessage, lossCauseMessage } from './messages';
+import { serializer } from './serialize';
 import { EventStream, type EventShape } from './stream';
 
 /** What the handlers ask of the permits engine. */
@@ -38,6 +40,15 @@ export interface PermitsEngine {
   hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void>;
   inspect(service: Service, name: string): Promise<ResourceView>;
 }
+
+/** LockService as generated, but for what is quicker on the way of every lease. */
+export const lockServiceDefinition = {
+  ...LockServiceService,
+  acquireLock: { ...LockServiceService.acquireLock, responseSerialize: serializer(AcquireLockResponse) },
+  renewLock: { ...LockServiceService.renewLock, responseSerialize: serializer(RenewLockResponse) },
+  releaseLock: { ...LockServiceService.releaseLock, responseSerialize: serializer(ReleaseLockResponse) },
+  holdLock: { ...LockServiceService.holdLock, responseSerialize: serializer(HoldLockResponse) },
+};
 
 /** The handlers of LockService: they check and translate, the engine decides. */
 export function lockHandlers(context: CallContext, engine: PermitsEngine, limits: Limits): LockServiceServer {

@@ -1,0 +1,31 @@
+import { BinaryWriter } from '@bufbuild/protobuf/wire';
+import { GetLockRequest, LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
+import { serializer } from '../../src/transport/serialize';
+
+const serialize = serializer(GetLockRequest);
+
+test('writes what the generated code writes, however long', () => {
+  for (const length of [0, 1, 127, 128, 5000, 3, 100_000, 1]) {
+    const message = { name: '€'.repeat(length) };
+    expect(serialize(message).equals(LockServiceService.getLock.requestSerialize(message))).toBe(true);
+  }
+});
+
+test('a message that was written stays as it is when the next one is', () => {
+  const first = serialize({ name: 'first' });
+  const copy = Buffer.from(first);
+  serialize({ name: 'other' });
+  expect(first.equals(copy)).toBe(true);
+});
+
+test('a message that cannot be written leaves nothing in the next one', () => {
+  const broken = serializer<{ name: string; bad: boolean }>({
+    encode: (message, writer = new BinaryWriter()) => {
+      GetLockRequest.encode(message, writer);
+      if (message.bad) throw new Error('bad');
+      return writer;
+    },
+  });
+  expect(() => broken({ name: 'half', bad: true })).toThrow('bad');
+  expect(broken({ name: 'whole', bad: false }).equals(serialize({ name: 'whole' }))).toBe(true);
+});
