@@ -1,0 +1,134 @@
+import { readdir, readlink } from 'node:fs/promises';
+import { eventually } from '../support/eventually';
+import { TcpProxy } from '../support/proxy';
+import { RedisProcess, type RedisProcessOptions } from '../support/redis-process';
+import { ServerProcess } from '../support/server-process';
+
+export interface MemberOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Puts a proxy between the server and Redis. */
+  readonly redisProxy?: boolean;
+  /** Puts a proxy between clients and the server; `address` is the proxy's then. */
+  readonly clientProxy?: boolean;
+}
+
+/** One server of a fleet, a process of its own, with the proxies on its ways. */
+export class Member {
+  private constructor(
+    readonly server: ServerProcess,
+    private readonly proxies: { readonly redis: TcpProxy | undefined; readonly client: TcpProxy | undefined },
+  ) {}
+
+  static async start(redis: RedisProcess, options: MemberOptions = {}): Promise<Member> {
+    const { env = {}, redisProxy = false, clientProxy = false } = options;
+    const toRedis = redisProxy
+      ? await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' })
+      : undefined;
+    const redisUrl = toRedis === undefined ? redis.url : `redis://${toRedis.address}`;
+    const server = await ServerProcess.start({ redisUrl, env });
+    const targetPort = Number(server.listen.split(':').at(-1));
+    const toServer = clientProxy ? await TcpProxy.open({ targetPort, protocol: 'tcp' }) : undefined;
+    return new Member(server, { redis: toRedis, client: toServer });
+  }
+
+  /** Where clients connect. */
+  get address(): string {
+    return this.proxies.client?.address ?? this.server.listen;
+  }
+
+  get redisProxy(): TcpProxy {
+    if (this.proxies.redis === undefined) throw new Error('this member has no proxy to Redis');
+    return this.proxies.redis;
+  }
+
+  get clientProxy(): TcpProxy {
+    if (this.proxies.client === undefined) throw new Error('this member has no proxy for its clients');
+    return this.proxies.client;
+  }
+
+  /** Sockets that its process has open: connections and what it listens on. Undefined where nobody can tell. */
+  async sockets(): Promise<number | undefined> {
+    if (process.platform !== 'linux') return undefined;
+    const folder = `/proc/${this.server.pid}/fd`;
+    const targets = await Promise.all(
+      // One may be closed between the two calls.
+      (await readdir(folder)).map((fd) => readlink(`${folder}/${fd}`).catch(() => '')),
+    );
+    return targets.filter((target) => target.startsWith('socket:')).length;
+  }
+
+  async close(): Promise<void> {
+    await this.server.close();
+    await Promise.all([this.proxies.redis?.close(), this.proxies.client?.close()]);
+  }
+}
+
+export interface FleetOptions {
+  readonly redis?: RedisProcessOptions;
+  readonly members: readonly MemberOptions[];
+}
+
+/** A real Redis and real server processes over it. */
+export class Fleet {
+  private readonly socketsAtStart = new Map<Member, number | undefined>();
+
+  private constructor(
+    readonly redis: RedisProcess,
+    readonly members: Member[],
+  ) {}
+
+  static async start({ redis: redisOptions = {}, members }: FleetOptions): Promise<Fleet> {
+    const redis = await RedisProcess.start(redisOptions);
+    const fleet = new Fleet(redis, []);
+    try {
+      for (const member of await Promise.all(members.map((options) => Member.start(redis, options)))) {
+        await fleet.take(member);
+      }
+    } catch (error) {
+      await fleet.end();
+      throw error;
+    }
+    return fleet;
+  }
+
+  async add(options: MemberOptions = {}): Promise<Member> {
+    return this.take(await Member.start(this.redis, options));
+  }
+
+  member(index: number): Member {
+    const member = this.members[index];
+    if (member === undefined) throw new Error(`this fleet has no member ${index}`);
+    return member;
+  }
+
+  /** Ends all; fails if a server has left something open, has crashed, or has logged a defect. */
+  async close(): Promise<void> {
+    try {
+      for (const member of this.members) await this.expectClean(member);
+    } finally {
+      await this.end();
+    }
+  }
+
+  private async take(member: Member): Promise<Member> {
+    this.members.push(member);
+    this.socketsAtStart.set(member, await member.sockets());
+    return member;
+  }
+
+  private async expectClean(member: Member): Promise<void> {
+    const { server } = member;
+    server.assertNoUnhandled();
+    const defects = server.logs.filter(({ level }) => level === 'error' || level === 'fatal');
+    if (defects.length > 0) throw new Error(`a server logged ${JSON.stringify(defects)}`);
+    const before = this.socketsAtStart.get(member);
+    if (server.exit !== undefined || before === undefined) return;
+    const noneLeft = async (): Promise<boolean> => ((await member.sockets()) ?? 0) <= before;
+    await eventually(`the server to close its sockets, of which it had ${before}`, noneLeft);
+  }
+
+  private async end(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.close()));
+    await this.redis.close();
+  }
+}

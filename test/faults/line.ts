@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto';
+import type { Member } from './fleet';
+import type { Held } from './held';
+import { acquirePatiently, holdPatiently } from './patience';
+import type { Scenario } from './scenario';
+
+const TTL_MS = 2000;
+
+/** Waiters of one lock that come one after the other; each gives it back as soon as it has it. */
+export class Line {
+  /** Who was served, in that order. */
+  readonly order: string[] = [];
+  private readonly turns: Promise<void>[] = [];
+  private length = 0;
+
+  constructor(
+    private readonly scene: Scenario,
+    private readonly name: string,
+    /** Where they go on when their server is gone. */
+    private readonly fallback: Member,
+  ) {}
+
+  /** Resolves when it has its place at the end of the line. */
+  async join(label: string, member: Member, how: 'stream' | 'unary' = 'stream'): Promise<void> {
+    this.come(label, member, how);
+    await this.isWhole();
+  }
+
+  /** It comes when nobody can see whether it has got its place. */
+  come(label: string, member: Member, how: 'stream' | 'unary' = 'stream'): void {
+    this.length += 1;
+    const client = this.scene.client(label, member);
+    const wanted = { name: this.name, ttlMs: TTL_MS, requestId: randomUUID() };
+    const granted: Promise<Held> =
+      how === 'unary'
+        ? acquirePatiently(client, wanted, this.fallback)
+        : holdPatiently(client, wanted, this.fallback);
+    const turn = granted.then(async (held) => {
+      this.order.push(label);
+      await client.release(held);
+    });
+    turn.catch(() => undefined); // `served` tells
+    this.turns.push(turn);
+  }
+
+  /** Somebody else joined, who is not served here. */
+  async joinedBy(whoever: () => unknown): Promise<void> {
+    this.length += 1;
+    whoever();
+    await this.isWhole();
+  }
+
+  /** Waits until all who came and were not served are in the queue. */
+  async isWhole(): Promise<void> {
+    await this.scene.observer.waiterCount(this.name, this.length);
+  }
+
+  async served(): Promise<void> {
+    await Promise.all(this.turns);
+  }
+}

@@ -1,0 +1,93 @@
+import { permitsTouch } from '../../generated/redis/scripts';
+import { script } from '../../src/redis/connection';
+import type { RedisCommand } from '../support/proxy-connection';
+import { Fleet } from './fleet';
+import { story, type Scenario } from './scenario';
+
+const FEW = 10;
+const MANY = 500;
+const TTL_MS = 5000;
+const TOUCH = script(permitsTouch).sha;
+/** A heartbeat asks after 64 waiters at most, with a few commands for each. */
+const COMMANDS_PER_TOUCH = 200;
+
+let fleet: Fleet;
+/** Heartbeats go by time and not by hand-overs. */
+let touchCount = 0;
+
+beforeAll(async () => {
+  fleet = await Fleet.start({ members: [{ redisProxy: true }, { redisProxy: true }] });
+  for (const { redisProxy } of fleet.members) {
+    redisProxy.on('command', ({ args }: RedisCommand) => {
+      if (args[0] === TOUCH) touchCount += 1;
+    });
+  }
+});
+
+afterAll(() => fleet?.close());
+
+interface Cost {
+  readonly handOvers: number;
+  readonly touches: number;
+  /** Calls of every command that Redis has carried out, in scripts too. */
+  readonly calls: ReadonlyMap<string, number>;
+}
+
+async function commandCalls(): Promise<Map<string, number>> {
+  const stats = String(await fleet.redis.command('INFO', 'commandstats'));
+  const calls = [...stats.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)];
+  return new Map(calls.map(([, command = '', count]) => [command, Number(count)]));
+}
+
+/** Hands a lock through waiters in line, and says what that has cost from the first release to the last. */
+async function handThrough(scene: Scenario, handOvers: number): Promise<Cost> {
+  const name = scene.lock(`through ${handOvers}`, false);
+  const holder = scene.client(`holder of ${handOvers}`, fleet.member(0));
+  const first = await holder.hold({ name, ttlMs: TTL_MS }).granted();
+  const clients = [0, 1, 2, 3].map((index) =>
+    scene.client(`client ${index} of ${handOvers}`, fleet.member(index % 2)),
+  );
+  const order: number[] = [];
+  const lineUp = async (index: number): Promise<{ turn: Promise<void> }> => {
+    const client = clients[index % clients.length] ?? holder;
+    const stream = client.hold({ name, ttlMs: TTL_MS });
+    const position = await stream.queued();
+    const turn = stream.granted(60_000).then(async (held) => {
+      order.push(position);
+      await client.release(held);
+    });
+    turn.catch(() => undefined); // awaited below
+    return { turn };
+  };
+  const turns = await Promise.all(Array.from({ length: handOvers }, (_, index) => lineUp(index)));
+  const [before, touchesBefore] = [await commandCalls(), touchCount];
+  await holder.release(first);
+  await Promise.all(turns.map(({ turn }) => turn));
+  const [after, touches] = [await commandCalls(), touchCount - touchesBefore];
+  expect(order).toEqual(Array.from({ length: handOvers }, (_, index) => index + 1));
+  const calls = new Map([...after].map(([command, count]) => [command, count - (before.get(command) ?? 0)]));
+  return { handOvers, touches, calls };
+}
+
+/** Scripts run for each hand-over. */
+function scriptsEach({ handOvers, touches, calls }: Cost): number {
+  return ((calls.get('evalsha') ?? 0) - touches) / handOvers;
+}
+
+test(
+  '500 waiters of one lock are served in order, and each hand-over costs Redis what it costs among 10',
+  () =>
+    story({ fleet, title: 'many waiters' }, async (scene) => {
+      const few = await handThrough(scene, FEW);
+      const many = await handThrough(scene, MANY);
+      // One gives back, one claims, and the stream that has given back learns that it is over.
+      expect(scriptsEach(few)).toBeCloseTo(3, 0);
+      expect(Math.abs(scriptsEach(many) - scriptsEach(few))).toBeLessThan(0.3);
+      for (const [command, count] of many.calls) {
+        const each = (few.calls.get(command) ?? 0) / few.handOvers;
+        const most = (each + 0.3) * many.handOvers + many.touches * COMMANDS_PER_TOUCH;
+        expect([command, Math.min(count, most)]).toEqual([command, count]);
+      }
+    }),
+  60_000,
+);

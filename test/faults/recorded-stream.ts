@@ -1,0 +1,150 @@
+import type { ClientReadableStream, StatusObject } from '@grpc/grpc-js';
+import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
+import type { HoldLockResponse } from '../../generated/typescript/holdfast/v1/lock_service';
+import { endingOf, type Ending } from '../end-to-end/lock-client';
+import type { LossCause, Micros } from '../support/history';
+import { CallEnded, causeOf, deadlineOf, microsOf, type Held } from './held';
+import type { RecordedClient } from './recorded-client';
+
+type Event = NonNullable<HoldEvent['event']>;
+export type EventKind = Event['$case'];
+
+/** A hold stream that writes down what comes, and tells the test about it. */
+export class RecordedStream {
+  /** What has come, in order. */
+  readonly kinds: EventKind[] = [];
+  readonly positions: number[] = [];
+  held: Held | undefined;
+  lossCause: LossCause | undefined;
+  /** Until when its client may believe, by all that has come. */
+  deadline: Micros = 0;
+  ending: Ending | undefined;
+  /** How it ended. */
+  readonly ended: Promise<Ending>;
+  private cancelled = false;
+  private readonly listeners = new Set<() => void>();
+
+  constructor(
+    private readonly client: RecordedClient,
+    private readonly stream: ClientReadableStream<HoldLockResponse>,
+    private readonly call: string,
+    private readonly t0: Micros,
+  ) {
+    stream.on('data', (response: HoldLockResponse) => {
+      this.receive(response.holdEvent?.event);
+      this.wake();
+    });
+    // Its status is told by an 'error' too, which nobody may leave unheard.
+    stream.on('error', () => undefined);
+    const status = new Promise<StatusObject>((resolve) => stream.on('status', resolve));
+    const lastRead = new Promise<void>((resolve) => stream.on('end', resolve));
+    this.ended = Promise.all([status, lastRead]).then(([object]) => this.end(object));
+  }
+
+  get wasLost(): boolean {
+    return this.kinds.includes('lost');
+  }
+
+  count(kind: EventKind): number {
+    return this.kinds.filter((one) => one === kind).length;
+  }
+
+  /** Waits until it is in the queue; its first place there. */
+  async queued(): Promise<number> {
+    return this.heard('queued', () => this.positions[0]);
+  }
+
+  /** Waits for the lease; rejects with a CallEnded if the stream ends without one. */
+  async granted(timeoutMs?: number): Promise<Held> {
+    return this.heard('a grant', () => this.held, timeoutMs);
+  }
+
+  /** Waits for this many more events of a kind from now on. */
+  async more(kind: EventKind, count = 1): Promise<void> {
+    const wanted = this.count(kind) + count;
+    await this.heard(`${count} more ${kind}`, () => this.count(kind) >= wanted);
+  }
+
+  cancel(): void {
+    if (this.ending !== undefined || this.cancelled) return;
+    this.cancelled = true;
+    this.client.record({ type: 'cancelled', ...this.client.of(this.call) });
+    this.stream.cancel();
+  }
+
+  private async heard<T>(what: string, check: () => T | undefined, timeoutMs = 10_000) {
+    const until = performance.now() + timeoutMs;
+    for (;;) {
+      const found = check();
+      if (found) return found as Exclude<T, false | undefined>;
+      if (this.ending !== undefined) throw new CallEnded(this.ending);
+      const left = until - performance.now();
+      if (left <= 0) throw new Error(`${this.call} did not hear ${what} within ${timeoutMs} ms`);
+      await this.change(left);
+    }
+  }
+
+  /** Resolves when something has come, or the time is over. */
+  private change(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const goOn = (): void => {
+        clearTimeout(timer);
+        this.listeners.delete(goOn);
+        resolve();
+      };
+      const timer = setTimeout(goOn, timeoutMs);
+      this.listeners.add(goOn);
+    });
+  }
+
+  private wake(): void {
+    for (const goOn of [...this.listeners]) goOn();
+  }
+
+  private receive(event: Event | undefined): void {
+    const at = this.client.recorder.now();
+    if (event === undefined || this.cancelled) return;
+    this.kinds.push(event.$case);
+    const base = this.client.of(this.call);
+    const lease = this.held?.hash ?? '';
+    switch (event.$case) {
+      case 'queued':
+        this.positions.push(event.value.position);
+        this.client.record({ type: 'queued', ...base, position: event.value.position }, at);
+        return;
+      case 'granted':
+        this.held = this.client.granted(this.call, this.t0, event.value.lease);
+        this.deadline = Math.max(this.deadline, this.held.deadline);
+        return;
+      case 'renewed': {
+        const ttlUs = this.held?.ttlUs ?? 0;
+        const expireOffsetUs = microsOf(event.value.expireOffset);
+        const deadline = deadlineOf(this.t0, expireOffsetUs, at, ttlUs);
+        this.deadline = Math.max(this.deadline, deadline);
+        const said = { lease, ttlUs, t0: this.t0, expireOffsetUs, deadline };
+        this.client.record({ type: 'renewed', ...base, ...said }, at);
+        return;
+      }
+      case 'renewalFailed':
+        this.client.record({ type: 'renewal_failed', ...base, lease, cause: causeOf(event.value.cause) }, at);
+        return;
+      case 'released':
+        this.client.record({ type: 'released', ...base, lease }, at);
+        return;
+      case 'lost':
+        this.lossCause = causeOf(event.value.cause);
+        this.client.record({ type: 'lost', ...base, lease, cause: this.lossCause }, at);
+    }
+  }
+
+  private end(status: StatusObject): Ending {
+    const ending = endingOf(Object.assign(new Error(), status));
+    if (!this.cancelled) {
+      const { code, reason = null } = ending;
+      this.client.record({ type: 'ended', ...this.client.of(this.call), code, reason });
+    }
+    this.ending = ending;
+    this.wake();
+    return ending;
+  }
+}

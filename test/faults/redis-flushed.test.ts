@@ -1,0 +1,58 @@
+import { Fleet } from './fleet';
+import { CallEnded } from './held';
+import { Line } from './line';
+import { story } from './scenario';
+
+const TTL_MS = 3000;
+
+let fleet: Fleet;
+
+beforeAll(async () => {
+  fleet = await Fleet.start({ members: [{}, {}] });
+});
+
+afterAll(() => fleet?.close());
+
+test('FLUSHALL: holders hear STORE_RESET within an interval, waiters keep their order, tokens rise', () =>
+  story({ fleet, title: 'flushed' }, async (scene) => {
+    const [one, other] = [fleet.member(0), fleet.member(1)];
+    const [streamed, unary, queue] = [scene.lock('streamed'), scene.lock('unary'), scene.lock('queue')];
+    const alice = scene.client('alice', other);
+    const stream = alice.hold({ name: streamed, ttlMs: TTL_MS });
+    await stream.granted();
+    const una = scene.client('una', other);
+    const unaryHeld = await una.acquire({ name: unary, ttlMs: TTL_MS });
+    const hank = scene.client('hank', other);
+    const hankHolds = hank.hold({ name: queue, ttlMs: TTL_MS });
+    const first = await hankHolds.granted();
+    const line = new Line(scene, queue, other);
+    for (const label of ['w1', 'w2', 'w3', 'w4']) await line.join(label, one);
+    await stream.more('renewed');
+
+    const end = scene.fault('redis_flushed', 'FLUSHALL');
+    await fleet.redis.command('FLUSHALL');
+    end();
+    const flushedAt = performance.now();
+
+    for (const each of [stream, hankHolds]) {
+      expect(await each.ended).toMatchObject({
+        code: 'ABORTED',
+        reason: 'LEASE_LOST',
+        metadata: { cause: 'STORE_RESET' },
+      });
+      expect(each.kinds.at(-1)).toBe('lost');
+      expect(performance.now() - flushedAt).toBeLessThan(TTL_MS / 3 + 750);
+    }
+    const gone: unknown = await una.renew(unaryHeld).catch((error: unknown) => error);
+    expect(gone).toBeInstanceOf(CallEnded);
+    expect((gone as CallEnded).ending).toMatchObject({ code: 'NOT_FOUND', reason: 'LEASE_NOT_HELD' });
+    expect(await una.release(unaryHeld)).toEqual({ released: false, cause: 'UNKNOWN' });
+
+    await line.served();
+    expect(line.order).toEqual(['w1', 'w2', 'w3', 'w4']);
+    const after = await alice.acquire({ name: streamed, ttlMs: TTL_MS });
+    expect(after.token).toBeGreaterThan(stream.held?.token ?? 0n);
+    const onQueue = await hank.acquire({ name: queue, ttlMs: TTL_MS });
+    expect(onQueue.token).toBeGreaterThan(first.token);
+    await Promise.all([alice.release(after), hank.release(onQueue)]);
+  }));

@@ -1,0 +1,68 @@
+import { Fleet } from './fleet';
+import { CallEnded } from './held';
+import { Line } from './line';
+import { story } from './scenario';
+
+let fleet: Fleet;
+
+beforeAll(async () => {
+  fleet = await Fleet.start({ members: [{}, {}] });
+});
+
+afterAll(() => fleet?.close());
+
+test('a full Redis: nothing new begins, and what there is goes on to its end', () =>
+  story({ fleet, title: 'full' }, async (scene) => {
+    const [one, other] = [fleet.member(0), fleet.member(1)];
+    const [streamed, unary, queue, fresh] = [
+      scene.lock('streamed'),
+      scene.lock('unary'),
+      scene.lock('queue'),
+      scene.lock('fresh'),
+    ];
+    const alice = scene.client('alice', one);
+    const stream = alice.hold({ name: streamed, ttlMs: 2000 });
+    const held = await stream.granted();
+    const una = scene.client('una', one);
+    const unaryHeld = await una.acquire({ name: unary, ttlMs: 2000 });
+    const hank = scene.client('hank', other);
+    const first = await hank.hold({ name: queue, ttlMs: 2000 }).granted();
+    for (const lease of [held, unaryHeld, first]) scene.observer.watchLease(lease);
+    const line = new Line(scene, queue, other);
+    await line.join('w1', one);
+    await line.join('w2', other, 'unary');
+    const impatient = scene.client('impatient', one).hold({ name: queue, ttlMs: 2000, waitMs: 1000 });
+    await impatient.queued();
+
+    const end = scene.fault('store_full', 'maxmemory below what is used');
+    await fleet.redis.command('CONFIG', 'SET', 'maxmemory', '1');
+    const refused = await Promise.all([
+      una.acquire({ name: fresh, ttlMs: 2000 }).catch((error: unknown) => error),
+      hank
+        .hold({ name: fresh, ttlMs: 2000 })
+        .granted()
+        .catch((error: unknown) => error),
+      hank.acquire({ name: queue, ttlMs: 2000 }).catch((error: unknown) => error),
+    ]);
+    for (const error of refused) {
+      expect(error).toBeInstanceOf(CallEnded);
+      const { code, reason, retryAfterMs } = (error as CallEnded).ending;
+      expect({ code, reason }).toEqual({ code: 'RESOURCE_EXHAUSTED', reason: 'STORE_FULL' });
+      expect(retryAfterMs).toBeGreaterThan(0);
+    }
+
+    await stream.more('renewed', 2);
+    expect(stream.kinds).not.toContain('renewalFailed');
+    expect((await una.renew(unaryHeld)).token).toBe(unaryHeld.token);
+    expect(await impatient.ended).toMatchObject({ code: 'ABORTED', reason: 'CONTENDED' });
+    expect((await hank.release(first)).released).toBe(true);
+    await line.served();
+    expect(line.order).toEqual(['w1', 'w2']);
+    expect((await alice.release(held)).released).toBe(true);
+    expect((await una.release(unaryHeld)).released).toBe(true);
+    expect((await stream.ended).code).toBe('OK');
+
+    await fleet.redis.command('CONFIG', 'SET', 'maxmemory', '0');
+    end();
+    await una.release(await una.acquire({ name: fresh, ttlMs: 2000 }));
+  }));

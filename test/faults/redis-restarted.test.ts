@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Fleet } from './fleet';
+import { CallEnded } from './held';
+import { Line } from './line';
+import { story } from './scenario';
+
+let fleet: Fleet;
+
+beforeAll(async () => {
+  fleet = await Fleet.start({ redis: { appendfsync: 'always' }, members: [{}, {}] });
+});
+
+afterAll(() => fleet?.close());
+
+test('a Redis killed and started again with its data: leases, tokens and places live on', () =>
+  story({ fleet, title: 'redis restarted' }, async (scene) => {
+    const [one, other] = [fleet.member(0), fleet.member(1)];
+    const [streamed, unary, queue] = [scene.lock('streamed'), scene.lock('unary'), scene.lock('queue')];
+    const alice = scene.client('alice', one);
+    const stream = alice.hold({ name: streamed, ttlMs: 5000 });
+    const held = await stream.granted();
+    const una = scene.client('una', other);
+    const unaryHeld = await una.acquire({ name: unary, ttlMs: 8000 });
+    const hank = scene.client('hank', one);
+    const hankHolds = hank.hold({ name: queue, ttlMs: 5000 });
+    const first = await hankHolds.granted();
+    for (const lease of [held, unaryHeld, first]) scene.observer.watchLease(lease);
+    const line = new Line(scene, queue, other);
+    await line.join('w1', one);
+    await line.join('w2', other);
+    await line.join('w3', one, 'unary');
+
+    const end = scene.fault('redis_restarted', 'SIGKILL and start, appendfsync always');
+    await fleet.redis.kill();
+    // Nothing is sent where nobody listens, and a call says so soon.
+    await sleep(1200);
+    const refused: unknown = await una.renew(unaryHeld).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(CallEnded);
+    expect((refused as CallEnded).ending).toMatchObject({ code: 'UNAVAILABLE', reason: 'STORE_UNAVAILABLE' });
+    await fleet.redis.restart();
+    end();
+
+    await stream.more('renewed', 2);
+    expect(stream.kinds).not.toContain('lost');
+    expect((await una.renew(unaryHeld)).token).toBe(unaryHeld.token);
+    await hankHolds.more('renewed');
+    expect(line.order).toEqual([]);
+    await line.isWhole();
+    await hank.release(first);
+    await line.served();
+    expect(line.order).toEqual(['w1', 'w2', 'w3']);
+    await Promise.all([alice.release(held), una.release(unaryHeld)]);
+    expect((await stream.ended).code).toBe('OK');
+  }));

@@ -1,0 +1,26 @@
+import { permitsKeys } from '../../src/redis/keys';
+import type { RedisProcess } from '../support/redis-process';
+import { PREFIX } from './observer';
+
+/**
+ * What Redis still has of a name at rest and should not: holders, offers and waiters; a key that never expires;
+ * a record that is neither a tombstone nor a place that is kept for a while.
+ */
+export async function residueOf(redis: RedisProcess, name: string): Promise<string[]> {
+  const keys = permitsKeys(PREFIX, { service: 'lock', name });
+  const [state = '', ends = '', offers = '', queue = '', detached = '', ended = ''] = keys;
+  const left: string[] = [];
+  for (const key of [ends, offers, queue]) {
+    const members = (await redis.command('ZRANGE', key, 0, -1)) as string[];
+    left.push(...members.map((member) => `${key} ${member}`));
+  }
+  for (const key of keys) {
+    if (Number(await redis.command('PTTL', key)) === -1) left.push(`${key}, which never expires`);
+  }
+  const fields = (await redis.command('HKEYS', state)) as string[];
+  const records = fields.filter((field) => /^r[0-9a-f-]{36}$/.test(field)).length;
+  const remembered =
+    Number(await redis.command('ZCARD', detached)) + Number(await redis.command('ZCARD', ended));
+  if (records !== remembered) left.push(`${state}: ${records} records, ${remembered} are remembered`);
+  return left;
+}
