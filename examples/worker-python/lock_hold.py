@@ -190,7 +190,7 @@ class LockHold:
         self._troubled = True
         why = error.details() if error is not None else "ended without a reason"
         plan = "waiting on by request_id" if self._lease is None else f"attaching by lease_id; {self._left_text()}"
-        self._wish.say(f"stream broke ({why}); {plan}")
+        self._wish.say(f"stream failed ({why}); {plan}")
 
     def _left_text(self) -> str:
         return f"{span_text(max(0.0, self._lease.left()) if self._lease is not None else 0.0)} left"

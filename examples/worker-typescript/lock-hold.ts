@@ -205,7 +205,7 @@ export class LockHold {
     if (this.troubled) return;
     this.troubled = true;
     const plan = this.lease ? `attaching by lease_id; ${this.leftText()}` : 'waiting on by request_id';
-    this.wish.say(`stream broke (${error?.details ?? 'ended without a reason'}); ${plan}`);
+    this.wish.say(`stream failed (${error?.details ?? 'ended without a reason'}); ${plan}`);
   }
 
   private leftText(): string {

@@ -69,6 +69,7 @@ export function workerSuite(
   check('stopped past its deadline gives back what the server still keeps for it', suspendedUnnoticed);
   check('goes on under the same token at another server when its own is killed', serverKilled);
   check('goes on under the same token when its server drains, and when its stream is too old', serverDrained);
+  check('goes on under the same token at another server when its own says nothing any more', serverStuck);
   check('stops when the store has forgotten its lease, and never goes on under a new token', flushed);
   check('gives its place in the queue up on Ctrl-C', gaveUp);
   check('says what is wrong with its arguments, and ends when the server refuses them', refused);
@@ -184,7 +185,7 @@ export function workerSuite(
     const { match } = await alice.line(/^attached at (\S+), same token (\d+); [\d.]+ m?s left$/);
     expect(match[1]).toBe(stage.servers[0]?.listen);
     expect(Number(match[2])).toBe(token);
-    await bob.line(/^stream broke \(.*\); waiting on by request_id$/);
+    await bob.line(/^stream failed \(.*\); waiting on by request_id$/);
     const attachedAt = Date.now();
     const later = await stage.entry('of alice, later', ({ time }) => time > attachedAt + goesOnMs);
     expect(later).toMatchObject({ worker: 'alice', token });
@@ -208,9 +209,25 @@ export function workerSuite(
     const hasty = await stage.extraServer({ HOLDFAST_STREAM_MAX_AGE: '1s' });
     const carol = await stage.worker(launcher, 'carol', [hasty]);
     const { token } = await granted(carol);
-    await carol.line(/^stream broke \(.*\[REATTACH\]\); attaching by lease_id/);
+    await carol.line(/^stream failed \(.*\[REATTACH\]\); attaching by lease_id/);
     const { match } = await carol.line(/^attached at \S+, same token (\d+)/);
     expect(Number(match[1])).toBe(token);
+  }
+
+  async function serverStuck(stage: Stage, launcher: Launcher): Promise<void> {
+    const first = await stage.extraServer();
+    const alice = await stage.worker(launcher, 'alice', [first, ...stage.servers]);
+    const { token } = await granted(alice);
+    first.stop();
+    const { match } = await alice.line(/^attached at (\S+), same token (\d+)/);
+    expect(match[1]).toBe(stage.servers[0]?.listen);
+    expect(Number(match[2])).toBe(token);
+    // What the first one does when it goes on takes nothing back.
+    first.cont();
+    const attachedAt = Date.now();
+    await stage.entry('of alice, later', ({ time }) => time > attachedAt + BEYOND_TTL_MS);
+    alice.signal('SIGINT');
+    expect(await alice.exit()).toEqual({ code: EXIT.released, signal: null });
   }
 
   async function flushed(stage: Stage, launcher: Launcher): Promise<void> {
