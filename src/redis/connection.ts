@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { Command, Redis, type RedisOptions } from 'ioredis';
+import type { Socket } from 'node:net';
+import { Redis, type RedisOptions } from 'ioredis';
 import { type Clock, type Timer } from '../engine/clock';
 import { StoreFailure } from '../engine/errors';
 import type { StoreHealth } from '../engine/store';
 import { findDangers } from './dangers';
+import { encodeScriptCall, ScriptCommand, type Reply } from './script-command';
 
 export interface ConnectionOptions {
   /** `redis://[user:password@]host:port[/db]`, `rediss://…`, or the path of a unix socket. */
@@ -23,11 +25,11 @@ export function script(text: string): Script {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
-export type Reply = string | null | Reply[];
-
 /** Nobody waits longer than this for a connection that is down: it is better to say so. */
 const RECONNECT_PATIENCE_MS = 1000;
 const PING_INTERVAL_MS = 1000;
+/** How often unanswered commands are looked for: one timer for all of them, not one for each. */
+const SWEEP_INTERVAL_MS = 25;
 /** Before a command is tried again on a connection that is called ready and took nothing. */
 const UNWRITABLE_PAUSE_MS = 10;
 
@@ -48,6 +50,9 @@ export class RedisConnection implements StoreHealth {
   private downSince: number;
   private downTimer: Timer | undefined;
   private pingTimer: Timer | undefined;
+  private unanswered: ScriptCommand[] = [];
+  private sweepTimer: Timer | undefined;
+  private corked = false;
   private closed = false;
 
   constructor(private readonly options: ConnectionOptions) {
@@ -138,9 +143,39 @@ export class RedisConnection implements StoreHealth {
     args: readonly (string | number)[],
     timeoutMs: number,
   ): Promise<Reply[]> {
-    const command = new Command(verb, [what, keys.length, ...keys, ...args], { replyEncoding: 'utf8' });
-    command.setTimeout(Math.max(1, timeoutMs));
-    return this.client.sendCommand(command) as Promise<Reply[]>;
+    const deadline = this.options.clock.now() + timeoutMs;
+    return new Promise((resolve, reject) => {
+      const text = encodeScriptCall(verb, what, keys, args);
+      const command = new ScriptCommand(verb, text, deadline, resolve, reject);
+      this.cork();
+      this.unanswered.push(command);
+      this.sweepTimer ??= this.options.clock.after(SWEEP_INTERVAL_MS, () => this.sweep());
+      void this.client.sendCommand(command.asCommand());
+    });
+  }
+
+  /** What the calls of one turn of the event loop ask of Redis leaves in one write. */
+  private cork(): void {
+    if (this.corked) return;
+    const { stream } = this.client as unknown as { stream: Socket };
+    this.corked = true;
+    stream.cork();
+    setImmediate(() => {
+      this.corked = false;
+      stream.uncork();
+    });
+  }
+
+  private sweep(): void {
+    const now = this.options.clock.now();
+    this.unanswered = this.unanswered.filter((command) => {
+      if (!command.settled && now >= command.deadline) command.reject(new Error(TIMED_OUT));
+      return !command.settled;
+    });
+    this.sweepTimer =
+      this.unanswered.length === 0
+        ? undefined
+        : this.options.clock.after(SWEEP_INTERVAL_MS, () => this.sweep());
   }
 
   private pause(ms: number): Promise<void> {
@@ -190,7 +225,11 @@ export class RedisConnection implements StoreHealth {
       if (this.client.status !== 'ready') return this.ping();
       const heard = (answered: boolean) => {
         if (this.closed) return;
-        if (answered || this.client.status === 'ready') this.observe(answered);
+        if (answered) this.observe(true);
+        else if (this.client.status === 'ready') {
+          this.observe(false);
+          this.client.disconnect(true); // stopped, or half open: only another connection can tell
+        }
         this.ping();
       };
       this.client.ping().then(
@@ -216,6 +255,8 @@ export class RedisConnection implements StoreHealth {
     this.pingTimer?.cancel();
     this.downTimer?.cancel();
     this.client.disconnect();
+    this.sweep();
+    this.sweepTimer?.cancel();
   }
 }
 
@@ -226,13 +267,14 @@ export function safeOptions(commandTimeoutMs: number) {
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     commandTimeout: commandTimeoutMs,
-    // A black-holed connection answers nothing and breaks nothing: it is given up a little after its commands.
-    socketTimeout: commandTimeoutMs + 500,
     connectTimeout: commandTimeoutMs,
     stringNumbers: true,
     retryStrategy: (attempt: number) => Math.min(10 * 2 ** Math.min(attempt, 10), 500),
   } satisfies RedisOptions;
 }
+
+/** The words of ioredis too, for its own commands. */
+const TIMED_OUT = 'Command timed out';
 
 /** Refused before a script's first line: certainly not carried out. */
 const refusals =
@@ -252,5 +294,5 @@ function fateOf(error: unknown): Fate {
   }
   if (!(error instanceof Error)) return 'defect';
   if (error.message.startsWith("Stream isn't writeable")) return 'not-written';
-  return error.message === 'Command timed out' ? 'timed-out' : 'cut';
+  return error.message === TIMED_OUT ? 'timed-out' : 'cut';
 }

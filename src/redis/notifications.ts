@@ -28,9 +28,7 @@ export class Notifications {
 
   constructor(private readonly options: NotificationsOptions) {
     const { url, prefix, serverId, commandTimeoutMs, onLook, onError } = options;
-    // A channel may be silent for hours, so silence proves nothing here: a ping does.
-    const { socketTimeout: _, ...safe } = safeOptions(commandTimeoutMs);
-    this.client = new Redis(url, { ...safe, autoResubscribe: false });
+    this.client = new Redis(url, { ...safeOptions(commandTimeoutMs), autoResubscribe: false });
     this.client.on('error', onError);
     this.client.on('message', (_channel: string, message: string) => {
       const resource = resourceOfStateKey(prefix, message.slice(REQUEST_ID_LENGTH));

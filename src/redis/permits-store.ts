@@ -29,8 +29,9 @@ import type {
   WithdrawCommand,
   WithdrawReply,
 } from '../engine/store';
-import { script, type RedisConnection, type Reply, type Script } from './connection';
+import { script, type RedisConnection, type Script } from './connection';
 import { permitsKeys } from './keys';
+import type { Reply } from './script-command';
 
 const scripts = {
   acquire: script(permitsAcquire),
