@@ -2,7 +2,7 @@ import type { Agenda } from './agenda';
 import type { Call } from './call';
 import type { Clock } from './clock';
 import type { EndOfWait } from './deadlines';
-import { HoldfastError, StoreFailure } from './errors';
+import { HoldfastError, reportDefect, StoreFailure } from './errors';
 import { expireOffsetMs } from './expire-offset';
 import type { Resource } from './lease';
 import type { Limits } from './limits';
@@ -31,6 +31,7 @@ export interface AcquisitionOptions {
   readonly agenda: Agenda;
   readonly queue: WaitQueue;
   readonly limits: Limits;
+  readonly onDefect: (error: unknown) => void;
 }
 
 /**
@@ -52,32 +53,40 @@ export class Acquisitions {
 
   /** Resolves with a grant that still has time to run; rejects with the reason why there is none. */
   async obtain(quest: Quest): Promise<Granted> {
-    const { call, resource, wanted, end, stream, onPosition } = quest;
+    const { call, end, stream } = quest;
     if (this.isDraining) throw outcomes.draining();
     const mayWait = end.at > this.options.clock.now();
-    const overCap =
-      mayWait && !stream && this.waitingCalls(call) >= this.options.limits.maxWaitingCallsPerConnection;
-    const command = {
-      ...wanted,
-      wait: mayWait && !overCap,
-      takeOver: stream,
-      maxWaiters: this.options.limits.maxWaitersPerName,
-    };
-    const reply = await this.options.store.acquire(resource, command).catch((error) => {
+    if (!mayWait || stream) return await this.ask(quest, mayWait, false);
+    if (this.waitingCalls(call) >= this.options.limits.maxWaitingCallsPerConnection) {
+      return await this.ask(quest, false, true);
+    }
+    // Counted from here on, before the store has said whether it waits: a burst would all pass the cap.
+    this.countWaiting(call, 1);
+    try {
+      return await this.ask(quest, true, false);
+    } finally {
+      this.countWaiting(call, -1);
+    }
+  }
+
+  private async ask(quest: Quest, wait: boolean, overCap: boolean): Promise<Granted> {
+    const { resource, wanted, stream, onPosition } = quest;
+    const { store, limits } = this.options;
+    const command = { ...wanted, wait, takeOver: stream, maxWaiters: limits.maxWaitersPerName };
+    const reply = await store.acquire(resource, command).catch((error) => {
       if (error instanceof StoreFailure && error.carriedOut === 'unknown') this.giveBack(resource, wanted);
       throw outcomes.storeFailed(error, resource, wanted.requestId);
     });
     switch (reply.kind) {
       case 'granted':
-        return this.canBeDelivered(quest, reply) ? reply : await this.tryAgain(quest, reply, command.wait);
+        return this.canBeDelivered(quest, reply) ? reply : await this.tryAgain(quest, reply, wait);
       case 'waiting': {
         const waiter = new Waiter(resource, wanted, reply, onPosition);
         onPosition?.(waiter);
         return await this.wait(quest, waiter);
       }
       case 'refused':
-        if (overCap)
-          throw outcomes.tooManyWaiting(resource, this.options.limits.maxWaitingCallsPerConnection);
+        if (overCap) throw outcomes.tooManyWaiting(resource, limits.maxWaitingCallsPerConnection);
         throw outcomes.contended(resource, reply.outlook, 0);
       case 'mismatch':
         throw outcomes.requestMismatch(resource, wanted.requestId, reply.field);
@@ -107,9 +116,8 @@ export class Acquisitions {
 
   /** Waits until the permits are granted or the wait ends, one signal after the other. */
   private async wait(quest: Quest, waiter: Waiter): Promise<Granted> {
-    const { call, resource, wanted, end, stream } = quest;
+    const { call, resource, wanted, end } = quest;
     const { store } = this.options;
-    if (!stream) this.countWaiting(call, 1);
     this.options.queue.add(waiter);
     call.onCancelled(() => waiter.raise('cancelled'));
     const alarm = this.options.agenda.at(end.at, () => waiter.raise('ended'));
@@ -131,7 +139,7 @@ export class Acquisitions {
                 ? outcomes.outcomeUnknown(resource, wanted.requestId)
                 : error;
             });
-            return this.endWait(quest, signal, reply);
+            return await this.endWait(quest, signal, reply);
           }
           case 'look': {
             const granted = await this.claim(quest, waiter);
@@ -142,7 +150,6 @@ export class Acquisitions {
     } finally {
       alarm.cancel();
       this.options.queue.remove(waiter);
-      if (!stream) this.countWaiting(call, -1);
     }
   }
 
@@ -173,13 +180,12 @@ export class Acquisitions {
     }
   }
 
-  private endWait(quest: Quest, signal: 'draining' | 'ended', reply: WithdrawReply): Granted {
+  private async endWait(quest: Quest, signal: 'draining' | 'ended', reply: WithdrawReply): Promise<Granted> {
     const { call, resource, wanted, end, stream } = quest;
     switch (reply.kind) {
       case 'granted':
         if (this.canBeDelivered(quest, reply)) return reply;
-        this.giveBack(resource, wanted);
-        throw outcomes.notCarriedOut(resource);
+        return await this.endWait(quest, signal, await this.giveBackNow(quest));
       case 'superseded':
         throw outcomes.superseded(resource);
       case 'finished':
@@ -203,9 +209,11 @@ export class Acquisitions {
     return call.receivedAt + offset > this.options.clock.now();
   }
 
-  private async giveBackNow({ resource, wanted }: Quest): Promise<void> {
-    await this.options.store.withdraw(resource, { ...wanted, giveBack: true }).catch((error) => {
-      throw outcomes.storeFailed(error, resource, wanted.requestId);
+  /** Unanswered, it may be held still, so nobody may be told that nothing was done. */
+  private async giveBackNow({ resource, wanted }: Quest): Promise<WithdrawReply> {
+    return await this.options.store.withdraw(resource, { ...wanted, giveBack: true }).catch((error) => {
+      this.giveBack(resource, wanted);
+      throw error instanceof StoreFailure ? outcomes.outcomeUnknown(resource, wanted.requestId) : error;
     });
   }
 
@@ -221,7 +229,8 @@ export class Acquisitions {
     const attempt = () => {
       store.withdraw(resource, { ...wanted, giveBack: true }).then(
         () => (this.givingBack -= 1),
-        () => {
+        (error) => {
+          reportDefect(error, this.options.onDefect);
           const retryAt = clock.now() + GIVE_BACK_RETRY_MS;
           if (retryAt < until) this.options.agenda.at(retryAt, attempt);
           else this.givingBack -= 1;

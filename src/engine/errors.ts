@@ -66,3 +66,11 @@ export class StoreFailure extends Error {
     super(`store ${kind}, carried out: ${carriedOut}`, options);
   }
 }
+
+/**
+ * For work that no call waits for and that is tried again: that the store did not answer is expected there,
+ * anything else is a defect.
+ */
+export function reportDefect(error: unknown, onDefect: (error: unknown) => void): void {
+  if (!(error instanceof StoreFailure)) onDefect(error);
+}

@@ -1,7 +1,7 @@
 import type { Agenda, Entry } from './agenda';
 import type { HoldSink } from './call';
 import type { Clock } from './clock';
-import type { HoldfastError } from './errors';
+import { type HoldfastError, reportDefect } from './errors';
 import { confirmedEnd, expireOffsetMs } from './expire-offset';
 import type { LossCause, Resource } from './lease';
 import { draining, leaseLost, reattach, superseded } from './outcomes';
@@ -143,7 +143,10 @@ export class HeldLease {
       })
       .then(
         (reply) => this.answered(attempt, reply),
-        () => this.unanswered(attempt),
+        (error) => {
+          reportDefect(error, onDefect);
+          this.unanswered(attempt);
+        },
       )
       .catch(onDefect);
   }
@@ -213,8 +216,9 @@ export class HeldLease {
   }
 
   private releaseWhatIsLeft(until: number): void {
-    const { store, clock, agenda, resource, requestId, attach, granted } = this.options;
-    store.release(resource, { requestId, secret: granted.secret, afterLoss: { attach } }).catch(() => {
+    const { store, clock, agenda, resource, requestId, attach, granted, onDefect } = this.options;
+    store.release(resource, { requestId, secret: granted.secret, afterLoss: { attach } }).catch((error) => {
+      reportDefect(error, onDefect);
       const retryAt = clock.now() + LONGEST_RETRY_INTERVAL_MS;
       if (retryAt < until) agenda.at(retryAt, () => this.releaseWhatIsLeft(until));
     });

@@ -1,5 +1,6 @@
 import type { Agenda, Entry } from './agenda';
 import type { Clock } from './clock';
+import { reportDefect } from './errors';
 import type { Resource } from './lease';
 import type { Outlook, PermitsStore, PermitsWanted, Waiting } from './store';
 
@@ -170,7 +171,7 @@ export class WaitQueue {
     void Promise.resolve()
       .then(() => this.sweeping.delete(key)) // the sweep's own reply may ask for the next one
       .then(() => this.store.touch(resource, []))
-      .catch(() => {}); // whoever comes next goes on
+      .catch((error) => reportDefect(error, this.onDefect)); // whoever comes next goes on
   }
 
   private schedule(watch: Watch, earliestEndMs: number | undefined): void {
@@ -201,7 +202,10 @@ export class WaitQueue {
     this.touch(watch)
       .then(
         (earliestEndMs) => this.schedule(watch, earliestEndMs),
-        () => this.scheduleIn(watch, RETRY_INTERVAL_MS),
+        (error) => {
+          reportDefect(error, this.onDefect);
+          this.scheduleIn(watch, RETRY_INTERVAL_MS);
+        },
       )
       .then(() => {
         watch.touching = false;

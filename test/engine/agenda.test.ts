@@ -6,27 +6,31 @@ const SLOT_MS = 10;
 
 describe('Agenda', () => {
   it('runs each entry once, never early and at most a slot late, and those of earlier slots first', async () => {
-    const time = fc.double({ min: -50, max: 5000, noNaN: true });
+    const time = fc.integer({ min: -50_000, max: 5_000_000 }).map((us) => us / 1000);
     await fc.assert(
-      fc.asyncProperty(fc.double({ min: 0, max: 1e6, noNaN: true }), fc.array(time), async (start, times) => {
-        const clock = new ManualClock(start);
-        const agenda = new Agenda(clock);
-        const ran: { due: number; at: number }[] = [];
-        for (const delay of times) {
-          const due = start + delay;
-          agenda.at(due, () => ran.push({ due, at: clock.now() }));
-        }
-        await clock.advance(6000);
-        expect(ran).toHaveLength(times.length);
-        for (const { due, at } of ran) {
-          expect(at).toBeGreaterThanOrEqual(due);
-          // What is due already runs in the next slot that comes.
-          expect(at - Math.max(due, start)).toBeLessThanOrEqual(SLOT_MS + 1e-6);
-        }
-        const slots = ran.map(({ due }) => Math.ceil(due / SLOT_MS));
-        expect([...slots].sort((a, b) => a - b)).toEqual(slots);
-        expect([agenda.size, clock.timerCount]).toEqual([0, 0]);
-      }),
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 1e9 }).map((us) => us / 1000),
+        fc.array(time),
+        async (start, times) => {
+          const clock = new ManualClock(start);
+          const agenda = new Agenda(clock);
+          const ran: { due: number; at: number }[] = [];
+          for (const delay of times) {
+            const due = start + delay;
+            agenda.at(due, () => ran.push({ due, at: clock.now() }));
+          }
+          await clock.advance(6000);
+          expect(ran).toHaveLength(times.length);
+          for (const { due, at } of ran) {
+            expect(at).toBeGreaterThanOrEqual(due - 1e-6);
+            // What is due already runs in the next slot that comes.
+            expect(at - Math.max(due, start)).toBeLessThanOrEqual(SLOT_MS + 1e-6);
+          }
+          const slots = ran.map(({ due }) => Math.ceil(due / SLOT_MS));
+          expect([...slots].sort((a, b) => a - b)).toEqual(slots);
+          expect([agenda.size, clock.timerCount]).toEqual([0, 0]);
+        },
+      ),
       { numRuns: 60 },
     );
   });

@@ -113,7 +113,7 @@ export class FakeStore implements PermitsStore {
           then(() => reject(new StoreFailure(carriedOut, kind))),
         throw: (error) => then(() => reject(error)),
       };
-      this.unanswered.push(sent as unknown as Sent<Verb>);
+      this.unanswered.push(sent);
     });
   }
 }

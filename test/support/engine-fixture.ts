@@ -1,0 +1,164 @@
+import type { AcquireRequest } from '../../src/engine/call';
+import { HoldfastError, type Reason } from '../../src/engine/errors';
+import type { Identities } from '../../src/engine/identities';
+import type { Lease, Service } from '../../src/engine/lease';
+import { defaultLimits, type Limits } from '../../src/engine/limits';
+import { Permits } from '../../src/engine/permits';
+import type { PermitsStore, RenewReply, Waiting } from '../../src/engine/store';
+import { acquireRequest, FakeCall, RecordedSink, type FakeCallOptions } from './fake-call';
+import { FakeStore, NOBODY, waitingAt, type Sent } from './fake-store';
+import { ManualClock, settled } from './manual-clock';
+
+/** Ids in the order of their making, and a jitter that the test sets. */
+export class CountedIdentities implements Identities {
+  jitter = 0;
+  private made = 0;
+
+  requestId(): string {
+    return `0190a0a0-0000-7000-8000-${this.next().padStart(12, '0')}`;
+  }
+
+  secret(): string {
+    return Buffer.from(this.next().padStart(16, '0')).toString('base64url');
+  }
+
+  random(): number {
+    return this.jitter;
+  }
+
+  private next(): string {
+    this.made += 1;
+    return String(this.made);
+  }
+}
+
+/** A call of the engine and what became of it so far. */
+export class Pending<Result> {
+  result: Result | undefined;
+  error: unknown;
+  over = false;
+
+  constructor(
+    readonly call: FakeCall,
+    readonly sink: RecordedSink,
+    promise: Promise<Result>,
+  ) {
+    promise.then(
+      (result) => {
+        this.result = result;
+        this.over = true;
+      },
+      (error: unknown) => {
+        this.error = error;
+        this.over = true;
+      },
+    );
+  }
+
+  /** The result; fails if there is none. */
+  get value(): NonNullable<Result> {
+    if (this.result === undefined || this.result === null) {
+      throw new Error(this.over ? `no result, but ${String(this.error)}` : 'still under way');
+    }
+    return this.result;
+  }
+
+  /** 'OK', the reason of its failure, or 'waiting'. */
+  get outcome(): Reason | 'OK' | 'waiting' | 'DEFECT' {
+    if (!this.over) return 'waiting';
+    if (this.error === undefined) return 'OK';
+    return this.error instanceof HoldfastError ? this.error.reason : 'DEFECT';
+  }
+
+  get failure(): HoldfastError {
+    if (this.error instanceof HoldfastError) return this.error;
+    throw new Error(`no failure, but ${this.outcome}: ${String(this.error)}`);
+  }
+}
+
+/** The engine of one server on a clock and a store of the test's. */
+export class EngineFixture<Store extends PermitsStore = FakeStore> {
+  readonly identities = new CountedIdentities();
+  readonly defects: unknown[] = [];
+  readonly permits: Permits;
+
+  constructor(
+    readonly clock: ManualClock,
+    readonly store: Store,
+    limits: Partial<Limits> = {},
+    readonly serverId = 's1',
+  ) {
+    this.permits = new Permits({
+      store,
+      clock,
+      identities: this.identities,
+      limits: { ...defaultLimits, ...limits },
+      serverId,
+      onDefect: (error) => void this.defects.push(error),
+    });
+  }
+
+  static onFakeStore(limits: Partial<Limits> = {}): EngineFixture {
+    const clock = new ManualClock(1_000_000);
+    return new EngineFixture(clock, new FakeStore(clock), limits);
+  }
+
+  acquire(
+    values: Partial<AcquireRequest> = {},
+    options: FakeCallOptions = {},
+    service: Service = 'lock',
+  ): Pending<Lease> {
+    const call = new FakeCall(this.clock, options);
+    const promise = this.permits.acquire(call, service, acquireRequest(values));
+    return new Pending(call, new RecordedSink(this.clock), promise);
+  }
+
+  hold(values: Partial<AcquireRequest> = {}, options: FakeCallOptions = {}): Pending<void> {
+    const call = new FakeCall(this.clock, options);
+    const sink = new RecordedSink(this.clock);
+    const request = acquireRequest(values);
+    return new Pending(call, sink, this.permits.hold(call, 'lock', { kind: 'acquire', request }, sink));
+  }
+
+  attach(leaseId: string, options: FakeCallOptions = {}): Pending<void> {
+    const call = new FakeCall(this.clock, options);
+    const sink = new RecordedSink(this.clock);
+    return new Pending(call, sink, this.permits.hold(call, 'lock', { kind: 'attach', leaseId }, sink));
+  }
+
+  /** Nothing waits, nothing is due, no timer runs, and nothing went wrong behind the scenes. */
+  expectRest(): void {
+    expect(this.permits.stats()).toEqual({
+      waitingCount: 0,
+      heldCount: 0,
+      watchedCount: 0,
+      dueCount: 0,
+      givingBackCount: 0,
+    });
+    expect(this.clock.timerCount).toBe(0);
+    expect(this.defects).toEqual([]);
+  }
+}
+
+/** Answers the next acquire of a fake store with a place in the queue. */
+export async function letWait(on: EngineFixture, values: Partial<Waiting> = {}): Promise<Sent<'acquire'>> {
+  const sent = await on.store.next('acquire');
+  await sent.answer(waitingAt(sent.at, values));
+  return sent;
+}
+
+/** Answers the touch under way; every waiter keeps position 1 unless told otherwise. */
+export async function answerTouch(
+  on: EngineFixture,
+  words?: readonly (number | 'look' | 'superseded')[],
+  outlook = { ...NOBODY, waiterCount: 1 },
+): Promise<Sent<'touch'>> {
+  const sent = await on.store.next('touch');
+  await sent.answer({ outlook, waiters: words ?? sent.command.map(() => 1) });
+  return sent;
+}
+
+export async function answerRenewal(on: EngineFixture, reply: RenewReply): Promise<void> {
+  await (await on.store.next('renew')).answer(reply);
+  await settled();
+}
