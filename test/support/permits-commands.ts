@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Resource } from '../../src/engine/lease';
 import type { PermitsFixture, Stored, TestServer } from './permits-fixture';
 import { brokenInvariants, brokenTransitions } from './permits-invariants';
-import { PermitsModel } from './permits-model';
+import type { PermitsModel } from './permits-model';
 import { Requester, type RequesterOptions } from './permits-requester';
 
 /** One name with what is compared: the real one and what the model makes of it. */
