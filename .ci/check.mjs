@@ -1,4 +1,5 @@
-// `npm run check`: what can be said about the tree without running the product. It needs no network.
+// `npm run check`: what can be said about the tree without running the product. It needs no network. What is in
+// dist/ must be of this tree: the npm script sees to that.
 //
 // A further check is one more entry of `steps`: a title, and a command that fails when something is wrong.
 // What a command prints is shown when it fails; with `notes`, when it does not, too.
@@ -23,6 +24,7 @@ const steps = [
   { title: 'Contract, lint', command: 'buf lint' },
   { title: 'Contract, format', command: 'buf format --diff --exit-code' },
   { title: 'Contract, breaking', command: 'buf breaking --against proto/baseline.binpb' },
+  { title: 'Table of settings', command: 'node dist/src/config-table.js --check' },
   { title: 'Lock file', problems: registryHosts },
 ];
 
