@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import { format } from 'node:util';
 import { ServerCredentials, setLogger, type Server } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
@@ -159,6 +160,8 @@ function readCredentials({ tlsCert, tlsKey }: Config): ServerCredentials {
   const chain = readPem('HOLDFAST_TLS_CERT', tlsCert);
   const key = readPem('HOLDFAST_TLS_KEY', tlsKey);
   try {
+    // grpc-js would say it only when it listens.
+    createSecureContext({ cert: chain, key });
     return ServerCredentials.createSsl(null, [{ cert_chain: chain, private_key: key }]);
   } catch (cause) {
     throw new StartError(`HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY do not work: ${String(cause)}`, { cause });

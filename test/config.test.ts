@@ -29,6 +29,7 @@ test('needs nothing but a Redis, and has a default for the rest', () => {
     defaultTtlMs: 30_000,
     maxStreamAgeMs: 3_600_000,
     maxWaitersPerName: 10_000,
+    maxStreams: 50_000,
     retentionMs: 86_400_000,
     keepaliveTimeMs: 10_000,
     keepaliveTimeoutMs: 5000,

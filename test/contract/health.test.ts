@@ -33,6 +33,12 @@ test.each(SERVICES)('%j follows the store', async (service) => {
   expect(await call(client, client.check, { service })).toEqual({ status: SERVING });
 });
 
+test('a store that would lose leases is as none', async () => {
+  harness.store.suitable = false;
+  harness.store.become(true);
+  expect(await call(client, client.check, { service: '' })).toEqual({ status: NOT_SERVING });
+});
+
 test('a service that is not known is NOT_FOUND', async () => {
   const error = await failureOf(call(client, client.check, { service: 'holdfast.v1.Nothing' }));
   expect(error.code).toBe(status.NOT_FOUND);

@@ -1,0 +1,170 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { credentials } from '@grpc/grpc-js';
+import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
+import { eventually } from '../support/eventually';
+import { RedisProcess } from '../support/redis-process';
+import { ServerProcess } from '../support/server-process';
+import { acquireRequest, call, UUID_V4 } from './harness';
+
+/** The server as a process: how it starts, why it does not, and how it ends. */
+
+const TLS = [join(__dirname, 'tls'), join(__dirname, '../../../test/contract/tls')].find(existsSync)!;
+const TLS_FILES = { HOLDFAST_TLS_CERT: join(TLS, 'cert.pem'), HOLDFAST_TLS_KEY: join(TLS, 'key.pem') };
+
+let redis: RedisProcess;
+const closers: (() => unknown)[] = [];
+beforeAll(async () => {
+  redis = await RedisProcess.start({ appendfsync: 'no' });
+});
+afterEach(async () => {
+  await redis.cont();
+  for (const close of closers.splice(0)) await close();
+});
+afterAll(() => redis.close());
+
+async function start(env: Record<string, string> = {}, listen?: string): Promise<ServerProcess> {
+  const server = await ServerProcess.start({ redisUrl: redis.url, env, ...(listen && { listen }) });
+  closers.push(() => server.close());
+  return server;
+}
+
+function connect(target: string, channel = credentials.createInsecure()): LockServiceClient {
+  const client = new LockServiceClient(target, channel);
+  closers.push(() => client.close());
+  return client;
+}
+
+/** A stream that holds a lock; the returned function tells whether it has ended. */
+async function hold(server: ServerProcess, name: string): Promise<() => boolean> {
+  const stream = connect(server.listen).holdLock({
+    start: { $case: 'acquire', value: acquireRequest({ name, requestId: UUID_V4 }) },
+  });
+  let ended = false;
+  stream.on('error', () => (ended = true));
+  await once(stream, 'data');
+  return () => ended;
+}
+
+describe('does not start, and says why in a sentence,', () => {
+  test.each<readonly [string, Record<string, string>, readonly string[]]>([
+    [
+      'with settings that are wrong: all of them',
+      { HOLDFAST_MAX_WAITERS: 'many', HOLDFAST_LOG_LEVEL: 'loud', HOLDFAST_REDIS_PREFXI: 'x' },
+      [
+        'HOLDFAST_MAX_WAITERS must be',
+        'HOLDFAST_LOG_LEVEL must be',
+        'HOLDFAST_REDIS_PREFXI is not a setting',
+      ],
+    ],
+    [
+      'without the certificate',
+      { ...TLS_FILES, HOLDFAST_TLS_CERT: '/nowhere/cert.pem' },
+      ['holdfast: HOLDFAST_TLS_CERT cannot be read', 'ENOENT'],
+    ],
+    [
+      'with a certificate that is none',
+      { ...TLS_FILES, HOLDFAST_TLS_CERT: join(TLS, 'key.pem') },
+      ['holdfast: HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY do not work'],
+    ],
+  ])('%s', async (_what, env, sentences) => {
+    const error = (await start(env).catch((failure: unknown) => failure)) as Error;
+    expect(error.message).toContain('{"code":1,"signal":null}');
+    for (const sentence of sentences) expect(error.message).toContain(sentence);
+    expect(error.message).not.toMatch(/^\s+at /m);
+  });
+
+  test('on a port that is taken', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    closers.push(() => taken.close());
+    const { port } = taken.address() as { port: number };
+    await expect(start({}, `127.0.0.1:${port}`)).rejects.toThrow(
+      `cannot listen on 127.0.0.1:${port}: another program listens there already (HOLDFAST_LISTEN)`,
+    );
+  });
+
+  test('without its Redis, and without the password in the sentence', async () => {
+    const refused = ServerProcess.start({ redisUrl: 'redis://:s3cret@127.0.0.1:1' });
+    const error = (await refused.catch((failure: unknown) => failure)) as Error;
+    expect(error.message).toContain('Redis cannot be used at redis://127.0.0.1:1 (HOLDFAST_REDIS_URL)');
+    expect(error.message).toContain('ECONNREFUSED');
+    expect(error.message).not.toContain('s3cret');
+  });
+});
+
+test('serves TLS to clients that trust its certificate, and nobody without TLS', async () => {
+  const server = await start(TLS_FILES);
+  const named = server.listen.replace('127.0.0.1', 'localhost');
+  const trusting = connect(named, credentials.createSsl(readFileSync(join(TLS, 'cert.pem'))));
+  const { lease } = await call(trusting, trusting.acquireLock, acquireRequest({ name: 'tls' }));
+  expect(lease?.name).toBe('tls');
+  const plain = connect(server.listen);
+  const attempt = call(plain, plain.acquireLock, acquireRequest(), { deadline: Date.now() + 2000 });
+  await expect(attempt).rejects.toThrow(/UNAVAILABLE|DEADLINE_EXCEEDED/);
+});
+
+test('serves a Unix socket', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-process-'));
+  closers.push(() => rmSync(folder, { recursive: true }));
+  const server = await start({}, `unix:${join(folder, 'h.sock')}`);
+  const client = connect(server.listen);
+  const { lease } = await call(client, client.acquireLock, acquireRequest({ name: 'socket' }));
+  expect(lease?.name).toBe('socket');
+  expect(await server.term()).toEqual({ code: 0, signal: null });
+  expect(existsSync(join(folder, 'h.sock'))).toBe(false);
+});
+
+describe('ends', () => {
+  /** With a Redis that does not answer: the last renewal of the lease takes its time. */
+  const slow = { HOLDFAST_COMMAND_TIMEOUT: '20s' };
+
+  test.each(['SIGTERM', 'SIGINT'] as const)('in order by %s', async (signal) => {
+    const server = await start();
+    const ended = await hold(server, signal);
+    server.signal(signal);
+    const exit = await eventually('the end', () => server.exit, { timeoutMs: 10_000 });
+    expect(exit).toEqual({ code: 0, signal: null });
+    expect(ended()).toBe(true);
+    expect(server.logs.map(({ msg }) => msg).slice(-2)).toEqual(['draining', 'stopped']);
+    server.assertNoUnhandled();
+  });
+
+  test('at once by a second SIGTERM', async () => {
+    const server = await start(slow);
+    await hold(server, 'second');
+    await redis.stop();
+    server.signal('SIGTERM');
+    await server.logLine('the drain', ({ msg }) => msg === 'draining');
+    const started = performance.now();
+    server.signal('SIGTERM');
+    const exit = await eventually('the end', () => server.exit, { timeoutMs: 5000 });
+    expect(performance.now() - started).toBeLessThan(1000);
+    expect(exit).toEqual({ code: 143, signal: null });
+  });
+
+  test('in order where Ctrl-C comes twice, from the terminal and from npm', async () => {
+    const server = await start();
+    await hold(server, 'ctrl-c');
+    server.signal('SIGINT');
+    server.signal('SIGINT');
+    const exit = await eventually('the end', () => server.exit, { timeoutMs: 10_000 });
+    expect(exit).toEqual({ code: 0, signal: null });
+  });
+
+  test('by the drain timeout, whatever still hangs', async () => {
+    const server = await start({ ...slow, HOLDFAST_DRAIN_TIMEOUT: '1s' });
+    const ended = await hold(server, 'overdue');
+    await redis.stop();
+    const started = performance.now();
+    server.signal('SIGTERM');
+    const exit = await eventually('the end', () => server.exit, { timeoutMs: 10_000 });
+    expect(performance.now() - started).toBeLessThan(4000);
+    expect(exit).toEqual({ code: 0, signal: null });
+    await eventually('the stream to end', ended);
+    expect(server.logs.some(({ msg }) => msg?.includes('still open after the drain timeout'))).toBe(true);
+  });
+});
