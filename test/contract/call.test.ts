@@ -1,4 +1,6 @@
 import { Metadata, status } from '@grpc/grpc-js';
+import { once } from 'node:events';
+import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AcquireLockRequest, LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
 import type { Call } from '../../src/engine/call';
@@ -156,6 +158,40 @@ describe('a client that gives up', () => {
     connection.close();
     await eventually('the cancel to arrive', () => state.cancelled === 1);
     expect((await pending).code).toBeUndefined();
+  });
+
+  test('is noticed when its network swallows everything without a word', async () => {
+    const pinging = await Harness.start({ keepaliveMs: 200 });
+    const sockets: Socket[] = [];
+    const network = createServer((near) => {
+      const far = createConnection(Number(pinging.target.split(':')[1]), '127.0.0.1');
+      sockets.push(near.pipe(far), far.pipe(near));
+      for (const socket of [near, far]) socket.on('error', () => undefined);
+    }).listen(0, '127.0.0.1');
+    await once(network, 'listening');
+    const { port } = network.address() as AddressInfo;
+    let state = { arrived: false, cancelled: 0 };
+    pinging.engine.onAcquire = (given) => {
+      state = { arrived: true, cancelled: 0 };
+      given.onCancelled(() => (state.cancelled += 1));
+      return new Promise(() => undefined);
+    };
+    const connection = new RawConnection(`127.0.0.1:${port}`);
+    const body = frame(AcquireLockRequest.encode(acquireRequest()).finish());
+    const pending = connection.call({ path: LockServiceService.acquireLock.path, body });
+    await eventually('the call to arrive', () => state.arrived);
+    // As long as pings are answered the call stays.
+    await sleep(1000);
+    expect(state.cancelled).toBe(0);
+    for (const socket of sockets) socket.unpipe().pause();
+    const swallowed = performance.now();
+    await eventually('the cancel to arrive', () => state.cancelled === 1);
+    expect(performance.now() - swallowed).toBeLessThan(1500);
+    for (const socket of sockets) socket.destroy();
+    network.close();
+    connection.close();
+    await pending;
+    await pinging.close();
   });
 
   test('breaks nothing where the listener itself is broken', async () => {

@@ -25,6 +25,14 @@ export interface Logged {
   readonly message: string;
 }
 
+export interface HarnessOptions {
+  /** Default: a free port of 127.0.0.1. */
+  readonly address?: Address;
+  /** How often a connection is pinged, and how long the answer may take. */
+  readonly keepaliveMs?: number;
+  readonly extend?: (server: Server, context: CallContext) => void;
+}
+
 /** The transport's server in this process, around a fake engine, and clients of it. */
 export class Harness {
   readonly engine = new FakeEngine();
@@ -34,7 +42,7 @@ export class Harness {
   private readonly server: GrpcServer;
   private readonly closers: (() => void)[] = [];
 
-  private constructor(extend?: (server: Server, context: CallContext) => void) {
+  private constructor({ extend, keepaliveMs }: HarnessOptions) {
     const write =
       (level: string) =>
       (fields: object, message: string): void => {
@@ -47,16 +55,14 @@ export class Harness {
       version: '1.2.3',
       clock: systemClock,
       log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
-      keepaliveTimeMs: 10_000,
-      keepaliveTimeoutMs: 5000,
+      keepaliveTimeMs: keepaliveMs ?? 10_000,
+      keepaliveTimeoutMs: keepaliveMs ?? 5000,
       extend,
     });
   }
 
-  static async start(
-    options: { address?: Address; extend?: (server: Server, context: CallContext) => void } = {},
-  ): Promise<Harness> {
-    const harness = new Harness(options.extend);
+  static async start(options: HarnessOptions = {}): Promise<Harness> {
+    const harness = new Harness(options);
     const address = options.address ?? { kind: 'tcp', host: '127.0.0.1', port: 0 };
     harness.target = await harness.server.listen(address, ServerCredentials.createInsecure());
     return harness;
