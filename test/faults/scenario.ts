@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LockClient } from '../end-to-end/lock-client';
 import { expectInvariantsToHold, type CheckAllOptions } from '../support/checkers/check-all';
 import { formatTrace } from '../support/checkers/violation';
-import type { FaultKind, FaultStarted, History } from '../support/history';
-import { MemorySink, mergeHistories, readHistory, Recorder } from '../support/history-recorder';
+import type { FaultKind, FaultStarted, History, HistoryEvent } from '../support/history';
+import { MemorySink, Recorder } from '../support/history-recorder';
 import type { Fleet, Member } from './fleet';
 import { Observer } from './observer';
 import { RecordedClient } from './recorded-client';
@@ -25,7 +25,7 @@ export class Scenario {
   private readonly recorder: Recorder;
   private readonly clients: RecordedClient[] = [];
   private readonly names: string[] = [];
-  private readonly files: string[] = [];
+  private readonly endings: (() => Promise<void>)[] = [];
   private faultCount = 0;
 
   constructor(
@@ -56,9 +56,14 @@ export class Scenario {
     return client;
   }
 
-  /** A history that another process writes belongs to this story. */
-  includeFile(path: string): void {
-    this.files.push(path);
+  /** Runs when the story is at rest, or has failed. */
+  atEnd(end: () => Promise<void>): void {
+    this.endings.push(end);
+  }
+
+  /** What another process wrote belongs to this story. */
+  include(events: readonly HistoryEvent[]): void {
+    for (const event of events) this.sink.write(event);
   }
 
   /** Written just before a client is killed. */
@@ -80,7 +85,7 @@ export class Scenario {
   }
 
   history(): History {
-    return mergeHistories(this.sink.events, readHistory(this.files));
+    return this.sink.history();
   }
 
   /** Waits until whatever nobody renews has ended, and looks at what is left. */
@@ -105,6 +110,7 @@ export class Scenario {
 
   async close(): Promise<void> {
     await this.observer.stop();
+    for (const end of this.endings) await end();
     for (const client of this.clients) client.close();
   }
 }
@@ -125,7 +131,8 @@ export async function story(
     await tell(scenario);
     await scenario.comeToRest();
   } catch (error) {
-    const shown = scenario.history().slice(-SHOWN_EVENTS);
+    const told = scenario.history().filter(({ type }) => !type.endsWith('_observed'));
+    const shown = told.slice(-SHOWN_EVENTS);
     throw new Error(`${(error as Error).message}\n${formatTrace(shown)}`, { cause: error });
   } finally {
     await scenario.close();

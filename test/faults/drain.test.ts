@@ -1,0 +1,156 @@
+import { credentials } from '@grpc/grpc-js';
+import { randomUUID } from 'node:crypto';
+import {
+  HealthCheckResponse_ServingStatus as ServingStatus,
+  HealthClient,
+  type HealthCheckResponse,
+} from '../../generated/typescript/grpc/health/v1/health';
+import { eventually } from '../support/eventually';
+import { Fleet, type Member } from './fleet';
+import { CallEnded } from './held';
+import { story } from './scenario';
+
+/** Far longer than a drain takes that has nothing to wait for. */
+const DRAIN_TIMEOUT_MS = 12_000;
+const ENV = { HOLDFAST_DRAIN_TIMEOUT: `${DRAIN_TIMEOUT_MS}ms` };
+
+/** Server 0 stays; each of the others is ended in a story of its own. */
+let fleet: Fleet;
+
+beforeAll(async () => {
+  fleet = await Fleet.start({
+    members: [
+      {},
+      { env: ENV },
+      { env: ENV, redisProxy: true },
+      { env: { HOLDFAST_DRAIN_TIMEOUT: '1s' }, clientProxy: true },
+    ],
+  });
+});
+
+afterAll(() => fleet?.close());
+
+/** Leaves a watch of the server's health open; what it said, and how it ended. */
+function watchHealth(member: Member) {
+  const client = new HealthClient(member.address, credentials.createInsecure());
+  const said: ServingStatus[] = [];
+  const stream = client.watch({ service: '' });
+  stream.on('data', ({ status }: HealthCheckResponse) => said.push(status));
+  const ended = new Promise<void>((resolve) => stream.on('error', () => resolve()).on('end', resolve));
+  return { said, ended, close: () => client.close() };
+}
+
+test.concurrent('SIGTERM: leases are renewed once more and taken up elsewhere, places kept, exit 0', () =>
+  story({ fleet, title: 'drained' }, async (scene) => {
+    const [survivor, leaving] = [fleet.member(0), fleet.member(1)];
+    const [streamed, queue] = [scene.lock('streamed'), scene.lock('queue')];
+    const alice = scene.client('alice', leaving);
+    const stream = alice.hold({ name: streamed, ttlMs: 4000 });
+    const held = await stream.granted();
+    const hank = scene.client('hank', survivor);
+    const first = await hank.hold({ name: queue, ttlMs: 3000 }).granted();
+    for (const lease of [held, first]) scene.observer.watchLease(lease);
+    const waiters = ['w1', 'w2'].map((label) => scene.client(label, leaving));
+    const requests = waiters.map(() => ({ name: queue, ttlMs: 3000, requestId: randomUUID() }));
+    const [w1, w2] = waiters as [(typeof waiters)[0], (typeof waiters)[0]];
+    const [r1, r2] = requests as [(typeof requests)[0], (typeof requests)[0]];
+    const waiting = w1.hold(r1);
+    await waiting.queued();
+    const unary = w2.acquire(r2).catch((error: unknown) => error);
+    await scene.observer.waiterCount(queue, 2);
+    const last = scene.client('w3', survivor);
+    const behind = last.hold({ name: queue, ttlMs: 3000 });
+    await behind.queued();
+    const health = watchHealth(leaving);
+    await eventually('SERVING', () => health.said.includes(ServingStatus.SERVING));
+
+    const end = scene.fault('draining', 'SIGTERM');
+    const before = stream.kinds.length;
+    const started = performance.now();
+    const exit = leaving.server.term();
+    const DRAINING = { code: 'UNAVAILABLE', reason: 'DRAINING' };
+    const ending = await stream.ended;
+    expect(ending).toMatchObject(DRAINING);
+    expect(ending.retryAfterMs).toBeGreaterThanOrEqual(0);
+    expect(ending.pushback).toMatch(/^\d+$/);
+    expect(new Set(stream.kinds.slice(before))).toEqual(new Set(['renewed']));
+    expect(await waiting.ended).toMatchObject({ ...DRAINING, pushback: expect.stringMatching(/^\d+$/) });
+    const refused = await unary;
+    expect(refused).toBeInstanceOf(CallEnded);
+    expect((refused as CallEnded).ending).toMatchObject(DRAINING);
+    expect((refused as CallEnded).ending.retryAfterMs).toBeGreaterThan(0);
+    expect(await exit).toEqual({ code: 0, signal: null });
+    expect(performance.now() - started).toBeLessThan(DRAIN_TIMEOUT_MS / 2);
+    await health.ended;
+    expect(health.said).toEqual([ServingStatus.SERVING, ServingStatus.NOT_SERVING]);
+    health.close();
+    const warned = leaving.server.logs.filter(({ level }) => level !== 'info' && level !== 'debug');
+    expect(warned).toEqual([]);
+    end();
+
+    for (const client of [alice, w1, w2]) client.moveTo(survivor.address);
+    const again = alice.attach(held);
+    expect((await again.granted()).token).toBe(held.token);
+    const back = w1.hold(r1);
+    expect(await back.queued()).toBe(1);
+    const backUnary = w2.acquire(r2);
+    await scene.observer.waiterCount(queue, 3);
+    await hank.release(first);
+    await w1.release(await back.granted());
+    await w2.release(await backUnary);
+    await last.release(await behind.granted());
+    await again.more('renewed');
+    await alice.release(held);
+    const tokens = [first, back.held, await backUnary, behind.held].map((lease) => lease?.token ?? 0n);
+    expect(tokens).toEqual([...tokens].sort((a, b) => (a < b ? -1 : 1)));
+  }),
+);
+
+test.concurrent('a second SIGTERM ends a drain that hangs, and the lease lives on', () =>
+  story({ fleet, title: 'forced' }, async (scene) => {
+    const [survivor, leaving] = [fleet.member(0), fleet.member(2)];
+    const name = scene.lock('lock');
+    const alice = scene.client('alice', leaving);
+    const stream = alice.hold({ name, ttlMs: 4000 });
+    const held = await stream.granted();
+    scene.observer.watchLease(held);
+    leaving.redisProxy.blackHole('both');
+    const end = scene.fault('draining', 'SIGTERM while Redis does not answer');
+    leaving.server.signal('SIGTERM');
+    await leaving.server.logLine('draining', ({ msg }) => msg === 'draining');
+    expect(leaving.server.exit).toBeUndefined();
+    leaving.isForced = true;
+    const forced = performance.now();
+    expect(await leaving.server.term()).toEqual({ code: 143, signal: null });
+    expect(performance.now() - forced).toBeLessThan(1500);
+    expect((await stream.ended).code).toBe('UNAVAILABLE');
+    end();
+    alice.moveTo(survivor.address);
+    const again = alice.attach(held);
+    expect((await again.granted()).token).toBe(held.token);
+    await alice.release(held);
+    expect((await again.ended).code).toBe('OK');
+  }),
+);
+
+test.concurrent('a client that takes no notice is cut when the drain timeout is over', () =>
+  story({ fleet, title: 'cut' }, async (scene) => {
+    const [survivor, leaving] = [fleet.member(0), fleet.member(3)];
+    const name = scene.lock('lock');
+    const alice = scene.client('alice', leaving);
+    const stream = alice.hold({ name, ttlMs: 4000 });
+    const held = await stream.granted();
+    const end = scene.fault('link_cut', 'the client hears nothing, and its connection stays');
+    leaving.clientProxy.blackHole('both');
+    const started = performance.now();
+    expect(await leaving.server.term()).toEqual({ code: 0, signal: null });
+    expect(performance.now() - started).toBeGreaterThan(950);
+    expect(performance.now() - started).toBeLessThan(3000);
+    leaving.clientProxy.passEverything();
+    end();
+    expect((await stream.ended).code).toBe('UNAVAILABLE');
+    alice.moveTo(survivor.address);
+    expect((await alice.renew(held)).token).toBe(held.token);
+    await alice.release(held);
+  }),
+);

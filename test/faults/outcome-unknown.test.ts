@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import * as scripts from '../../generated/redis/scripts';
+import { script } from '../../src/redis/connection';
+import { Fleet } from './fleet';
+import { CallEnded } from './held';
+import { story, type Scenario } from './scenario';
+
+const TTL_MS = 3000;
+const OUTCOME_UNKNOWN = { code: 'UNAVAILABLE', reason: 'OUTCOME_UNKNOWN' };
+
+let fleet: Fleet;
+
+beforeAll(async () => {
+  const cut = { redisProxy: true, env: { HOLDFAST_COMMAND_TIMEOUT: '600ms' } };
+  fleet = await Fleet.start({ members: [{}, cut, cut, cut] });
+});
+
+afterAll(() => fleet?.close());
+
+/** From the next such command on that Redis carries out, the server hears nothing more from Redis. */
+async function cutOffAfter(
+  scene: Scenario,
+  index: number,
+  text: string,
+  requestId: string,
+): Promise<() => void> {
+  const { redisProxy } = fleet.member(index);
+  const { sha } = script(text);
+  const end = scene.fault('link_cut', 'the reply is dropped, and no connection comes about');
+  void redisProxy
+    .dropNextReply(({ args }) => args[0] === sha && args.includes(requestId))
+    .then(() => redisProxy.refuseNew());
+  return () => {
+    redisProxy.passEverything();
+    end();
+  };
+}
+
+async function endingOf(call: Promise<unknown>): Promise<unknown> {
+  const error = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof CallEnded)) throw new Error(`the call was to fail, not ${String(error)}`);
+  const { code, reason } = error.ending;
+  return { code, reason };
+}
+
+test.concurrent(
+  'an acquire whose reply never comes is OUTCOME_UNKNOWN; its retry elsewhere gets the lease',
+  () =>
+    story({ fleet, title: 'unknown acquire' }, async (scene) => {
+      const name = scene.lock('lock');
+      const client = scene.client('client', fleet.member(1));
+      const request = { name, ttlMs: TTL_MS, requestId: randomUUID() };
+      const heal = await cutOffAfter(scene, 1, scripts.permitsAcquire, request.requestId);
+      expect(await endingOf(client.acquire(request))).toEqual(OUTCOME_UNKNOWN);
+      const [granted] = await scene.observer.holdersOtherThan(name, 0n);
+      client.moveTo(fleet.member(0).address);
+      const held = await client.acquire(request);
+      expect(Number(held.token)).toBe(granted);
+      // What the first server gives back for a call that it could not answer, it may not take from this one.
+      heal();
+      const watched = scene.client('other', fleet.member(0)).hold({ name, ttlMs: TTL_MS });
+      await watched.queued();
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      expect(watched.held).toBeUndefined();
+      expect((await client.release(held)).released).toBe(true);
+      const next = await watched.granted();
+      await scene.client('releaser', fleet.member(0)).release(next);
+    }),
+);
+
+test.concurrent('a release whose reply never comes is OUTCOME_UNKNOWN; again, it says the first answer', () =>
+  story({ fleet, title: 'unknown release' }, async (scene) => {
+    const name = scene.lock('lock');
+    const client = scene.client('client', fleet.member(2));
+    const held = await client.acquire({ name, ttlMs: TTL_MS });
+    const heal = await cutOffAfter(scene, 2, scripts.permitsRelease, held.requestId);
+    expect(await endingOf(client.release(held))).toEqual(OUTCOME_UNKNOWN);
+    client.moveTo(fleet.member(0).address);
+    expect(await client.release(held)).toEqual({ released: true, cause: null });
+    heal();
+  }),
+);
+
+test.concurrent(
+  'a withdraw whose reply never comes is OUTCOME_UNKNOWN, never CONTENDED; the place is kept',
+  () =>
+    story({ fleet, title: 'unknown withdraw' }, async (scene) => {
+      const name = scene.lock('lock');
+      const holder = scene.client('holder', fleet.member(0));
+      const first = await holder.hold({ name, ttlMs: TTL_MS }).granted();
+      const client = scene.client('client', fleet.member(3));
+      const request = { name, ttlMs: TTL_MS, requestId: randomUUID() };
+      const heal = await cutOffAfter(scene, 3, scripts.permitsWithdraw, request.requestId);
+      expect(await endingOf(client.acquire({ ...request, waitMs: 300 }))).toEqual(OUTCOME_UNKNOWN);
+      const newcomer = scene.client('newcomer', fleet.member(0));
+      const later = newcomer.hold({ name, ttlMs: TTL_MS });
+      await later.queued();
+      client.moveTo(fleet.member(0).address);
+      const stream = client.hold(request);
+      expect(await stream.queued()).toBe(1);
+      heal();
+      await holder.release(first);
+      await client.release(await stream.granted());
+      await newcomer.release(await later.granted());
+    }),
+);

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import * as scripts from '../../generated/redis/scripts';
+import { script } from '../../src/redis/connection';
+import type { RedisCommand } from '../support/proxy';
+import { Fleet, type Member } from './fleet';
+import { CallEnded, type Held } from './held';
+import { story, type Scenario } from './scenario';
+
+const TTL_MS = 2000;
+
+/** Server 0 reaches Redis undisturbed; the others through proxies that cut. */
+let fleet: Fleet;
+
+beforeAll(async () => {
+  fleet = await Fleet.start({ members: [{}, { redisProxy: true }, { redisProxy: true }] });
+});
+
+afterAll(() => fleet?.close());
+
+type Kind = 'acquire' | 'claim' | 'withdraw' | 'touch' | 'renew' | 'release';
+
+const SHAS: Readonly<Record<Kind, string>> = {
+  acquire: script(scripts.permitsAcquire).sha,
+  claim: script(scripts.permitsClaim).sha,
+  withdraw: script(scripts.permitsWithdraw).sha,
+  touch: script(scripts.permitsTouch).sha,
+  renew: script(scripts.permitsRenew).sha,
+  release: script(scripts.permitsRelease).sha,
+};
+
+function isAbout(kind: Kind, requestId: string): (command: RedisCommand) => boolean {
+  return ({ args }) => args[0] === SHAS[kind] && args.includes(requestId);
+}
+
+/** How a command gets lost: Redis has carried it out and its reply is dropped, or it never got there. */
+const WAYS = ['reply', 'request'] as const;
+type Way = (typeof WAYS)[number];
+
+/** The next command of a kind about a request is lost and the connection cut; resolves when it has happened. */
+function lose(member: Member, way: Way, kind: Kind, requestId: string): Promise<unknown> {
+  const matches = isAbout(kind, requestId);
+  return way === 'reply'
+    ? member.redisProxy.dropNextReply(matches)
+    : member.redisProxy.dropNextRequest(matches);
+}
+
+interface Stage {
+  readonly scene: Scenario;
+  readonly name: string;
+  readonly requestId: string;
+  readonly member: Member;
+  readonly lost: (kind: Kind) => Promise<unknown>;
+}
+
+/** What a client does and sees; the same whether a command is lost on the way or not. */
+const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
+  acquire: async ({ scene, name, requestId, member, lost }) => {
+    const trap = lost('acquire');
+    const held = await scene.client('client', member).acquire({ name, ttlMs: TTL_MS, requestId });
+    await trap;
+    return held;
+  },
+  'acquire that has to wait': async ({ scene, name, requestId, member, lost }) => {
+    const first = await scene.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
+    const trap = lost('acquire');
+    const stream = scene.client('client', member).hold({ name, ttlMs: TTL_MS, requestId });
+    expect(await stream.queued()).toBe(1);
+    await trap;
+    await scene.client('releaser', fleet.member(0)).release(first);
+    return stream.granted();
+  },
+  claim: async ({ scene, name, requestId, member, lost }) => {
+    const first = await scene.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
+    const stream = scene.client('client', member).hold({ name, ttlMs: TTL_MS, requestId });
+    await stream.queued();
+    const trap = lost('claim');
+    await scene.client('releaser', fleet.member(0)).release(first);
+    const held = await stream.granted();
+    await trap;
+    return held;
+  },
+  withdraw: async ({ scene, name, requestId, member, lost }) => {
+    const first = await scene.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
+    const trap = lost('withdraw');
+    const client = scene.client('client', member);
+    const given: unknown = await client
+      .acquire({ name, ttlMs: TTL_MS, waitMs: 300, requestId })
+      .catch((error: unknown) => error);
+    expect(given).toBeInstanceOf(CallEnded);
+    expect((given as CallEnded).ending).toMatchObject({ code: 'ABORTED', reason: 'CONTENDED' });
+    await trap;
+    await scene.client('releaser', fleet.member(0)).release(first);
+    return client.acquire({ name, ttlMs: TTL_MS, requestId });
+  },
+  touch: async ({ scene, name, requestId, member, lost }) => {
+    const first = await scene.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
+    const trap = lost('touch');
+    const stream = scene.client('client', member).hold({ name, ttlMs: TTL_MS, requestId });
+    await trap;
+    await scene.client('releaser', fleet.member(0)).release(first);
+    return stream.granted();
+  },
+  'renew by the holder': async ({ scene, name, requestId, member, lost }) => {
+    const client = scene.client('client', member);
+    const held = await client.acquire({ name, ttlMs: TTL_MS, requestId });
+    const trap = lost('renew');
+    const renewed = await client.renew(held);
+    await trap;
+    expect(renewed.token).toBe(held.token);
+    return renewed;
+  },
+  'renew by a stream': async ({ scene, name, requestId, member, lost }) => {
+    const stream = scene.client('client', member).hold({ name, ttlMs: TTL_MS, requestId });
+    const held = await stream.granted();
+    const trap = lost('renew');
+    await stream.more('renewed', 2);
+    await trap;
+    expect(stream.kinds).not.toContain('renewalFailed');
+    return held;
+  },
+  attach: async ({ scene, name, requestId, member, lost }) => {
+    const held = await scene.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS, requestId });
+    const trap = lost('renew');
+    const again = await scene.client('client', member).attach(held).granted();
+    await trap;
+    expect(again.token).toBe(held.token);
+    return again;
+  },
+  release: async ({ scene, name, requestId, member, lost }) => {
+    const client = scene.client('client', member);
+    const held = await client.acquire({ name, ttlMs: TTL_MS, requestId });
+    const next = scene.client('next', fleet.member(0));
+    const waiting = next.hold({ name, ttlMs: TTL_MS });
+    await waiting.queued();
+    const trap = lost('release');
+    expect(await client.release(held)).toEqual({ released: true, cause: null });
+    await trap;
+    return waiting.granted();
+  },
+};
+
+describe.each(WAYS)('a %s that is lost with its connection is not noticed by the client', (way) => {
+  test.concurrent.each(Object.keys(ACTS))('%s', (title) =>
+    story({ fleet, title: `${way} lost, ${title}` }, async (scene) => {
+      const name = scene.lock('lock');
+      const member = fleet.member(1);
+      const requestId = randomUUID();
+      const lost = (kind: Kind): Promise<unknown> => {
+        const end = scene.fault('reply_dropped', `the ${way} of ${kind}`);
+        return lose(member, way, kind, requestId).then(end);
+      };
+      const held = await ACTS[title]?.({ scene, name, requestId, member, lost });
+      if (held === undefined) throw new Error(`nothing came of ${title}`);
+      expect((await scene.client('last', fleet.member(0)).release(held)).released).toBe(true);
+    }),
+  );
+});

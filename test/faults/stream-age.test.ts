@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import { Fleet } from './fleet';
+import { CallEnded } from './held';
+import { story } from './scenario';
+
+const AGE_MS = 1000;
+const REATTACH = { code: 'UNAVAILABLE', reason: 'REATTACH' };
+
+let fleet: Fleet;
+
+beforeAll(async () => {
+  const aging = { env: { HOLDFAST_STREAM_MAX_AGE: `${AGE_MS}ms` } };
+  fleet = await Fleet.start({ members: [aging, aging] });
+});
+
+afterAll(() => fleet?.close());
+
+test.concurrent(
+  'a stream of age is renewed once more and ends REATTACH; the next one holds the same lease',
+  () =>
+    story({ fleet, title: 'holding' }, async (scene) => {
+      const name = scene.lock('lock');
+      const client = scene.client('client', fleet.member(0));
+      let stream = client.hold({ name, ttlMs: 4500 });
+      const held = await stream.granted();
+      scene.observer.watchLease(held);
+      for (let round = 1; round <= 2; round += 1) {
+        const opened = performance.now();
+        const ending = await stream.ended;
+        expect(ending).toMatchObject(REATTACH);
+        expect(ending.pushback).toMatch(/^\d+$/);
+        expect(performance.now() - opened).toBeLessThan(AGE_MS + 750);
+        // By its ttl no renewal was due yet: this is the one before the end.
+        expect(stream.kinds).toEqual(['granted', 'renewed']);
+        const { deadline } = stream;
+        client.moveTo(fleet.member(round % 2).address);
+        stream = client.attach(held);
+        const again = await stream.granted();
+        expect(again.token).toBe(held.token);
+        expect(again.deadline).toBeGreaterThan(deadline);
+      }
+      await client.release(held);
+      expect((await stream.ended).code).toBe('OK');
+    }),
+);
+
+test.concurrent('a stream that waits ends REATTACH, and waits on in its place with the same request_id', () =>
+  story({ fleet, title: 'waiting' }, async (scene) => {
+    const name = scene.lock('lock');
+    const holder = scene.client('holder', fleet.member(0));
+    const first = await holder.acquire({ name, ttlMs: 4500 });
+    const client = scene.client('client', fleet.member(0));
+    const request = { name, ttlMs: 3000, requestId: randomUUID() };
+    const aging = client.hold(request);
+    expect(await aging.queued()).toBe(1);
+    const opened = performance.now();
+    const behind = scene.client('behind', fleet.member(1));
+    const patient = { name, ttlMs: 3000, requestId: randomUUID() };
+    const behindAging = behind.hold(patient);
+    expect(await behindAging.queued()).toBe(2);
+
+    expect(await aging.ended).toMatchObject(REATTACH);
+    expect(performance.now() - opened).toBeGreaterThan(AGE_MS * 0.9 - 100);
+    expect(performance.now() - opened).toBeLessThan(AGE_MS + 750);
+    expect(aging.held).toBeUndefined();
+    client.moveTo(fleet.member(1).address);
+    const again = client.hold(request);
+    expect(await again.queued()).toBe(1);
+    expect(await behindAging.ended).toMatchObject(REATTACH);
+    const behindAgain = behind.hold(patient);
+    expect(await behindAgain.queued()).toBe(2);
+    await holder.release(first);
+    await client.release(await again.granted());
+    await behind.release(await behindAgain.granted());
+  }),
+);
+
+test.concurrent('a unary wait without any bound ends CONTENDED at that age', () =>
+  story({ fleet, title: 'unary' }, async (scene) => {
+    const name = scene.lock('lock');
+    const holder = scene.client('holder', fleet.member(0));
+    const first = await holder.acquire({ name, ttlMs: 4500 });
+    const started = performance.now();
+    const refused: unknown = await scene
+      .client('client', fleet.member(1))
+      .acquire({ name, ttlMs: 3000 })
+      .catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(CallEnded);
+    expect((refused as CallEnded).ending).toMatchObject({ code: 'ABORTED', reason: 'CONTENDED' });
+    expect(performance.now() - started).toBeGreaterThan(AGE_MS * 0.9 - 100);
+    expect(performance.now() - started).toBeLessThan(AGE_MS + 750);
+    await holder.release(first);
+  }),
+);
