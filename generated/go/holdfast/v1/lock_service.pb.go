@@ -37,13 +37,14 @@ type AcquireLockRequest struct {
 	// values are in GetServerInfo.
 	Ttl *durationpb.Duration `protobuf:"bytes,2,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	// How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-	// negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-	// CONTENDED, a stream with REATTACH.
+	// negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+	// nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
 	WaitTimeout *durationpb.Duration `protobuf:"bytes,3,opt,name=wait_timeout,json=waitTimeout,proto3" json:"wait_timeout,omitempty"`
 	// A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-	// most 256 bytes. No authority, no key: two callers with the same one are two holders.
+	// most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
 	HolderId string `protobuf:"bytes,4,opt,name=holder_id,json=holderId,proto3" json:"holder_id,omitempty"`
 	// More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+	// Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
 	Metadata map[string]string `protobuf:"bytes,5,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"bytes,2,opt,name=value,proto3"`
 	// Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold the lock,
 	// chosen by the caller. Optional for AcquireLock, where the server makes one and returns it in the

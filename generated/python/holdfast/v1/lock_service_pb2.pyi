@@ -49,7 +49,7 @@ class AcquireLockRequest(google.protobuf.message.Message):
     """
     holder_id: builtins.str
     """A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-    most 256 bytes. No authority, no key: two callers with the same one are two holders.
+    most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
     """
     request_id: builtins.str
     """Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold the lock,
@@ -70,13 +70,15 @@ class AcquireLockRequest(google.protobuf.message.Message):
     @property
     def wait_timeout(self) -> google.protobuf.duration_pb2.Duration:
         """How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-        negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-        CONTENDED, a stream with REATTACH.
+        negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+        nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
         """
 
     @property
     def metadata(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
-        """More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all."""
+        """More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+        Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+        """
 
     def __init__(
         self,

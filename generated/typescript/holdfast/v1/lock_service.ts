@@ -41,18 +41,21 @@ export interface AcquireLockRequest {
     | undefined;
   /**
    * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-   * CONTENDED, a stream with REATTACH.
+   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
    */
   waitTimeout:
     | Duration
     | undefined;
   /**
    * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-   * most 256 bytes. No authority, no key: two callers with the same one are two holders.
+   * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
    */
   holderId: string;
-  /** More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all. */
+  /**
+   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   */
   metadata: Map<string, string>;
   /**
    * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold the lock,

@@ -158,8 +158,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-   * CONTENDED, a stream with REATTACH.
+   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -172,8 +172,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-   * CONTENDED, a stream with REATTACH.
+   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -186,8 +186,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-   * CONTENDED, a stream with REATTACH.
+   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -203,7 +203,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-   * most 256 bytes. No authority, no key: two callers with the same one are two holders.
+   * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
    * </pre>
    *
    * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -225,7 +225,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-   * most 256 bytes. No authority, no key: two callers with the same one are two holders.
+   * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
    * </pre>
    *
    * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -275,6 +275,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -296,6 +297,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -307,6 +309,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -325,6 +328,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1244,8 +1248,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-     * CONTENDED, a stream with REATTACH.
+     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1257,8 +1261,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-     * CONTENDED, a stream with REATTACH.
+     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1274,8 +1278,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-     * CONTENDED, a stream with REATTACH.
+     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1296,8 +1300,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-     * CONTENDED, a stream with REATTACH.
+     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1316,8 +1320,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-     * CONTENDED, a stream with REATTACH.
+     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1343,8 +1347,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-     * CONTENDED, a stream with REATTACH.
+     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1362,8 +1366,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-     * CONTENDED, a stream with REATTACH.
+     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1376,8 +1380,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-     * CONTENDED, a stream with REATTACH.
+     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1393,8 +1397,8 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-     * CONTENDED, a stream with REATTACH.
+     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1417,7 +1421,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-     * most 256 bytes. No authority, no key: two callers with the same one are two holders.
+     * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
      * </pre>
      *
      * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -1438,7 +1442,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-     * most 256 bytes. No authority, no key: two callers with the same one are two holders.
+     * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
      * </pre>
      *
      * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -1460,7 +1464,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-     * most 256 bytes. No authority, no key: two callers with the same one are two holders.
+     * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
      * </pre>
      *
      * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -1478,7 +1482,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-     * most 256 bytes. No authority, no key: two callers with the same one are two holders.
+     * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
      * </pre>
      *
      * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -1493,7 +1497,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-     * most 256 bytes. No authority, no key: two callers with the same one are two holders.
+     * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
      * </pre>
      *
      * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -1539,6 +1543,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1560,6 +1565,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1571,6 +1577,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1589,6 +1596,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1613,6 +1621,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1636,6 +1645,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1653,6 +1663,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>

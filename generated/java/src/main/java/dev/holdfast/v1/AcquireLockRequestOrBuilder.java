@@ -66,8 +66,8 @@ public interface AcquireLockRequestOrBuilder extends
   /**
    * <pre>
    * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-   * CONTENDED, a stream with REATTACH.
+   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -77,8 +77,8 @@ public interface AcquireLockRequestOrBuilder extends
   /**
    * <pre>
    * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-   * CONTENDED, a stream with REATTACH.
+   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -88,8 +88,8 @@ public interface AcquireLockRequestOrBuilder extends
   /**
    * <pre>
    * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative. No wait outlives the stream age that GetServerInfo names: a unary call then ends with
-   * CONTENDED, a stream with REATTACH.
+   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
+   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -99,7 +99,7 @@ public interface AcquireLockRequestOrBuilder extends
   /**
    * <pre>
    * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-   * most 256 bytes. No authority, no key: two callers with the same one are two holders.
+   * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
    * </pre>
    *
    * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -109,7 +109,7 @@ public interface AcquireLockRequestOrBuilder extends
   /**
    * <pre>
    * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-   * most 256 bytes. No authority, no key: two callers with the same one are two holders.
+   * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
    * </pre>
    *
    * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -121,6 +121,7 @@ public interface AcquireLockRequestOrBuilder extends
   /**
    * <pre>
    * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -129,6 +130,7 @@ public interface AcquireLockRequestOrBuilder extends
   /**
    * <pre>
    * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -144,6 +146,7 @@ public interface AcquireLockRequestOrBuilder extends
   /**
    * <pre>
    * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -153,6 +156,7 @@ public interface AcquireLockRequestOrBuilder extends
   /**
    * <pre>
    * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -165,6 +169,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
+   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
