@@ -1,0 +1,144 @@
+import { StoreFailure } from '../../src/engine/errors';
+import type { Resource, ResourceView } from '../../src/engine/lease';
+import type {
+  AcquireCommand,
+  AcquireReply,
+  ClaimCommand,
+  ClaimReply,
+  PermitsStore,
+  ReleaseCommand,
+  ReleaseReply,
+  RenewCommand,
+  RenewReply,
+  Speaker,
+  StoreListener,
+  TouchReply,
+  WithdrawCommand,
+  WithdrawReply,
+} from '../../src/engine/store';
+import type { ManualClock } from './manual-clock';
+import { PermitsModel } from './permits-model';
+import type { Unsent } from './permits-model-request';
+
+/** What becomes of one command: carried out and answered, carried out and its reply lost, or never arrived. */
+export type Fate = 'answered' | 'reply-lost' | 'not-arrived';
+
+/** The one store that the stores of several servers speak for. */
+export class ModelWorld {
+  /** Whether hints between servers arrive. */
+  hints = true;
+  /** How long a command is on its way, there and back. */
+  latencyMs = 0;
+  fate: (verb: string, serverId: string) => Fate = () => 'answered';
+  readonly log: { readonly verb: string; readonly server: string }[] = [];
+  private readonly models = new Map<string, PermitsModel>();
+  private readonly stores = new Map<string, ModelStore>();
+
+  constructor(readonly clock: ManualClock) {}
+
+  /** Redis's clock has nothing to do with the servers' but its rate. */
+  get nowUs(): number {
+    return 1_700_000_000_000_000 + Math.round(this.clock.now() * 1000);
+  }
+
+  store(serverId: string): ModelStore {
+    let store = this.stores.get(serverId);
+    if (!store) this.stores.set(serverId, (store = new ModelStore(this, serverId)));
+    return store;
+  }
+
+  model({ service, name }: Resource): PermitsModel {
+    const key = `${service}:${name}`;
+    let model = this.models.get(key);
+    if (!model) this.models.set(key, (model = new PermitsModel()));
+    return model;
+  }
+
+  /** FLUSHALL. */
+  forget(): void {
+    this.models.clear();
+  }
+
+  tell(server: string, resource: Resource, requestId: string): void {
+    if (this.hints) setImmediate(() => this.stores.get(server)?.listener?.look(resource, requestId));
+  }
+}
+
+/** The store of one server, by the plain model in place of Redis. */
+export class ModelStore implements PermitsStore {
+  listener: StoreListener | undefined;
+
+  constructor(
+    private readonly world: ModelWorld,
+    private readonly serverId: string,
+  ) {}
+
+  listen(listener: StoreListener): void {
+    this.listener = listener;
+  }
+
+  acquire(resource: Resource, command: AcquireCommand): Promise<AcquireReply> {
+    return this.run('acquire', resource, (model, now) => model.acquire(this.serverId, now, command));
+  }
+
+  claim(resource: Resource, command: ClaimCommand): Promise<ClaimReply> {
+    return this.run('claim', resource, (model, now) => model.claim(this.serverId, now, command));
+  }
+
+  withdraw(resource: Resource, command: WithdrawCommand): Promise<WithdrawReply> {
+    return this.run('withdraw', resource, (model, now) => model.withdraw(this.serverId, now, command));
+  }
+
+  touch(resource: Resource, waiters: readonly Speaker[]): Promise<TouchReply> {
+    return this.run('touch', resource, (model, now) => model.touch(this.serverId, now, waiters));
+  }
+
+  renew(resource: Resource, command: RenewCommand): Promise<RenewReply> {
+    return this.run('renew', resource, (model, now) => model.renew(this.serverId, now, command));
+  }
+
+  release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply> {
+    return this.run('release', resource, (model, now) => model.release(this.serverId, now, command));
+  }
+
+  inspect(resource: Resource): Promise<ResourceView> {
+    return this.run('inspect', resource, (model) => ({
+      name: resource.name,
+      limit: model.limit,
+      usedCount: model.used,
+      lastFencingToken: BigInt(model.lastToken),
+      holderCount: model.holders().length,
+      waiterCount: model.queue().length,
+      holders: [],
+      waiters: [],
+    }));
+  }
+
+  private async run<Reply>(
+    verb: string,
+    resource: Resource,
+    carryOut: (model: PermitsModel, nowUs: number) => Unsent<Reply>,
+  ): Promise<Reply> {
+    const { world, serverId } = this;
+    const sentAt = world.clock.now();
+    const fate = world.fate(verb, serverId);
+    world.log.push({ verb, server: serverId });
+    await this.travel();
+    if (fate === 'not-arrived') throw new StoreFailure('no', 'unavailable');
+    const model = world.model(resource);
+    model.told = [];
+    const reply = carryOut(model, world.nowUs);
+    const told = model.told;
+    for (const [server, id] of told) if (server !== serverId) world.tell(server, resource, id);
+    await this.travel();
+    if (fate === 'reply-lost') throw new StoreFailure('unknown', 'unavailable');
+    for (const [server, id] of told) if (server === serverId) this.listener?.look(resource, id);
+    return { ...reply, sentAt } as Reply;
+  }
+
+  private travel(): Promise<void> {
+    const half = this.world.latencyMs / 2;
+    if (half === 0) return Promise.resolve();
+    return new Promise((resolve) => this.world.clock.after(half, resolve));
+  }
+}
