@@ -1,6 +1,6 @@
 import type { HistoryEvent, HoldersObserved, Micros } from '../history';
 import type { FaultWindow } from './fault-effects';
-import { ghosts, holdsNothing } from './occupancy';
+import { ghosts, holdsNothing } from './ghosts';
 import { starvations, type Starvation } from './starvation';
 import type { Call, Timeline } from './timeline';
 import type { CheckOptions, Violation } from './violation';

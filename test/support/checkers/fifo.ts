@@ -1,5 +1,5 @@
 import type { Micros } from '../history';
-import type { Call, Grant, Request, Timeline } from './timeline';
+import { WHOLE_LOCK, type Call, type Grant, type Request, type Timeline } from './timeline';
 import type { CheckOptions, Violation } from './violation';
 
 /** A waiter with a place: known to be queued at `queuedAt`, and alive from `aliveFrom` to its grant or end. */
@@ -33,15 +33,16 @@ export function checkFifo(timeline: Timeline, options: CheckOptions): Violation[
 function placesOf(request: Request, timeline: Timeline, options: CheckOptions): Place[] {
   const places: Place[] = [];
   let earned: Micros | null = null;
-  let previousEnd = -Infinity;
+  let previous: Call | null = null;
   for (const call of request.calls) {
-    if (call.asked.at - previousEnd > options.ticketKeptUs - 1_000_000) earned = null;
-    previousEnd = call.over;
+    if (previous !== null && !keepsPlace(previous, call, options)) earned = null;
+    previous = call;
     const queuedAt = call.queued?.at;
     if (queuedAt === undefined) continue;
     const until = Math.min(call.granted?.at ?? Infinity, call.over);
     const scope = { client: call.asked.client, name: request.name };
-    if (timeline.excused('fifo', earned ?? queuedAt, Math.min(until, timeline.end), scope)) {
+    const disturbed = timeline.excused('fifo', earned ?? queuedAt, Math.min(until, timeline.end), scope);
+    if (disturbed || haunted(request, call, timeline)) {
       earned = null;
       continue;
     }
@@ -60,11 +61,34 @@ function placesOf(request: Request, timeline: Timeline, options: CheckOptions): 
   return places;
 }
 
-/** A wait that ended by an answer was over at the server somewhat earlier. */
+/** Ends of a call that leave its place in the queue, for the same request to come back to. */
+const PLACE_KEPT: readonly (string | null)[] = [null, 'REATTACH', 'DRAINING', 'SUPERSEDED'];
+
+function keepsPlace(previous: Call, next: Call, options: CheckOptions): boolean {
+  const reason = previous.ended?.reason ?? null;
+  // A second less than promised: the client's view of when the call ended is not the server's.
+  const inTime = next.asked.at - previous.over < options.ticketKeptUs - 1_000_000;
+  return inTime && PLACE_KEPT.includes(reason);
+}
+
+/**
+ * Whether a command of an earlier call of the request, given up behind a stalled store, may have run after
+ * this call's own: then the older call took the place over, and nobody speaks for it.
+ */
+function haunted(request: Request, call: Call, timeline: Timeline): boolean {
+  return request.calls.some(
+    (earlier) =>
+      earlier !== call &&
+      earlier.asked.at < call.asked.at &&
+      timeline.faults.some(
+        (window) => window.delays && window.from <= earlier.over && window.to >= call.asked.at,
+      ),
+  );
+}
+
+/** At the server a wait may have been over somewhat earlier, or a grant may have been on its way. */
 function waitedUntil(call: Call, timeline: Timeline, options: CheckOptions): Micros {
-  const byAnswer = call.ended !== null && call.ended.at <= call.over;
-  const end = Math.min(call.over, timeline.end);
-  return byAnswer ? end - 2 * options.latencyUs : end;
+  return Math.min(call.over, timeline.end) - 2 * options.latencyUs;
 }
 
 /** The usual case, in one sweep: the highest token of those who were queued before this one asked. */
@@ -98,14 +122,20 @@ function overtakenAfterReturn(places: readonly Place[], grants: readonly Grant[]
   const ordered = [...grants].sort((a, b) => a.token - b.token);
   const victims = new Map<Call, Violation>();
   ordered.forEach((grant, index) => {
-    const before = ordered[index - 1]?.belief?.to ?? -Infinity;
-    const grantedAfter = Math.max(askedAt(grant), before);
+    const grantedAfter = Math.max(askedAt(grant), endOfPrevious(grant, ordered[index - 1]));
     for (const place of places) {
       if (place.queuedAt >= askedAt(grant) || place.aliveFrom > grantedAfter) continue;
       if (passed(place, grant)) victims.set(place.call, violation(place, grant));
     }
   });
   return [...victims.values()];
+}
+
+/** Before this the grant can't have been made: an exclusive one waits for the end of the one before. */
+function endOfPrevious(grant: Grant, previous: Grant | undefined): Micros {
+  if (previous === undefined) return -Infinity;
+  const exclusive = grant.weight === WHOLE_LOCK || previous.weight === WHOLE_LOCK;
+  return exclusive ? (previous.belief?.to ?? -Infinity) : -Infinity;
 }
 
 function passed(place: Place, grant: Grant): boolean {

@@ -1,6 +1,7 @@
 import type { Micros } from '../history';
 import type { FaultWindow } from './fault-effects';
-import { occupancy, stopsOf, type Occupied } from './occupancy';
+import { stopsOf } from './ghosts';
+import { occupancy, type Occupied } from './occupancy';
 import type { Call, Timeline } from './timeline';
 import type { CheckOptions } from './violation';
 

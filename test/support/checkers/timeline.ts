@@ -143,15 +143,14 @@ export class Timeline {
     );
   }
 
-  /** Whether the store lost its data after this grant was made and before the instant. */
+  /** Whether the store lost its data when this grant may have been made, and before the instant. */
   forgot(invariant: Invariant, grant: Grant, at: Micros): boolean {
     return this.faults.some(
       (window) =>
         window.excuses.has(invariant) &&
         concerns(window, { name: grant.name }) &&
         window.from <= at &&
-        grant.received.at <= window.shownTo &&
-        (grant.asked?.at ?? -Infinity) <= window.to,
+        madeAfter(grant, grant.received) <= window.to,
     );
   }
 

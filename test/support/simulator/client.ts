@@ -68,6 +68,7 @@ interface Run {
 export class SimClient extends SimProcess {
   private readonly calls = new Map<string, OpenedCall>();
   private count = 0;
+  private quitting = false;
 
   constructor(
     name: string,
@@ -103,7 +104,9 @@ export class SimClient extends SimProcess {
     return [...this.calls.keys()];
   }
 
-  giveUpAll(): void {
+  /** Gives up all that it does, and asks for nothing more. */
+  quit(): void {
+    this.quitting = true;
     for (const { run } of [...this.calls.values()]) this.giveUp(run);
   }
 
@@ -141,7 +144,7 @@ export class SimClient extends SimProcess {
   }
 
   private ask(run: Run, leaseId: string | null = null): void {
-    if (run.over) return;
+    if (this.quitting) return;
     const { job, requestId } = run;
     const rpc = leaseId === null ? job.rpc : 'attach';
     const id = this.newCall('grant', run);
@@ -208,8 +211,9 @@ export class SimClient extends SimProcess {
   }
 
   private finish(run: Run, lease: HeldLease): void {
-    if (run.over || !this.believes(run, lease)) return;
-    if (run.job.end === 'release') this.release(run, lease);
+    if (run.over) return;
+    const releases = run.job.end === 'release' && this.believes(run, lease);
+    if (releases) this.release(run, lease);
     else this.giveUp(run);
   }
 
@@ -225,7 +229,7 @@ export class SimClient extends SimProcess {
 
   private renewEvery(run: Run, lease: HeldLease, interval: Micros): void {
     this.after(interval, () => {
-      if (run.over || run.releaseTries > 0 || !this.believes(run, lease)) return;
+      if (this.quitting || run.over || run.releaseTries > 0 || !this.believes(run, lease)) return;
       const id = this.newCall('renew', run);
       const ttlUs = run.job.renewTtlUs ?? null;
       this.recorder.record({ type: 'renew_asked', client: this.name, call: id, lease: lease.id, ttlUs });
@@ -263,7 +267,9 @@ export class SimClient extends SimProcess {
     this.network.reconnect(this);
     const { lease } = run;
     if (lease !== null && (lease.ended || !this.believes(run, lease) || run.releaseTries > 0)) return;
-    this.after(SECOND / 20, () => this.ask(run, lease?.id ?? null));
+    this.after(SECOND / 20, () => {
+      if (!run.over) this.ask(run, lease?.id ?? null);
+    });
   }
 
   private giveUp(run: Run): void {

@@ -1,4 +1,5 @@
 import type { LossCause, Micros } from '../history';
+import { COMMAND_TIMEOUT, StoreCommands } from './commands';
 import type { ManualLoop } from './loop';
 import type { Answer, LeaseCallMessage, OpenCall } from './messages';
 import type { IsBroken } from './mutations';
@@ -9,7 +10,6 @@ import type { AcquireReply, LeaseReply, RenewReply, SimStore } from './store';
 /** Clocks may differ in rate by this much; every span that is promised is cut by it. */
 const RATE = 0.0005;
 const SECOND: Micros = 1_000_000;
-const COMMAND_TIMEOUT: Micros = 2 * SECOND;
 
 /** How a server reaches the others; the delays and losses on the way are the world's. */
 export interface ServerNetwork {
@@ -35,6 +35,7 @@ interface Stream {
 export class SimServer extends SimProcess {
   readonly streams = new Map<string, Stream>();
   private readonly touching = new Set<string>();
+  private readonly commands: StoreCommands;
   private attaches = 0;
 
   constructor(
@@ -45,6 +46,11 @@ export class SimServer extends SimProcess {
     private readonly isBroken: IsBroken,
   ) {
     super(name, loop);
+    this.commands = new StoreCommands(loop, {
+      toStore: (script) => network.toStore(this, script),
+      fromStore: (deliver) => network.fromStore(this, deliver),
+      after: (delay, work) => this.after(delay, work),
+    });
   }
 
   open(call: OpenCall): void {
@@ -73,7 +79,7 @@ export class SimServer extends SimProcess {
     if (stream === undefined || stream.state === 'over') return;
     if (stream.state === 'held') {
       const leaseId = stream.lease?.leaseId ?? '';
-      if (this.isBroken('stale_stream_releases')) this.command(() => this.store.release(leaseId), noReply);
+      if (this.isBroken('stale_stream_releases')) this.commands.send(() => this.store.release(leaseId));
     } else {
       this.detach(stream);
     }
@@ -83,7 +89,7 @@ export class SimServer extends SimProcess {
 
   renew(call: LeaseCallMessage): void {
     const openedAt = this.loop.now;
-    this.command(
+    this.commands.send(
       () => this.store.renew(call.leaseId, call.ttlUs, null),
       (reply, sentAt) => {
         if (reply.state !== 'held') return this.answerEnd(call, 'NOT_FOUND', 'LEASE_NOT_HELD');
@@ -96,7 +102,7 @@ export class SimServer extends SimProcess {
   }
 
   release(call: LeaseCallMessage): void {
-    this.command(
+    this.commands.send(
       () => this.store.release(call.leaseId),
       ({ released, cause }) => {
         this.answer(call, { type: 'release_answered', lease: call.leaseId, released, lossCause: cause });
@@ -120,7 +126,7 @@ export class SimServer extends SimProcess {
     const { name, requestId, permits, ttlUs, waitTimeoutUs } = stream.call;
     const { speaker, ticket } = stream;
     const how = { queue: waitTimeoutUs !== 0, stream: stream.call.rpc === 'hold', speaker, ticket };
-    this.command(
+    this.commands.sendGranting(
       () => this.store.acquire({ name, requestId, permits, ttlUs, ...how }),
       (reply, sentAt) => this.onAcquired(stream, reply, sentAt),
       () => {
@@ -134,7 +140,7 @@ export class SimServer extends SimProcess {
   private claim(stream: Stream, heardAt: Micros): void {
     stream.state = 'asking';
     const { name, requestId } = stream.call;
-    this.command(
+    this.commands.sendGranting(
       () => this.store.claim(name, requestId, stream.speaker),
       (reply, sentAt) => {
         if (this.isBroken('offset_from_pubsub') && reply.state === 'held') {
@@ -154,7 +160,7 @@ export class SimServer extends SimProcess {
     if (stream.state !== 'waiting') return;
     stream.state = 'asking';
     const { name, requestId } = stream.call;
-    this.command(
+    this.commands.send(
       () => this.store.withdraw(name, requestId, stream.speaker),
       (reply, sentAt) => this.onAcquired(stream, reply, sentAt),
       () => {
@@ -193,7 +199,7 @@ export class SimServer extends SimProcess {
   }
 
   private attachTo(stream: Stream): void {
-    this.command(
+    this.commands.sendGranting(
       () => this.store.attach(stream.call.leaseId ?? '', stream.speaker),
       (reply, sentAt) => {
         if (stream.state === 'over') return;
@@ -248,7 +254,7 @@ export class SimServer extends SimProcess {
       const { lease } = stream;
       if (stream.state !== 'held' || lease === null) return;
       stream.unconfirmed = true;
-      this.command(
+      this.commands.send(
         () => this.store.renew(lease.leaseId, null, stream.speaker.attach),
         (reply, sentAt) => this.onRenewed(stream, lease, reply, sentAt),
         () => this.onRenewalFailed(stream, lease),
@@ -335,13 +341,16 @@ export class SimServer extends SimProcess {
   private touch(name: string): void {
     const waiting = this.waitingFor(name);
     if (waiting.length === 0) return;
-    const requestIds = waiting.map((stream) => stream.call.requestId);
-    this.command(
-      () => this.store.touch(name, this.name, requestIds),
+    const attaches = new Map(waiting.map(({ call, speaker }) => [call.requestId, speaker.attach]));
+    this.commands.sendGranting(
+      () => this.store.touch(name, this.name, attaches),
       (reply) => {
         for (const stream of waiting.filter((one) => one.state === 'waiting')) {
           const { requestId } = stream.call;
-          if (reply.gone.includes(requestId)) this.ask(stream);
+          // Of two calls of one request here the newer one was asked about.
+          if (attaches.get(requestId) !== stream.speaker.attach) this.end(stream, 'ABORTED', 'SUPERSEDED');
+          else if (reply.superseded.includes(requestId)) this.end(stream, 'ABORTED', 'SUPERSEDED');
+          else if (reply.gone.includes(requestId)) this.ask(stream);
           else if (reply.offers.includes(requestId) && !this.isBroken('pubsub_only_wake_up')) {
             this.claim(stream, this.loop.now);
           }
@@ -357,12 +366,12 @@ export class SimServer extends SimProcess {
 
   private detach(stream: Stream): void {
     const { name, requestId } = stream.call;
-    this.command(() => this.store.detach(name, requestId, stream.speaker), noReply);
+    this.commands.send(() => this.store.detach(name, requestId, stream.speaker));
   }
 
   private giveBack(stream: Stream, callLives: boolean): void {
     const { name, requestId } = stream.call;
-    this.command(() => this.store.giveBack(name, requestId, stream.speaker, callLives), noReply);
+    this.commands.send(() => this.store.giveBack(name, requestId, stream.speaker, callLives));
   }
 
   private end(stream: Stream, code: string, reason: string | null): void {
@@ -378,30 +387,6 @@ export class SimServer extends SimProcess {
   private answerEnd(call: { id: string; client: SimProcess }, code: string, reason: string | null): void {
     this.answer(call, { type: 'ended', code, reason });
   }
-
-  /** Sends a script. No reply in time is a failure that says nothing: the script may still run. */
-  private command<Reply>(
-    script: () => Reply,
-    onReply: (reply: Reply, sentAt: Micros) => void,
-    onFailure: () => void = noReply,
-    timeout: Micros = COMMAND_TIMEOUT,
-  ): void {
-    const sentAt = this.loop.now;
-    let settled = false;
-    this.network.toStore(this, () => {
-      const reply = script();
-      this.network.fromStore(this, () => {
-        if (settled) return;
-        settled = true;
-        onReply(reply, sentAt);
-      });
-    });
-    this.after(timeout, () => {
-      if (settled) return;
-      settled = true;
-      onFailure();
-    });
-  }
 }
 
 /** Counted from when the handler began, through the sending of the very command that was answered. */
@@ -412,8 +397,4 @@ function offset(openedAt: Micros, sentAt: Micros, remainingUs: Micros): Micros {
 /** With a claim or a withdrawal in flight a stream still waits: it may come back empty. */
 function isWaiting(state: Stream['state']): boolean {
   return state === 'waiting' || state === 'asking';
-}
-
-function noReply(): void {
-  // Nobody waits for this one.
 }

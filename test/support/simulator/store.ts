@@ -43,6 +43,8 @@ export interface TouchReply {
   /** The requests whose permits are offered, or held already. */
   readonly offers: readonly string[];
   readonly gone: readonly string[];
+  /** Requests that wait by another call now. */
+  readonly superseded: readonly string[];
   /** In how long the earliest lease of the name ends. */
   readonly inUs: Micros;
 }
@@ -51,6 +53,8 @@ export interface TouchReply {
 export class SimStore {
   private readonly resources = new Map<string, SimResource>();
   private readonly leaseNames = new Map<string, string>();
+  /** Redis TIME as the running script has read it: no two scripts run in the same microsecond. */
+  private timeUs: Micros = 0;
 
   constructor(
     private readonly loop: ManualLoop,
@@ -60,8 +64,8 @@ export class SimStore {
     private readonly isBroken: IsBroken,
   ) {}
 
-  /** Redis TIME. */
-  get timeUs(): Micros {
+  /** Redis TIME outside of a script. */
+  get clockUs(): Micros {
     return this.wallClockUs + this.loop.now;
   }
 
@@ -132,17 +136,23 @@ export class SimStore {
     resource.promote(this.timeUs);
   }
 
-  touch(name: string, server: string, requestIds: readonly string[]): TouchReply {
+  /** A server's heartbeat for a name, with the requests that wait there and their attach values. */
+  touch(name: string, server: string, waiting: ReadonlyMap<string, string>): TouchReply {
     const resource = this.open(name, server);
-    for (const requestId of requestIds) {
-      const waiter = resource.waiter(requestId);
-      if (waiter?.speaker.server === server) waiter.detachedAt = null;
+    const known = new Map<string, SimWaiter | SimHolder>();
+    for (const requestId of waiting.keys()) {
+      const one = resource.waiter(requestId) ?? resource.holderOf(requestId);
+      if (one !== undefined) known.set(requestId, one);
     }
+    const mine = [...known].filter(([id, { speaker }]) => speaker.attach === waiting.get(id));
+    for (const [, one] of mine) if ('detachedAt' in one) one.detachedAt = null;
     resource.promote(this.timeUs);
-    const mine = [...resource.holders.values()].filter(({ speaker }) => speaker.server === server);
-    const offers = mine.map((holder) => holder.requestId).filter((id) => requestIds.includes(id));
-    const gone = requestIds.filter((id) => !resource.waiter(id) && !resource.holderOf(id));
-    return { offers, gone, inUs: resource.nextEnd() - this.timeUs };
+    return {
+      offers: mine.map(([id]) => id).filter((id) => !resource.waiter(id) && resource.holderOf(id)),
+      gone: [...waiting.keys()].filter((id) => !known.has(id)),
+      superseded: [...known.keys()].filter((id) => !mine.some(([own]) => own === id)),
+      inUs: resource.nextEnd() - this.timeUs,
+    };
   }
 
   renew(leaseId: string, ttlUs: Micros | null, attach: string | null): RenewReply {
@@ -201,7 +211,7 @@ export class SimStore {
   /** Who holds or is offered permits of a name, with the ends as the store has them; changes nothing. */
   holders(name: string): readonly SimHolder[] {
     const holders = [...(this.resources.get(name)?.holders.values() ?? [])];
-    return holders.filter((holder) => holder.endUs > this.timeUs);
+    return holders.filter((holder) => holder.endUs > this.clockUs);
   }
 
   /** How many permits could be had now. */
@@ -228,6 +238,7 @@ export class SimStore {
       resource = new SimResource(name, limit, this.publish, this.isBroken);
       this.resources.set(name, resource);
     }
+    this.timeUs = Math.max(this.timeUs + 1, this.clockUs);
     resource.begin(this.timeUs, server);
     return resource;
   }

@@ -55,7 +55,8 @@ class World {
   private readonly sink = new MemorySink();
   private readonly test = new Recorder('test', this.sink, () => this.loop.now);
   private readonly random: () => number;
-  private readonly storeProcess = new SimProcess('store', this.loop);
+  private storeStalled = false;
+  private readonly inSockets: { server: SimServer | null; script: () => void }[] = [];
   private readonly store: SimStore;
   private readonly servers: SimServer[];
   private readonly clients = new Map<string, SimClient>();
@@ -97,12 +98,14 @@ class World {
     }
     for (const step of this.plan.steps) this.loop.at(START + step.at, () => this.take(step));
     this.loop.runUntil(START + this.plan.untilUs);
-    for (const client of this.clients.values()) client.run(() => client.giveUpAll());
+    for (const client of this.clients.values()) client.run(() => client.quit());
     const longest = Math.max(0, ...this.plan.jobs.map((job) => Math.max(job.ttlUs, job.renewTtlUs ?? 0)));
     this.loop.runUntil(this.loop.now + longest + 14 * SECOND);
-    // An idle name looks like one of a stalled store: whoever died there is judged a little later.
-    this.store.keys();
-    this.loop.runUntil(this.loop.now + 4 * SECOND);
+    // An idle name looks like one of a stalled store: only where scripts run again the dead are judged.
+    for (let second = 0; second < 5; second += 1) {
+      this.store.keys();
+      this.loop.runUntil(this.loop.now + SECOND);
+    }
     this.observeRest();
     return this.sink.history();
   }
@@ -133,7 +136,7 @@ class World {
   }
 
   toStore(server: SimServer, script: () => void): void {
-    this.send(`${server.name}>store`, () => this.storeProcess.run(script));
+    this.send(`${server.name}>store`, () => this.runInStore(server, script));
   }
 
   fromStore(server: SimServer, deliver: () => void): void {
@@ -156,6 +159,11 @@ class World {
   ): void {
     const client = this.client(call.client.name);
     this.send(`${server.name}>${client.name}`, () => client.run(() => client.receive(call.id, answer)));
+  }
+
+  private runInStore(server: SimServer | null, script: () => void): void {
+    if (this.storeStalled) this.inSockets.push({ server, script });
+    else script();
   }
 
   private toServer(client: SimClient, server: SimServer, deliver: () => void): void {
@@ -224,7 +232,7 @@ class World {
         return;
       }
       case 'stall_store':
-        return this.stop('redis_stopped', this.storeProcess, step.forUs);
+        return this.stallStore(step.forUs);
       case 'flush_store':
         return this.flushStore();
       case 'drop_replies':
@@ -272,9 +280,23 @@ class World {
     this.replyDrops.push({ left: count, fault: this.startFault('reply_dropped', { explains }) });
   }
 
+  /** A store that goes on reads its sockets in any order; within one, commands stay in theirs. */
+  private stallStore(forUs: Micros): void {
+    if (this.storeStalled) return;
+    this.storeStalled = true;
+    this.fault('redis_stopped', forUs);
+    this.loop.after(forUs, () => {
+      this.storeStalled = false;
+      const waiting = this.inSockets.splice(0);
+      const order = new Map(waiting.map(({ server }) => [server, this.random()]));
+      waiting.sort((a, b) => (order.get(a.server) ?? 0) - (order.get(b.server) ?? 0));
+      for (const { script } of waiting) script();
+    });
+  }
+
   private flushStore(): void {
     const fault = this.startFault('redis_flushed', {});
-    this.storeProcess.run(() => {
+    this.runInStore(null, () => {
       this.store.flush();
       this.endFault(fault);
     });
@@ -334,7 +356,7 @@ class World {
       this.store.setLimit(name, limit);
       this.loop.after(this.latency(), () => this.answerLimit(change));
     };
-    this.loop.after(this.latency(), () => this.storeProcess.run(carryOut));
+    this.loop.after(this.latency(), () => this.runInStore(null, carryOut));
   }
 
   private askLimit(name: string, limit: number): string {
@@ -351,7 +373,7 @@ class World {
   private observe(name: string): void {
     const before = this.loop.now;
     const holders = this.store.holders(name);
-    const redisTimeUs = this.store.timeUs;
+    const redisTimeUs = this.store.clockUs;
     for (const { leaseId: lease, endUs: expiryUs } of holders) {
       this.test.record({ type: 'expiry_observed', name, lease, before, redisTimeUs, expiryUs });
     }

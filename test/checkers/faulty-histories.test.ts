@@ -1,0 +1,43 @@
+import { checkAll, type CheckResult } from '../support/checkers/check-all';
+import { INVARIANTS, type Invariant } from '../support/checkers/violation';
+import { MUTATIONS, type Mutation } from '../support/simulator/mutations';
+import { SCENARIOS } from '../support/simulator/scenarios';
+import { simulate } from '../support/simulator/world';
+
+const ALLOWANCES = { latencyUs: 50_000, keepAliveUs: 3_000_000 };
+
+function check(mutation: Mutation, brokenBy: readonly Mutation[]): CheckResult {
+  return checkAll(simulate(SCENARIOS[mutation].plan, brokenBy), ALLOWANCES);
+}
+
+const table = Object.entries(MUTATIONS).map(([mutation, wrong]) => ({
+  mutation: mutation as Mutation,
+  wrong,
+  caughtBy: SCENARIOS[mutation as Mutation].caughtBy,
+}));
+
+describe.each(table)('where $wrong ($mutation)', ({ mutation, caughtBy }) => {
+  it(`is caught by the checkers ${caughtBy.join(', ')}`, () => {
+    const { violations } = check(mutation, [mutation]);
+    const found = new Set(violations.map((violation) => violation.invariant));
+    expect([...found]).toEqual(expect.arrayContaining([...caughtBy]));
+  });
+
+  it('shows it by a few events each', () => {
+    for (const { trace } of check(mutation, [mutation]).violations) {
+      expect(trace.length).toBeGreaterThan(0);
+      expect(trace.length).toBeLessThanOrEqual(6);
+    }
+  });
+
+  it('raises no alarm in the same course of events without the fault', () => {
+    const result = check(mutation, []);
+    expect(result.report).toContain('0 violations');
+    expect(result.grantCount).toBeGreaterThan(0);
+  });
+});
+
+it('shows for every invariant at least one fault that its checker catches', () => {
+  const caught = new Set<Invariant>(table.flatMap((row) => row.caughtBy));
+  expect(INVARIANTS.filter((invariant) => !caught.has(invariant))).toEqual([]);
+});

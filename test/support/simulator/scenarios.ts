@@ -1,0 +1,169 @@
+import type { Invariant } from '../checkers/violation';
+import type { Micros } from '../history';
+import type { Job } from './client';
+import type { Mutation } from './mutations';
+import type { Plan, Step } from './world';
+
+const SECOND: Micros = 1_000_000;
+
+/** A plan in which a built-in fault does harm, and the checkers that must see it. */
+export interface Scenario {
+  readonly plan: Plan;
+  readonly caughtBy: readonly Invariant[];
+}
+
+const LOCK = 'lock';
+const SEMAPHORE = 'semaphore';
+
+/** An exclusive unary acquire that waits as long as it takes; times in seconds. */
+function job(client: string, at: number, ttl: number, work: number, more: Partial<Job> = {}): Job {
+  return {
+    client,
+    name: LOCK,
+    rpc: 'acquire',
+    mode: 'exclusive',
+    permits: 1,
+    ttlUs: ttl * SECOND,
+    waitTimeoutUs: null,
+    startUs: at * SECOND,
+    workUs: work * SECOND,
+    renewEveryUs: null,
+    end: 'release',
+    cancelAfterUs: null,
+    ...more,
+  };
+}
+
+function hold(client: string, at: number, ttl: number, work: number, more: Partial<Job> = {}): Job {
+  return job(client, at, ttl, work, { rpc: 'hold', ...more });
+}
+
+function scenario(
+  caughtBy: readonly Invariant[],
+  jobs: readonly Job[],
+  steps: readonly Step[] = [],
+  more: Partial<Plan> = {},
+): Scenario {
+  return { caughtBy, plan: { seed: 1, servers: 2, limits: {}, jobs, steps, untilUs: 30 * SECOND, ...more } };
+}
+
+function observe(at: number, name = LOCK): Step {
+  return { at: at * SECOND, do: 'observe', name };
+}
+
+/** Clients are connected to the servers in turn: c0 to server 1, c1 to server 0, c2 to server 1. */
+export const SCENARIOS: Readonly<Record<Mutation, Scenario>> = {
+  // c0 works past its end and then releases; c1 has the lock by then, and c2 waits for it.
+  no_owner_compare: scenario(
+    ['exclusion', 'resurrection'],
+    [job('c0', 0, 1, 2.5, { stubborn: true }), job('c1', 0.1, 10, 5), hold('c2', 0.2, 5, 1)],
+  ),
+  // The reply to c0 is lost, and its retry waits behind its own ghost; c1 sends one request twice.
+  resend_without_idempotence: scenario(
+    ['lost_wake_up', 'idempotence'],
+    [
+      hold('c0', 0, 20, 1),
+      job('c1', 4, 5, 3, { name: SEMAPHORE, repeatAfterUs: SECOND / 100, renewEveryUs: SECOND }),
+    ],
+    [{ at: 0, do: 'drop_replies', count: 1 }],
+    { limits: { [SEMAPHORE]: 2 } },
+  ),
+  // The message that tells of the offer is lost.
+  pubsub_only_wake_up: scenario(
+    ['lost_wake_up'],
+    [job('c0', 0, 5, 1), hold('c1', 0.1, 5, 1)],
+    [{ at: 0.9 * SECOND, do: 'drop_messages', count: 2 }],
+  ),
+  // c1 dies in the queue, in front of c2.
+  no_liveness_check: scenario(
+    ['lost_wake_up', 'dead_grant'],
+    [job('c0', 0, 5, 1.5), hold('c1', 0.1, 5, 1), hold('c2', 0.6, 5, 1)],
+    [{ at: 0.5 * SECOND, do: 'kill_client', client: 'c1' }],
+  ),
+  // c0 renews late; c1 has the lock by then.
+  renew_resurrects: scenario(
+    ['exclusion', 'resurrection'],
+    [job('c0', 0, 1, 4, { stubborn: true, renewEveryUs: 1.5 * SECOND }), job('c1', 0.1, 10, 6)],
+  ),
+  // The store forgets between two grants.
+  counter_only_token: scenario(
+    ['fencing'],
+    [job('c0', 0, 2, 0.5), job('c1', 0.6, 2, 0.5), job('c2', 3, 2, 0.5)],
+    [{ at: 2 * SECOND, do: 'flush_store' }],
+  ),
+  // c1 waits long before it is granted, so that most of its offset lies behind it; then it walks away.
+  deadline_from_receipt: scenario(
+    ['exclusion', 'truthful_offset'],
+    [job('c0', 0, 5, 3), job('c1', 0.1, 2, 20, { end: 'abandon' }), job('c2', 0.2, 2, 1)],
+    [observe(4)],
+  ),
+  // The offer's message is lost, and c1 cancels before its server asks again.
+  permit_leaked_on_cancel: scenario(
+    ['leak', 'dead_grant'],
+    [
+      job('c0', 0, 5, 1.3, { name: SEMAPHORE }),
+      hold('c1', 0.1, 5, 1, { name: SEMAPHORE, cancelAfterUs: 1.5 * SECOND }),
+      hold('c2', 0.4, 5, 1, { name: SEMAPHORE }),
+    ],
+    [{ at: 1.2 * SECOND, do: 'drop_messages', count: 2 }],
+    { limits: { [SEMAPHORE]: 1 } },
+  ),
+  lifo: scenario(['fifo'], [job('c0', 0, 5, 1), hold('c1', 0.1, 5, 1), hold('c2', 0.2, 5, 1)]),
+  // The store forgets the lease under a live stream.
+  swallowed_lost: scenario(['loss'], [hold('c0', 0, 6, 20)], [{ at: 1.2 * SECOND, do: 'flush_store' }]),
+  // c0 sends its request once more while it holds the lock.
+  double_grant_on_reconnect: scenario(['idempotence'], [hold('c0', 0, 5, 3, { repeatAfterUs: SECOND })]),
+  lowered_limit_ignored: scenario(
+    ['over_issue'],
+    [job('c0', 1, 5, 2, { name: SEMAPHORE }), job('c1', 1.2, 5, 2, { name: SEMAPHORE })],
+    [{ at: 0.5 * SECOND, do: 'set_limit', name: SEMAPHORE, limit: 1 }],
+    { limits: { [SEMAPHORE]: 2 } },
+  ),
+  // c0 renews with a shorter TTL than it was granted.
+  renewal_shortens: scenario(
+    ['exclusion', 'truthful_offset'],
+    [job('c0', 0, 8, 7, { renewEveryUs: SECOND, renewTtlUs: 0.6 * SECOND }), job('c1', 0.1, 5, 1)],
+    [observe(1.3)],
+  ),
+  // c0's stream breaks, it attaches by another server, and only later the first one notices.
+  stale_stream_releases: scenario(
+    ['exclusion', 'false_loss'],
+    [hold('c0', 0, 5, 8), hold('c1', 0.1, 5, 1)],
+    [{ at: SECOND, do: 'cut_client', client: 'c0', noticedAfterUs: 0.6 * SECOND }],
+  ),
+  // c0 walks away, so that the store gives the lock to c1 when c0's lease ends there.
+  late_from_buffer: scenario(
+    ['exclusion', 'truthful_offset'],
+    [job('c0', 0, 2, 20, { end: 'abandon' }), job('c1', 0.1, 0.4, 0.1)],
+    [observe(1.5)],
+  ),
+  dead_from_buffer: scenario(['dead_grant'], [job('c0', 0, 1, 0.5)]),
+  // c0 is gone; the store stalls past its end, and c2 asks while the heartbeats for c1 lie in the socket.
+  newcomer_passes_after_stall: scenario(
+    ['fifo'],
+    [job('c0', 0, 2, 20, { end: 'abandon' }), hold('c1', 0.5, 5, 1), hold('c2', 7.9, 5, 1)],
+    [{ at: SECOND, do: 'stall_store', forUs: 7 * SECOND }],
+    // One with which the store reads the newcomer's socket first.
+    { seed: 3 },
+  ),
+  // The message of c1's grant is late, and c1 walks away.
+  offset_from_pubsub: scenario(
+    ['exclusion', 'truthful_offset'],
+    [job('c0', 0, 5, 3.15), job('c1', 0.1, 2, 20, { end: 'abandon' }), job('c2', 0.2, 2, 0.1)],
+    [{ at: 0, do: 'delay_messages', byUs: 0.8 * SECOND }, observe(4.5)],
+  ),
+  // One renewal gets no answer.
+  failed_renewal_is_loss: scenario(
+    ['false_loss'],
+    [hold('c0', 0, 6, 8)],
+    [{ at: 1.5 * SECOND, do: 'drop_replies', count: 1 }],
+  ),
+  slow_expiry: scenario(
+    ['recovery', 'lost_wake_up'],
+    [hold('c0', 0, 1, 5), hold('c1', 0.2, 5, 1)],
+    [{ at: 0.5 * SECOND, do: 'kill_client', client: 'c0' }],
+  ),
+  stream_kept: scenario(['leak'], [hold('c0', 0, 2, 1)]),
+  // c0 repeats its request after it has released.
+  finished_grants_again: scenario(['idempotence'], [job('c0', 0, 2, 0.5, { repeatAfterUs: SECOND })]),
+};
