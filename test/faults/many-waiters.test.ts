@@ -6,7 +6,7 @@ import { story, type Scenario } from './scenario';
 
 const FEW = 10;
 const MANY = 500;
-const TTL_MS = 5000;
+const TTL_MS = 3000;
 const TOUCH = script(permitsTouch).sha;
 /** A heartbeat asks after 64 waiters at most, with a few commands for each. */
 const COMMANDS_PER_TOUCH = 200;

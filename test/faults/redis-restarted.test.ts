@@ -20,7 +20,7 @@ test('a Redis killed and started again with its data: leases, tokens and places 
     const stream = alice.hold({ name: streamed, ttlMs: 5000 });
     const held = await stream.granted();
     const una = scene.client('una', other);
-    const unaryHeld = await una.acquire({ name: unary, ttlMs: 8000 });
+    const unaryHeld = await una.acquire({ name: unary, ttlMs: 5000 });
     const hank = scene.client('hank', one);
     const hankHolds = hank.hold({ name: queue, ttlMs: 5000 });
     const first = await hankHolds.granted();
