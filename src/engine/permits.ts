@@ -209,6 +209,9 @@ export class Permits {
       .catch((error) => this.fail(error, resource, requestId));
     if (reply.kind === 'finished') throw outcomes.leaseNotHeld(resource, reply.cause);
     if (reply.kind !== 'granted') throw outcomes.leaseNotHeld(resource, undefined);
+    // As with a grant: what has passed by now is not told. The client may attach again.
+    const end = call.receivedAt + expireOffsetMs(call.receivedAt, reply.sentAt, reply.remainingMs);
+    if (end <= this.options.clock.now()) throw outcomes.outcomeUnknown(resource, requestId);
     return this.keep(call, resource, { requestId, attach }, reply, sink);
   }
 

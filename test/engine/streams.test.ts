@@ -178,6 +178,14 @@ describe('a hold stream', () => {
       expect(newer.outcome).toBe('OUTCOME_UNKNOWN');
     });
 
+    it('is not told of a lease whose time had passed when the answer came: it may attach again', async () => {
+      const { newer, renewal } = await attachTo();
+      await on.clock.advance(30_000);
+      await renewal.answer(grantedAt(renewal.at));
+      expect(newer.outcome).toBe('OUTCOME_UNKNOWN');
+      expect(newer.sink.events).toEqual([]);
+    });
+
     it('leaves the lease alone when its client is gone before the answer', async () => {
       const { newer, renewal, older } = await attachTo();
       newer.call.cancel();
