@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Socket } from 'node:net';
 import { Redis, type RedisOptions } from 'ioredis';
 import { type Clock, type Timer } from '../engine/clock';
 import { StoreFailure } from '../engine/errors';
 import type { StoreHealth } from '../engine/store';
 import { findDangers } from './dangers';
-import { encodeScriptCall, ScriptCommand, type Reply } from './script-command';
+import { commandText, ScriptCommand, type Outcome, type Reply } from './script-command';
 
 export interface ConnectionOptions {
   /** `redis://[user:password@]host:port[/db]`, `rediss://…`, or the path of a unix socket. */
@@ -28,10 +27,23 @@ export function script(text: string): Script {
 /** Nobody waits longer than this for a connection that is down: it is better to say so. */
 const RECONNECT_PATIENCE_MS = 1000;
 const PING_INTERVAL_MS = 1000;
-/** How often unanswered commands are looked for: one timer for all of them, not one for each. */
-const SWEEP_INTERVAL_MS = 25;
+/** How often unanswered commands are looked for. */
+const SWEEP_INTERVAL_MS = 20;
 /** Before a command is tried again on a connection that is called ready and took nothing. */
 const UNWRITABLE_PAUSE_MS = 10;
+
+interface Operation<T> {
+  readonly what: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
+  readonly read: (reply: Reply[], sentAt: number) => T;
+  readonly deadline: number;
+}
+
+/** A reply that could not be read: our mistake, and nothing that another try would mend. */
+class UnreadableReply extends Error {
+  override readonly name = 'UnreadableReply';
+}
 
 /**
  * One connection to Redis for commands, with ioredis's dangerous defaults off: nothing is queued while it is
@@ -50,10 +62,11 @@ export class RedisConnection implements StoreHealth {
   private downSince: number;
   private downTimer: Timer | undefined;
   private pingTimer: Timer | undefined;
-  private unanswered: ScriptCommand[] = [];
-  private sweepTimer: Timer | undefined;
-  private corked = false;
   private closed = false;
+  private corked: Redis['stream'] | undefined;
+  /** Sent and perhaps not yet settled. */
+  private pending: ScriptCommand[] = [];
+  private sweepTimer: Timer | undefined;
 
   constructor(private readonly options: ConnectionOptions) {
     this.downSince = options.clock.now();
@@ -88,94 +101,102 @@ export class RedisConnection implements StoreHealth {
 
   /**
    * Runs a script once, as far as anybody can tell: sent again only when the connection broke, by which the
-   * script's own idempotence holds. `sentAt` is read before the send whose reply this is.
+   * script's own idempotence holds. Resolves with what `read` makes of the reply; its `sentAt` is taken before
+   * the send whose reply this is.
    */
-  async run(
+  run<T>(
     what: Script,
     keys: readonly string[],
     args: readonly (string | number)[],
-  ): Promise<{ reply: Reply[]; sentAt: number }> {
-    const { clock, commandTimeoutMs } = this.options;
-    const deadline = clock.now() + commandTimeoutMs;
-    let written = false;
-    for (;;) {
-      const sentAt = clock.now();
-      if (this.client.status === 'ready') {
-        try {
-          return { reply: await this.send(what, keys, args, deadline - sentAt), sentAt };
-        } catch (error) {
-          const fate = fateOf(error);
-          if (fate === 'defect') throw error;
-          if (fate === 'refused' || fate === 'full' || fate === 'timed-out') {
-            const unknown = written || fate === 'timed-out';
-            throw new StoreFailure(unknown ? 'unknown' : 'no', fate === 'full' ? 'full' : 'unavailable', {
-              cause: error,
-            });
-          }
-          written ||= fate === 'cut';
-        }
-      }
-      // A connection that has just ended is called ready until its 'close' comes, which needs the event loop.
-      if (this.client.status === 'ready') await this.pause(UNWRITABLE_PAUSE_MS);
-      if (clock.now() >= deadline || !(await this.becomesReady(deadline)))
-        throw new StoreFailure(written ? 'unknown' : 'no', 'unavailable');
-    }
+    read: (reply: Reply[], sentAt: number) => T,
+  ): Promise<T> {
+    const operation = {
+      what,
+      keys,
+      args,
+      read,
+      deadline: this.options.clock.now() + this.options.commandTimeoutMs,
+    };
+    if (this.client.status !== 'ready') return this.retry(operation, false);
+    return this.send(operation, 'evalsha').catch((error) => this.recover(operation, error, false));
   }
 
-  private async send(
-    what: Script,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-    timeoutMs: number,
-  ): Promise<Reply[]> {
-    try {
-      return await this.evaluate('evalsha', what.sha, keys, args, timeoutMs);
-    } catch (error) {
-      if (!isReplyError(error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return await this.evaluate('eval', what.text, keys, args, timeoutMs);
+  private async recover<T>(operation: Operation<T>, error: unknown, writtenBefore: boolean): Promise<T> {
+    if (isReplyError(error) && error.message.startsWith('NOSCRIPT')) {
+      return await this.send(operation, 'eval').catch((second) =>
+        this.recover(operation, second, writtenBefore),
+      );
     }
+    const fate = fateOf(error);
+    if (fate === 'defect') throw error;
+    if (fate === 'refused' || fate === 'full' || fate === 'timed-out') {
+      const unknown = writtenBefore || fate === 'timed-out';
+      throw new StoreFailure(unknown ? 'unknown' : 'no', fate === 'full' ? 'full' : 'unavailable', {
+        cause: error,
+      });
+    }
+    return await this.retry(operation, writtenBefore || fate === 'cut');
   }
 
-  private evaluate(
-    verb: 'eval' | 'evalsha',
-    what: string,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-    timeoutMs: number,
-  ): Promise<Reply[]> {
-    const deadline = this.options.clock.now() + timeoutMs;
+  private async retry<T>(operation: Operation<T>, written: boolean): Promise<T> {
+    const { clock } = this.options;
+    // A connection that has just ended is called ready until its 'close' comes, which needs the event loop.
+    if (this.client.status === 'ready') await this.pause(UNWRITABLE_PAUSE_MS);
+    if (clock.now() >= operation.deadline || !(await this.becomesReady(operation.deadline)))
+      throw new StoreFailure(written ? 'unknown' : 'no', 'unavailable');
+    return await this.send(operation, 'evalsha').catch((error) => this.recover(operation, error, written));
+  }
+
+  private send<T>({ what, keys, args, read, deadline }: Operation<T>, verb: 'eval' | 'evalsha'): Promise<T> {
+    const text = commandText(verb, verb === 'eval' ? what.text : what.sha, keys, args);
     return new Promise((resolve, reject) => {
-      const text = encodeScriptCall(verb, what, keys, args);
-      const command = new ScriptCommand(verb, text, deadline, resolve, reject);
+      const sentAt = this.options.clock.now();
+      const outcome: Outcome = {
+        answered(reply) {
+          try {
+            resolve(read(reply, sentAt));
+          } catch (error) {
+            reject(new UnreadableReply(what.sha, { cause: error }));
+          }
+        },
+        failed: reject,
+      };
+      const command = new ScriptCommand(verb, text, outcome, deadline);
       this.cork();
-      this.unanswered.push(command);
-      this.sweepTimer ??= this.options.clock.after(SWEEP_INTERVAL_MS, () => this.sweep());
+      this.keepTime(command);
       void this.client.sendCommand(command.asCommand());
     });
   }
 
-  /** What the calls of one turn of the event loop ask of Redis leaves in one write. */
+  /** What is sent while the event loop goes round once leaves in one write. */
   private cork(): void {
-    if (this.corked) return;
-    const { stream } = this.client as unknown as { stream: Socket };
-    this.corked = true;
+    const { stream } = this.client;
+    if (this.corked === stream) return;
+    this.corked = stream;
     stream.cork();
     setImmediate(() => {
-      this.corked = false;
+      if (this.corked === stream) this.corked = undefined;
       stream.uncork();
     });
   }
 
+  /** One timer for all commands: a little late is as good as on time for one that will not be answered. */
+  private keepTime(command: ScriptCommand): void {
+    this.pending.push(command);
+    this.sweepTimer ??= this.options.clock.after(SWEEP_INTERVAL_MS, () => this.sweep());
+  }
+
   private sweep(): void {
     const now = this.options.clock.now();
-    this.unanswered = this.unanswered.filter((command) => {
-      if (!command.settled && now >= command.deadline) command.reject(new Error(TIMED_OUT));
-      return !command.settled;
-    });
+    const pending = this.pending;
+    this.pending = [];
+    for (const command of pending) {
+      if (command.settled) continue;
+      if (now < command.deadline) this.pending.push(command);
+      else command.reject(new Error(TIMED_OUT));
+    }
     this.sweepTimer =
-      this.unanswered.length === 0
-        ? undefined
-        : this.options.clock.after(SWEEP_INTERVAL_MS, () => this.sweep());
+      this.pending.length === 0 ? undefined : this.options.clock.after(SWEEP_INTERVAL_MS, () => this.sweep());
   }
 
   private pause(ms: number): Promise<void> {
@@ -255,8 +276,6 @@ export class RedisConnection implements StoreHealth {
     this.pingTimer?.cancel();
     this.downTimer?.cancel();
     this.client.disconnect();
-    this.sweep();
-    this.sweepTimer?.cancel();
   }
 }
 
@@ -273,7 +292,6 @@ export function safeOptions(commandTimeoutMs: number) {
   } satisfies RedisOptions;
 }
 
-/** The words of ioredis too, for its own commands. */
 const TIMED_OUT = 'Command timed out';
 
 /** Refused before a script's first line: certainly not carried out. */
@@ -292,7 +310,7 @@ function fateOf(error: unknown): Fate {
     if (error.message.startsWith('OOM')) return 'full';
     return refusals.test(error.message) ? 'refused' : 'defect';
   }
-  if (!(error instanceof Error)) return 'defect';
+  if (!(error instanceof Error) || error instanceof UnreadableReply) return 'defect';
   if (error.message.startsWith("Stream isn't writeable")) return 'not-written';
   return error.message === TIMED_OUT ? 'timed-out' : 'cut';
 }

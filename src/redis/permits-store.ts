@@ -75,8 +75,8 @@ export class RedisPermitsStore implements PermitsStore {
     this.listener?.look(resource, requestId);
   }
 
-  async acquire(resource: Resource, command: AcquireCommand): Promise<AcquireReply> {
-    const answer = await this.run(scripts.acquire, resource, [
+  acquire(resource: Resource, command: AcquireCommand): Promise<AcquireReply> {
+    return this.run(scripts.acquire, resource, parseAcquire, [
       ...wanted(command),
       flag(command.wait),
       flag(command.takeOver),
@@ -84,65 +84,33 @@ export class RedisPermitsStore implements PermitsStore {
       command.maxWaiters,
       this.options.retentionMs,
     ]);
-    switch (answer.word) {
-      case 'REFUSED':
-        return { kind: 'refused', outlook: parseOutlook(answer.rest[0]) };
-      case 'MISMATCH':
-        return { kind: 'mismatch', field: answer.rest[0] as 'mode' | 'permit_count' | 'holder_id' };
-      case 'QUEUE_FULL':
-        return { kind: 'queue-full', waiterCount: Number(answer.rest[0]) };
-      default:
-        return parseAdmission(answer);
-    }
   }
 
-  async claim(resource: Resource, command: ClaimCommand): Promise<ClaimReply> {
-    const answer = await this.run(scripts.claim, resource, [
+  claim(resource: Resource, command: ClaimCommand): Promise<ClaimReply> {
+    return this.run(scripts.claim, resource, parseClaim, [
       ...wanted(command),
       command.initialLimit ?? '',
       command.ticket,
       this.options.retentionMs,
     ]);
-    return answer.word === 'SUPERSEDED' ? { kind: 'superseded' } : parseAdmission(answer);
   }
 
-  async withdraw(resource: Resource, command: WithdrawCommand): Promise<WithdrawReply> {
-    const answer = await this.run(scripts.withdraw, resource, [
+  withdraw(resource: Resource, command: WithdrawCommand): Promise<WithdrawReply> {
+    return this.run(scripts.withdraw, resource, parseWithdraw, [
       command.requestId,
       command.attach,
       flag(command.giveBack),
       this.options.retentionMs,
     ]);
-    switch (answer.word) {
-      case 'GRANTED':
-        return parseGranted(answer);
-      case 'WITHDRAWN':
-        return { kind: 'withdrawn', outlook: parseOutlook(answer.rest[0]) };
-      case 'KEPT':
-        return { kind: 'kept' };
-      case 'SUPERSEDED':
-        return { kind: 'superseded' };
-      case 'FINISHED':
-        return parseFinished(answer);
-      default:
-        throw unexpected(answer);
-    }
   }
 
-  async touch(resource: Resource, waiters: readonly Speaker[]): Promise<TouchReply> {
+  touch(resource: Resource, waiters: readonly Speaker[]): Promise<TouchReply> {
     const pairs = waiters.flatMap((waiter) => [waiter.requestId, waiter.attach]);
-    const answer = await this.run(scripts.touch, resource, [this.options.retentionMs, ...pairs]);
-    if (answer.word !== 'DONE') throw unexpected(answer);
-    return {
-      outlook: parseOutlook(answer.rest[0]),
-      waiters: (answer.rest[1] as string[]).map((word) =>
-        word === 'LOOK' ? 'look' : word === 'SUPERSEDED' ? 'superseded' : Number(word),
-      ),
-    };
+    return this.run(scripts.touch, resource, parseTouch, [this.options.retentionMs, ...pairs]);
   }
 
-  async renew(resource: Resource, command: RenewCommand): Promise<RenewReply> {
-    const answer = await this.run(scripts.renew, resource, [
+  renew(resource: Resource, command: RenewCommand): Promise<RenewReply> {
+    return this.run(scripts.renew, resource, parseRenew, [
       command.requestId,
       command.secret,
       command.ttlMs === undefined ? 0 : micros(command.ttlMs),
@@ -150,78 +118,138 @@ export class RedisPermitsStore implements PermitsStore {
       flag(command.stream?.takeOver ?? false),
       this.options.retentionMs,
     ]);
-    switch (answer.word) {
-      case 'GRANTED':
-        return parseGranted(answer);
-      case 'ENDED':
-        return parseFinished(answer);
-      case 'SUPERSEDED':
-        return { kind: 'superseded' };
-      case 'GONE':
-        return { kind: 'gone' };
-      default:
-        throw unexpected(answer);
-    }
   }
 
-  async release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply> {
-    const answer = await this.run(scripts.release, resource, [
+  release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply> {
+    return this.run(scripts.release, resource, parseRelease, [
       command.requestId,
       command.secret,
       command.afterLoss?.attach ?? '',
       this.options.retentionMs,
     ]);
-    switch (answer.word) {
-      case 'RELEASED':
-        return { kind: 'released' };
-      case 'ENDED':
-        return parseFinished(answer);
-      case 'SUPERSEDED':
-        return { kind: 'superseded' };
-      case 'GONE':
-        return { kind: 'gone' };
-      default:
-        throw unexpected(answer);
-    }
   }
 
-  async inspect(resource: Resource): Promise<ResourceView> {
-    const keys = permitsKeys(this.options.prefix, resource);
-    const { reply } = await this.options.connection.run(scripts.inspect, keys, [SHOWN]);
-    const [limit, token, used, holderCount, waiterCount, holders, waiters] = reply;
-    return {
-      name: resource.name,
-      limit: limit === '' ? undefined : Number(limit),
-      usedCount: Number(used),
-      lastFencingToken: BigInt(token as string),
-      holderCount: Number(holderCount),
-      waiterCount: Number(waiterCount),
-      holders: (holders as string[][]).map(parseHolder).filter((holder) => holder !== undefined),
-      waiters: (waiters as string[][])
-        .map((fields, index) => {
-          const [holderId, metadata, permits, mode, queued] = fields;
-          return {
-            holderId: holderId ?? '',
-            metadata: parseMetadata(metadata),
-            permitCount: Number(permits),
-            mode: parseMode(mode),
-            position: index + 1,
-            enqueueTimeMs: Number(queued) / 1000,
-          };
-        })
-        .filter((_, index) => ((waiters as string[][])[index]?.length ?? 0) > 0),
-    };
+  inspect(resource: Resource): Promise<ResourceView> {
+    const { connection, prefix } = this.options;
+    const keys = permitsKeys(prefix, resource);
+    return connection.run(scripts.inspect, keys, [SHOWN], (reply) => parseView(resource, reply));
   }
 
-  private async run(what: Script, resource: Resource, args: (string | number)[]): Promise<Answer> {
+  private run<T>(
+    what: Script,
+    resource: Resource,
+    parse: (answer: Answer) => T,
+    args: (string | number)[],
+  ): Promise<T> {
     const { connection, prefix, serverId } = this.options;
     args.unshift(serverId);
-    const { reply, sentAt } = await connection.run(what, permitsKeys(prefix, resource), args);
-    const [word, more, offers, ...rest] = reply;
-    if (more === '1') this.listener?.more(resource);
-    for (const requestId of offers as string[]) this.listener?.look(resource, requestId);
-    return { word: word as string, rest, sentAt };
+    return connection.run(what, permitsKeys(prefix, resource), args, (reply, sentAt) => {
+      const [word, more, offers] = reply;
+      if (more === '1') this.listener?.more(resource);
+      for (const requestId of offers as string[]) this.listener?.look(resource, requestId);
+      return parse({ word: word as string, rest: reply.slice(3), sentAt });
+    });
   }
+}
+
+function parseAcquire(answer: Answer): AcquireReply {
+  switch (answer.word) {
+    case 'REFUSED':
+      return { kind: 'refused', outlook: parseOutlook(answer.rest[0]) };
+    case 'MISMATCH':
+      return { kind: 'mismatch', field: answer.rest[0] as 'mode' | 'permit_count' | 'holder_id' };
+    case 'QUEUE_FULL':
+      return { kind: 'queue-full', waiterCount: Number(answer.rest[0]) };
+    default:
+      return parseAdmission(answer);
+  }
+}
+
+function parseClaim(answer: Answer): ClaimReply {
+  return answer.word === 'SUPERSEDED' ? { kind: 'superseded' } : parseAdmission(answer);
+}
+
+function parseWithdraw(answer: Answer): WithdrawReply {
+  switch (answer.word) {
+    case 'GRANTED':
+      return parseGranted(answer);
+    case 'WITHDRAWN':
+      return { kind: 'withdrawn', outlook: parseOutlook(answer.rest[0]) };
+    case 'KEPT':
+      return { kind: 'kept' };
+    case 'SUPERSEDED':
+      return { kind: 'superseded' };
+    case 'FINISHED':
+      return parseFinished(answer);
+    default:
+      throw unexpected(answer);
+  }
+}
+
+function parseTouch(answer: Answer): TouchReply {
+  if (answer.word !== 'DONE') throw unexpected(answer);
+  return {
+    outlook: parseOutlook(answer.rest[0]),
+    waiters: (answer.rest[1] as string[]).map((word) =>
+      word === 'LOOK' ? 'look' : word === 'SUPERSEDED' ? 'superseded' : Number(word),
+    ),
+  };
+}
+
+function parseRenew(answer: Answer): RenewReply {
+  switch (answer.word) {
+    case 'GRANTED':
+      return parseGranted(answer);
+    case 'ENDED':
+      return parseFinished(answer);
+    case 'SUPERSEDED':
+      return { kind: 'superseded' };
+    case 'GONE':
+      return { kind: 'gone' };
+    default:
+      throw unexpected(answer);
+  }
+}
+
+function parseRelease(answer: Answer): ReleaseReply {
+  switch (answer.word) {
+    case 'RELEASED':
+      return { kind: 'released' };
+    case 'ENDED':
+      return parseFinished(answer);
+    case 'SUPERSEDED':
+      return { kind: 'superseded' };
+    case 'GONE':
+      return { kind: 'gone' };
+    default:
+      throw unexpected(answer);
+  }
+}
+
+function parseView(resource: Resource, reply: readonly Reply[]): ResourceView {
+  const [limit, token, used, holderCount, waiterCount, holders, waiters] = reply;
+  return {
+    name: resource.name,
+    limit: limit === '' ? undefined : Number(limit),
+    usedCount: Number(used),
+    lastFencingToken: BigInt(token as string),
+    holderCount: Number(holderCount),
+    waiterCount: Number(waiterCount),
+    holders: (holders as string[][]).map(parseHolder).filter((holder) => holder !== undefined),
+    waiters: (waiters as string[][])
+      .map((fields, index) => {
+        const [holderId, metadata, permits, mode, queued] = fields;
+        return {
+          holderId: holderId ?? '',
+          metadata: parseMetadata(metadata),
+          permitCount: Number(permits),
+          mode: parseMode(mode),
+          position: index + 1,
+          enqueueTimeMs: Number(queued) / 1000,
+        };
+      })
+      .filter((_, index) => ((waiters as string[][])[index]?.length ?? 0) > 0),
+  };
 }
 
 function wanted(command: PermitsWanted): (string | number)[] {

@@ -1,7 +1,11 @@
 import type { Redis } from 'ioredis';
 import { systemClock } from '../../src/engine/clock';
 import { RedisConnection, script } from '../../src/redis/connection';
+import type { Reply } from '../../src/redis/script-command';
 import { RedisProcess } from '../support/redis-process';
+
+/** Everything that a script answered. */
+const whole = (reply: Reply[], sentAt: number) => ({ reply, sentAt });
 
 /** More tries than a second of pauses has room for; an endless run of them would never let the test time out. */
 const TOO_MANY = 200;
@@ -23,7 +27,7 @@ test('a command that finds its connection just ended waits for the next one, and
     // Between this and its 'close' the library calls the connection ready, and writes nothing to it.
     client.stream.destroy();
     expect(client.status).toBe('ready');
-    const { reply } = await connection.run(script("return {'done'}"), [], []);
+    const { reply } = await connection.run(script("return {'done'}"), [], [], whole);
     expect(reply).toEqual(['done']);
     expect(tries).toBeLessThan(20);
   } finally {

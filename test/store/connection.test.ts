@@ -1,10 +1,14 @@
 import { systemClock } from '../../src/engine/clock';
 import { StoreFailure } from '../../src/engine/errors';
 import { RedisConnection, script } from '../../src/redis/connection';
+import type { Reply } from '../../src/redis/script-command';
 import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
 import { TcpProxy } from '../support/proxy';
 import { RedisProcess } from '../support/redis-process';
+
+/** Everything that a script answered. */
+const whole = (reply: Reply[], sentAt: number) => ({ reply, sentAt });
 
 const COMMAND_TIMEOUT_MS = 600;
 /** What a loaded machine may add to a time. */
@@ -42,7 +46,7 @@ describe('RedisConnection', () => {
   }
 
   const increment = async (connection: RedisConnection) =>
-    Number((await connection.run(count, ['n'], [])).reply[0]);
+    Number((await connection.run(count, ['n'], [], whole)).reply[0]);
 
   async function failureOf(promise: Promise<unknown>): Promise<{ failure: StoreFailure; tookMs: number }> {
     const start = performance.now();
@@ -58,7 +62,7 @@ describe('RedisConnection', () => {
   it('returns large numbers and any text exactly', async () => {
     const connection = await connect();
     const text = 'ünï {}: \0 \u001b 😀';
-    const { reply } = await connection.run(exact, [], ['9007199254740991', text]);
+    const { reply } = await connection.run(exact, [], ['9007199254740991', text], whole);
     expect(reply).toEqual(['9007199254740991', '9007199254740991', [text]]);
   });
 
@@ -77,10 +81,12 @@ describe('RedisConnection', () => {
     const changes: boolean[] = [];
     connection.onChange(() => changes.push(connection.reachable));
     for (let i = 0; i < 5; i += 1) {
-      const underWay = Promise.all(Array.from({ length: 10 }, () => connection.run(exact, [], ['1', 'x'])));
+      const underWay = Promise.all(
+        Array.from({ length: 10 }, () => connection.run(exact, [], ['1', 'x'], whole)),
+      );
       await redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
       await underWay;
-      await connection.run(exact, [], ['1', 'x']);
+      await connection.run(exact, [], ['1', 'x'], whole);
     }
     expect(changes).not.toContain(false);
   });
@@ -122,7 +128,7 @@ describe('RedisConnection', () => {
     const strict = script("#!lua\nreturn {redis.call('INCR', KEYS[1])}");
     await redis.command('CONFIG', 'SET', 'maxmemory', '1mb');
     try {
-      const { failure } = await failureOf(connection.run(strict, ['n'], []));
+      const { failure } = await failureOf(connection.run(strict, ['n'], [], whole));
       expect(failure).toMatchObject({ carriedOut: 'no', kind: 'full' });
     } finally {
       await redis.command('CONFIG', 'SET', 'maxmemory', '0');
@@ -135,7 +141,7 @@ describe('RedisConnection', () => {
     await increment(connection);
     const strict = script("#!lua\nreturn {redis.call('INCR', KEYS[1])}");
     await other.command('REPLICAOF', '127.0.0.1', String(await freePort()));
-    const readOnly = await failureOf(connection.run(strict, ['n'], []));
+    const readOnly = await failureOf(connection.run(strict, ['n'], [], whole));
     expect(readOnly.failure).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
     await other.command('REPLICAOF', 'NO', 'ONE');
 
@@ -151,7 +157,7 @@ describe('RedisConnection', () => {
   it("passes a script's own error on as the defect it is", async () => {
     const connection = await connect();
     const broken = script("return redis.call('NO-SUCH-COMMAND')");
-    const error: unknown = await connection.run(broken, [], []).catch((caught: unknown) => caught);
+    const error: unknown = await connection.run(broken, [], [], whole).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(Error);
     expect(error).not.toBeInstanceOf(StoreFailure);
   });
@@ -173,7 +179,7 @@ describe('RedisConnection', () => {
   it('gives up a half-open connection, and works again over a new one', async () => {
     const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'tcp' });
     const connection = await connect(`redis://${proxy.address}`);
-    await connection.run(exact, [], ['1', 'x']);
+    await connection.run(exact, [], ['1', 'x'], whole);
     proxy.blackHole('both');
     const { failure, tookMs } = await failureOf(increment(connection));
     expect(failure.carriedOut).toBe('unknown');
@@ -181,7 +187,7 @@ describe('RedisConnection', () => {
     await eventually('a new connection to be tried', () => proxy.connectionCount > 1);
     proxy.cutAll();
     proxy.passEverything();
-    await eventually('it to answer', () => connection.run(exact, [], ['1', 'x']).then(() => true));
+    await eventually('it to answer', () => connection.run(exact, [], ['1', 'x'], whole).then(() => true));
     connection.close();
     await proxy.close();
   });
