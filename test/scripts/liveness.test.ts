@@ -33,7 +33,7 @@ describe('liveness of waiters', () => {
 
   it('a server is taken to live for four seconds after its last word', async () => {
     const { lock, alice, bob } = await lockWithWaiters();
-    await silenceOfS2(lock, 3900);
+    await silenceOfS2(lock, 3700);
     await alice.release(alice.secret);
     expect(await idsIn(lock, 'offers')).toEqual([bob.requestId]);
   });
@@ -97,10 +97,10 @@ describe('liveness of waiters', () => {
   it('an unclaimed offer lapses after three seconds, and the next in line has it', async () => {
     const { lock, alice, bob, carol } = await lockWithWaiters();
     await alice.release(alice.secret);
-    await silenceOfS2(lock, 2900);
+    await silenceOfS2(lock, 2700);
     await carol.touch();
     expect(await idsIn(lock, 'offers')).toEqual([bob.requestId]);
-    await silenceOfS2(lock, 101);
+    await silenceOfS2(lock, 301);
     await carol.touch();
     expect(await idsIn(lock, 'offers')).toEqual([carol.requestId]);
     expect(await idsIn(lock, 'detached')).toEqual([bob.requestId]);
@@ -120,9 +120,9 @@ describe('liveness of waiters', () => {
       const { lock, alice, bob, carol } = await lockWithWaiters();
       await on.pass(lock, 7000);
       await alice.renew(alice.secret);
-      await silenceOfS2(lock, 2900);
+      await silenceOfS2(lock, 2700);
       await carol.touch();
-      await on.passInUse(lock, 101);
+      await on.passInUse(lock, 301);
       is('released', await alice.release(alice.secret));
       expect(await idsIn(lock, 'offers')).toEqual([carol.requestId]);
       expect(await idsIn(lock, 'detached')).toEqual([bob.requestId]);
@@ -135,7 +135,7 @@ describe('liveness of waiters', () => {
       await on.pass(lock, 5000);
       await carol.touch();
       expect(await idsIn(lock, 'offers')).toEqual([bob.requestId]);
-      await silenceOfS2(lock, 2900);
+      await silenceOfS2(lock, 2700);
       expect(is('granted', await bob.claim()).fencingToken).toBe(BigInt(token));
     });
 
@@ -145,7 +145,7 @@ describe('liveness of waiters', () => {
       is('withdrawn', await bob.withdraw());
       await on.pass(lock, 12_000);
       await carol.touch();
-      await silenceOfS2(lock, 2900);
+      await silenceOfS2(lock, 2700);
       expect(is('waiting', await bob.queue()).ticket).toBe(ticket);
       is('withdrawn', await bob.withdraw());
       await on.pass(lock, 12_000);
@@ -166,7 +166,7 @@ describe('liveness of waiters', () => {
     const { lock, alice, carol, bob } = await lockWithWaiters();
     await silenceOfS2(lock, 2000);
     await carol.touch();
-    await on.pass(lock, 2900);
+    await on.pass(lock, 2600);
     await on.beat(lock, 's1');
     is('released', await alice.release(alice.secret));
     expect(await idsIn(lock, 'detached')).toEqual([bob.requestId]);

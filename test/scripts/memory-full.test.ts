@@ -68,11 +68,11 @@ describe('when memory is full', () => {
 
   it('what has expired is purged and offered on', async () => {
     const lock = on.resource();
-    const alice = await on.request('s1', lock, { ttlMs: 1000 });
+    const alice = await on.request('s1', lock, { ttlMs: 5000 });
     const bob = await on.request('s1', lock);
     is('granted', await alice.try());
     await bob.queue();
-    await on.passInUse(lock, 1001);
+    await on.passInUse(lock, 5001);
     await fill();
     expect((await bob.touch()).waiters).toEqual(['look']);
     is('granted', await bob.claim());

@@ -63,10 +63,10 @@ describe('permits-acquire', () => {
 
     it('never passes somebody who waits, not even when the lock has just come free', async () => {
       const lock = on.resource();
-      await (await on.request('s1', lock, { ttlMs: 1000 })).try();
+      await (await on.request('s1', lock, { ttlMs: 5000 })).try();
       const waiter = await on.request('s2', lock);
       await waiter.queue();
-      await on.passInUse(lock, 1001);
+      await on.passInUse(lock, 5001);
       await on.beat(lock, 's2');
       is('refused', await (await on.request('s1', lock)).try());
       is('granted', await waiter.claim());
@@ -187,9 +187,9 @@ describe('permits-acquire', () => {
       const lease = is('granted', await alice.try());
       await alice.release(lease.secret);
       const repeat = await on.request('s2', lock, { requestId: alice.requestId });
-      await on.passInUse(lock, 59_900);
+      await on.passInUse(lock, 59_700);
       expect(await repeat.queue()).toEqual({ kind: 'finished', cause: 'released' });
-      await on.passInUse(lock, 200);
+      await on.passInUse(lock, 400);
       const fresh = is('granted', await repeat.queue());
       expect(fresh.fencingToken).toBeGreaterThan(lease.fencingToken);
       expect(fresh.secret).toBe(repeat.secret);
@@ -197,9 +197,9 @@ describe('permits-acquire', () => {
 
     it('has finished when its own lease has expired, though nobody noticed before', async () => {
       const lock = on.resource();
-      const alice = await on.request('s1', lock, { ttlMs: 1000 });
+      const alice = await on.request('s1', lock, { ttlMs: 5000 });
       await alice.try();
-      await on.passInUse(lock, 1001);
+      await on.passInUse(lock, 5001);
       expect(await alice.queue()).toEqual({ kind: 'finished', cause: 'expired' });
     });
   });
@@ -303,20 +303,20 @@ describe('permits-acquire', () => {
   describe('fencing tokens', () => {
     it('rise strictly though the clock stands below the last of them', async () => {
       const lock = on.resource();
-      const first = is('granted', await (await on.request('s1', lock, { ttlMs: 1000 })).try());
+      const first = is('granted', await (await on.request('s1', lock, { ttlMs: 5000 })).try());
       const ahead = first.fencingToken + 3_600_000_000n;
       await on.redis.command('HSET', on.key(lock, 'state'), 'token', String(ahead));
-      await on.passInUse(lock, 1001);
+      await on.passInUse(lock, 5001);
       expect(is('granted', await (await on.request('s1', lock)).try()).fencingToken).toBe(ahead + 1n);
     });
 
     it('are exact up to the last that a double holds', async () => {
       const lock = on.resource();
-      await (await on.request('s1', lock, { ttlMs: 1000 })).try();
+      await (await on.request('s1', lock, { ttlMs: 5000 })).try();
       await on.redis.command('HSET', on.key(lock, 'state'), 'token', String(2n ** 53n - 4n));
       for (const expected of [2n ** 53n - 3n, 2n ** 53n - 2n]) {
-        await on.passInUse(lock, 1001);
-        const next = await on.request('s1', lock, { ttlMs: 1000 });
+        await on.passInUse(lock, 5001);
+        const next = await on.request('s1', lock, { ttlMs: 5000 });
         expect(is('granted', await next.try()).fencingToken).toBe(expected);
         expect(is('granted', await next.renew(next.secret)).fencingToken).toBe(expected);
         expect((await on.stored(lock)).numbers.token).toBe(String(expected));

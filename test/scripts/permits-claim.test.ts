@@ -30,7 +30,7 @@ describe('permits-claim', () => {
     await alice.release(alice.secret);
     const offered = await on.stored(lock);
     expect(offered.numbers.used).toBe(offered.numbers.limit);
-    await on.passInUse(lock, 2900);
+    await on.passInUse(lock, 2700);
     const lease = is('granted', await bob.claim());
     expect(lease).toMatchObject({ remainingMs: 8000, ttlMs: 8000, secret: bob.secret });
     expect(String(lease.fencingToken)).toBe(offered.numbers.token);

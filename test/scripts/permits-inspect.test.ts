@@ -74,18 +74,18 @@ describe('permits-inspect', () => {
 
   it('leaves out what has expired, though nothing has purged it yet', async () => {
     const semaphore = on.resource('semaphore');
-    const short = await on.request('s1', semaphore, { permits: 2, initialLimit: 5, ttlMs: 1000 });
+    const short = await on.request('s1', semaphore, { permits: 2, initialLimit: 5, ttlMs: 5000 });
     const long = await on.request('s1', semaphore, { permits: 1, initialLimit: 5, holderId: 'long' });
     await short.try();
     await long.try();
-    await on.pass(semaphore, 1001);
+    await on.pass(semaphore, 5001);
     const view = await (await on.server('s1')).store.inspect(semaphore);
     expect(view).toMatchObject({ usedCount: 1, holderCount: 1, holders: [{ holderId: 'long' }] });
   });
 
   it('changes nothing, whatever there would be to do', async () => {
     const lock = on.resource();
-    const alice = await on.request('s1', lock, { ttlMs: 1000 });
+    const alice = await on.request('s1', lock, { ttlMs: 5000 });
     await alice.try();
     await (await on.request('s1', lock)).queue();
     await on.pass(lock, 10_001);

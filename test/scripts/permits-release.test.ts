@@ -36,9 +36,9 @@ describe('permits-release', () => {
     is('granted', await bob.claim());
     expect(await alice.release(alice.secret)).toEqual({ kind: 'finished', cause: 'released' });
     is('granted', await bob.renew(bob.secret));
-    await on.passInUse(lock, 59_900);
+    await on.passInUse(lock, 59_700);
     expect(await alice.release(alice.secret)).toEqual({ kind: 'finished', cause: 'released' });
-    await on.passInUse(lock, 200);
+    await on.passInUse(lock, 400);
     is('gone', await alice.release(alice.secret));
   });
 

@@ -89,13 +89,13 @@ describe('permits-renew', () => {
 
     it('offers on what it finds expired', async () => {
       const semaphore = on.resource('semaphore');
-      const short = await on.request('s1', semaphore, { initialLimit: 2, ttlMs: 1000 });
+      const short = await on.request('s1', semaphore, { initialLimit: 2, ttlMs: 5000 });
       const long = await on.request('s1', semaphore, { initialLimit: 2, ttlMs: 20_000 });
       const waiter = await on.request('s1', semaphore);
       is('granted', await short.try());
       is('granted', await long.try());
       await waiter.queue();
-      await on.passInUse(semaphore, 1001);
+      await on.passInUse(semaphore, 5001);
       is('granted', await long.renew(long.secret));
       expect((await on.server('s1')).looks).toContain(waiter.requestId);
     });

@@ -72,10 +72,10 @@ describe('permits-touch', () => {
 
   it('sees that a lease has ended and offers the lock, with a hint if the waiter is its own', async () => {
     const lock = on.resource();
-    await (await on.request('s1', lock, { ttlMs: 1000 })).try();
+    await (await on.request('s1', lock, { ttlMs: 5000 })).try();
     const bob = await on.request('s1', lock);
     await bob.queue();
-    await on.passInUse(lock, 1001);
+    await on.passInUse(lock, 5001);
     expect((await bob.touch()).waiters).toEqual(['look']);
     expect((await on.server('s1')).looks).toContain(bob.requestId);
     is('granted', await bob.claim());
@@ -99,10 +99,10 @@ describe('permits-touch', () => {
     const lock = on.resource();
     const s3 = await on.server('s3');
     await on.listen(s3);
-    await (await on.request('s1', lock, { ttlMs: 1000 })).try();
+    await (await on.request('s1', lock, { ttlMs: 5000 })).try();
     const bob = await on.request('s3', lock);
     await bob.queue();
-    await on.passInUse(lock, 1001);
+    await on.passInUse(lock, 5001);
     await on.beat(lock, 's3');
     await (await on.server('s1')).store.touch(lock, []);
     await eventually('the hint', () => s3.hinted.includes(bob.requestId));

@@ -170,7 +170,7 @@ describe('permits-withdraw', () => {
     const { bob } = await holderAndWaiter(lock);
     const { ticket } = bob;
     is('withdrawn', await bob.withdraw());
-    await on.passInUse(lock, 9900);
+    await on.passInUse(lock, 9700);
     expect(is('waiting', await bob.queue()).ticket).toBe(ticket);
     is('withdrawn', await bob.withdraw());
     await on.passInUse(lock, 10_001);
