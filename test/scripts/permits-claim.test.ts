@@ -49,6 +49,32 @@ describe('permits-claim', () => {
     expect(is('granted', await bob.claim()).remainingMs).toBeGreaterThan(59_000);
   });
 
+  it('does not bring the end nearer, even when the clock of Redis was set back', async () => {
+    const lock = on.resource();
+    const { alice, bob } = await queued(lock, 1, { ttlMs: 8000 });
+    await alice.release(alice.secret);
+    is('granted', await bob.claim());
+    await on.pass(lock, -5000);
+    expect(is('granted', await bob.claim()).remainingMs).toBeGreaterThan(12_000);
+  });
+
+  it('is a sign of life of its server', async () => {
+    const lock = on.resource();
+    const { alice, carol } = await queued(lock, 2);
+    await on.passInUse(lock, 3500);
+    is('waiting', await carol.claim());
+    await on.passInUse(lock, 3500);
+    await on.beat(lock, 's1');
+    await (await on.server('s1')).store.touch(lock, []);
+    is('released', await alice.release(alice.secret));
+    const { sets } = await on.stored(lock);
+    expect([...sets.offers, ...sets.queue].map(({ id }) => id)).toContain(carol.requestId);
+    await on.passInUse(lock, 3001);
+    await on.beat(lock, 's1');
+    await (await on.server('s1')).store.touch(lock, []);
+    expect((await on.stored(lock)).sets.detached.map(({ id }) => id)).toContain(carol.requestId);
+  });
+
   it('of one that still waits says its place', async () => {
     const lock = on.resource();
     const { alice, bob, carol } = await queued(lock, 2);

@@ -10,6 +10,8 @@ describe('permits-withdraw', () => {
   });
   afterAll(() => on.close());
 
+  const offered = async (resource: Resource) => (await on.stored(resource)).sets.offers.map(({ id }) => id);
+
   async function holderAndWaiter(lock: Resource, options?: RequesterOptions) {
     const alice = await on.request('s1', lock, { ttlMs: 20_000 });
     const bob = await on.request('s1', lock, options);
@@ -60,7 +62,17 @@ describe('permits-withdraw', () => {
       is('waiting', await heavy.queue());
       is('waiting', await light.queue());
       is('withdrawn', await heavy.withdraw());
+      expect(await offered(semaphore)).toEqual([light.requestId]);
       is('granted', await light.claim());
+    });
+
+    it('does not bring the end of such a grant nearer, even when the clock of Redis was set back', async () => {
+      const lock = on.resource();
+      const { alice, bob } = await holderAndWaiter(lock, { ttlMs: 6000 });
+      await alice.release(alice.secret);
+      is('granted', await bob.claim());
+      await on.pass(lock, -5000);
+      expect(is('granted', await bob.withdraw()).remainingMs).toBeGreaterThan(10_000);
     });
 
     it('twice, or of a request that is not known, says the same', async () => {
@@ -85,6 +97,7 @@ describe('permits-withdraw', () => {
       const lock = on.resource();
       const { alice, bob } = await holderAndWaiter(lock);
       is('withdrawn', await alice.giveBack());
+      expect(await offered(lock)).toEqual([bob.requestId]);
       is('granted', await bob.claim());
     });
 
@@ -95,6 +108,7 @@ describe('permits-withdraw', () => {
       await carol.queue();
       await alice.release(alice.secret);
       is('withdrawn', await bob.giveBack());
+      expect(await offered(lock)).toEqual([carol.requestId]);
       is('granted', await carol.claim());
     });
 

@@ -39,12 +39,13 @@ return cjson.encode({ fields, sets })`;
 
 /** Everything measured in time moves into the past by ARGV[1] us; places, tokens and the keys' expiry stay. */
 const SHIFT = `
+local by = string.format('%.0f', -tonumber(ARGV[1]))
 for i = 2, #KEYS do
   local members = redis.call('ZRANGE', KEYS[i], 0, -1, 'WITHSCORES')
-  for m = 1, #members, 2 do redis.call('ZINCRBY', KEYS[i], '-' .. ARGV[1], members[m]) end
+  for m = 1, #members, 2 do redis.call('ZINCRBY', KEYS[i], by, members[m]) end
 end
-for _, field in ipairs({ 'seen', 'grace' }) do
-  if redis.call('HEXISTS', KEYS[1], field) == 1 then redis.call('HINCRBY', KEYS[1], field, '-' .. ARGV[1]) end
+for _, field in ipairs({ 'seen', 'grace', 'graced' }) do
+  if redis.call('HEXISTS', KEYS[1], field) == 1 then redis.call('HINCRBY', KEYS[1], field, by) end
 end`;
 
 /** A store that speaks for one server, with what it was told. */
@@ -148,7 +149,7 @@ export class PermitsFixture {
     return permitsKeys(PREFIX, resource)[PARTS.indexOf(part)] as string;
   }
 
-  /** As if nothing had happened for this resource for that long. */
+  /** As if nothing had happened for this resource for that long; less than nothing: Redis's clock was set back. */
   async pass(resource: Resource, ms: number): Promise<void> {
     const parts = PARTS.filter((part) => part !== 'queue');
     const keys = parts.map((part) => this.key(resource, part));
