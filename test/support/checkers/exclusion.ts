@@ -14,23 +14,15 @@ function overlaps(name: string, timeline: Timeline): Violation[] {
   const believed = timeline.grantsOf(name).filter(isBelieved);
   believed.sort((a, b) => a.belief.from - b.belief.from || a.token - b.token);
   const violations: Violation[] = [];
-  // Whoever is believed the longest meets every later grant that any of the earlier ones meets.
-  let longest: Believed | null = null;
-  let longestExclusive: Believed | null = null;
+  // Those whose belief goes on; of exclusive grants that is one at most, where all is right.
+  let going: Believed[] = [];
   for (const grant of believed) {
+    const { from } = grant.belief;
+    going = going.filter((other) => other.belief.to > from && !timeline.forgot('exclusion', other, from));
     const exclusive = grant.weight === WHOLE_LOCK;
-    const rival: Believed | null = exclusive ? longest : longestExclusive;
-    if (
-      rival !== null &&
-      rival.belief.to > grant.belief.from &&
-      !timeline.forgot('exclusion', rival, grant.belief.from)
-    ) {
-      violations.push(overlap(rival, grant));
-    }
-    if (longest === null || grant.belief.to > longest.belief.to) longest = grant;
-    if (exclusive && (longestExclusive === null || grant.belief.to > longestExclusive.belief.to)) {
-      longestExclusive = grant;
-    }
+    const rival = going.find((other) => exclusive || other.weight === WHOLE_LOCK);
+    if (rival !== undefined) violations.push(overlap(rival, grant));
+    going.push(grant);
   }
   return violations;
 }

@@ -1,5 +1,6 @@
 import type { Micros } from '../history';
 import { ghosts } from './ghosts';
+import { latestExpiry } from './observed-expiry';
 import { longestTtl, type Call, type Grant, type Timeline } from './timeline';
 import type { CheckOptions } from './violation';
 
@@ -13,13 +14,23 @@ export interface Occupied {
 
 /**
  * The latest instant at which the store may still have the lease as held: a certain end that a client was
- * told of, or the last renewal that can have been made, plus the TTL.
+ * told of, what Redis said of it, or the last renewal that can have been made, plus the TTL.
  */
 export function latestEnd(grant: Grant, timeline: Timeline, options: CheckOptions): Micros {
   return Math.min(
     toldEnd(grant, timeline, options),
     lastRenewal(grant, timeline, options) + longestTtl(grant),
+    observedEnd(grant, timeline, options),
   );
+}
+
+/** The end that Redis named when everybody who could have had the lease renewed was dead. */
+function observedEnd(grant: Grant, timeline: Timeline, options: CheckOptions): Micros {
+  const deaths = grant.calls.map((call) => timeline.killed.get(call.asked.client)?.at ?? Infinity);
+  const settled = Math.max(...deaths) + options.latencyUs;
+  const seen = timeline.observations.get(grant.lease)?.find((one) => one.before >= settled);
+  if (seen === undefined || delayedUntil(grant, seen.at, timeline, options) !== null) return Infinity;
+  return seen.expiryUs === null ? seen.at : latestExpiry(seen, seen.expiryUs);
 }
 
 function toldEnd(grant: Grant, timeline: Timeline, options: CheckOptions): Micros {

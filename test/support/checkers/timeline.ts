@@ -2,6 +2,7 @@ import type {
   Asked,
   Cancelled,
   Ended,
+  ExpiryObserved,
   Granted,
   History,
   HistoryEvent,
@@ -97,6 +98,8 @@ export class Timeline {
   readonly killed = new Map<string, Killed>();
   readonly faults: FaultWindow[] = [];
   readonly limits = new Map<string, LimitHistory>();
+  /** What Redis said about a lease, in the order of time. */
+  readonly observations = new Map<string, ExpiryObserved[]>();
   readonly end: Micros;
 
   private readonly grantsByName = new Map<string, Grant[]>();
@@ -223,6 +226,7 @@ class TimelineReader {
       ),
     );
     for (const event of this.history) {
+      if (event.type === 'expiry_observed') pushTo(timeline.observations, event.lease, event);
       if (event.type === 'killed') timeline.killed.set(event.client, event);
       if (event.type === 'fault_started') timeline.faults.push(faultWindow(event, ends.get(event.fault)));
       if (event.type === 'limit_asked') {

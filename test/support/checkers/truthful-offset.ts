@@ -1,9 +1,7 @@
 import type { ExpiryObserved, HistoryEvent, Micros } from '../history';
+import { latestExpiry } from './observed-expiry';
 import type { Grant, Timeline } from './timeline';
 import type { Violation } from './violation';
-
-/** The clocks of Redis and of this machine may differ in rate by this much. */
-const RATE = 0.0005;
 
 /** Offsets and clocks are cut to whole microseconds in several places. */
 const READING: Micros = 1_000;
@@ -13,13 +11,10 @@ const READING: Micros = 1_000;
  * min(t0 + expire_offset, receipt + ttl).
  */
 export function checkTruthfulOffset(timeline: Timeline): Violation[] {
-  const byLease = new Map(timeline.grants.map((grant) => [grant.lease, grant]));
-  const observed = timeline.history.flatMap((event) => {
-    if (event.type !== 'expiry_observed') return [];
-    const grant = byLease.get(event.lease);
-    return grant === undefined ? [] : compare(grant, event, timeline);
-  });
-  return [...timeline.grants.flatMap(ownDeadlines), ...observed];
+  return timeline.grants.flatMap((grant) => [
+    ...ownDeadlines(grant),
+    ...(timeline.observations.get(grant.lease) ?? []).flatMap((seen) => compare(grant, seen, timeline)),
+  ]);
 }
 
 function ownDeadlines(grant: Grant): Violation[] {
@@ -40,8 +35,7 @@ function compare(grant: Grant, observed: ExpiryObserved, timeline: Timeline): Vi
   if (excused || grant.forced) return [];
   const answers = grant.answers.filter((answer) => answer.at < observed.before);
   if (observed.expiryUs === null) return gone(grant, observed);
-  const remaining = observed.expiryUs - observed.redisTimeUs;
-  const expiry = observed.at + remaining + Math.abs(remaining) * RATE + READING;
+  const expiry = latestExpiry(observed, observed.expiryUs) + READING;
   return answers.flatMap((answer) => {
     const promised = answer.t0 + answer.expireOffsetUs;
     if (promised <= expiry) return [];

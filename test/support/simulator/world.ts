@@ -4,7 +4,7 @@ import { MemorySink, Recorder } from '../history-recorder';
 import { SimClient, type Job } from './client';
 import { ManualLoop, seededRandom } from './loop';
 import type { IsBroken, Mutation } from './mutations';
-import { SimProcess } from './process';
+import type { SimProcess } from './process';
 import { SimServer } from './server';
 import { SimStore } from './store';
 

@@ -1,0 +1,199 @@
+import { checkAll } from '../support/checkers/check-all';
+import type { CheckOptions, Invariant } from '../support/checkers/violation';
+import type { History } from '../support/history';
+import {
+  asked,
+  ended,
+  fault,
+  goesOnUntil,
+  granted,
+  holds,
+  lost,
+  releasedByStream,
+  releases,
+  renewed,
+  renewsByCall,
+  revokes,
+  written,
+} from './written-history';
+
+const SHARP: Partial<CheckOptions> = { latencyUs: 10_000 };
+const TTL_MS = 3_000;
+
+function messages(invariant: Invariant, history: History): string[] {
+  const { violations } = checkAll(history, { ...SHARP, only: [invariant] });
+  return violations.map((violation) => violation.message);
+}
+
+/** A stream of a short lease. */
+const stream = holds(0, 'a', 1, { ttlMs: TTL_MS });
+
+describe('loss', () => {
+  const found = (history: History) => messages('loss', history);
+
+  it('wants the loser to hear before the next is granted', () => {
+    const told = lost(2_000, 'a', 1, 'STORE_RESET');
+    expect(
+      found(written(stream, told, ended(2_000, 'a', 'ABORTED/LEASE_LOST'), holds(2_001, 'b', 2))),
+    ).toEqual([]);
+    expect(
+      found(written(stream, told, ended(2_000, 'a', 'ABORTED/LEASE_LOST'), holds(1_999, 'b', 2)))[0],
+    ).toMatch('was told LOST after token 2');
+  });
+
+  it('wants a live stream to say something within the TTL', () => {
+    expect(found(written(stream, goesOnUntil(4_010)))).toEqual([]);
+    expect(found(written(stream, goesOnUntil(4_011)))[0]).toMatch('silent');
+    expect(found(written(stream, renewed(1_000, 'a', 1, { ttlMs: TTL_MS }), goesOnUntil(5_010)))).toEqual([]);
+    const cut = fault('link_cut', 1_000, 9_000, { clients: ['a'] });
+    expect(found(written(stream, cut, goesOnUntil(9_500)))).toEqual([]);
+  });
+
+  it('wants LOST within one renewal interval after the store has forgotten the lease', () => {
+    const flushed = [stream, fault('redis_flushed', 100, 101)] as const;
+    expect(found(written(flushed, goesOnUntil(2_111)))).toEqual([]);
+    expect(found(written(flushed, goesOnUntil(2_112)))[0]).toMatch('silent');
+    expect(found(written(flushed, fault('redis_stopped', 200, 2_000), goesOnUntil(2_200)))).toEqual([]);
+  });
+
+  it('lets a grant end in one way only', () => {
+    const both = [stream, releases(1_000, 'a', 1), lost(1_001, 'a', 1, 'REVOKED')];
+    expect(found(written(both, ended(1_001, 'a', 'ABORTED/LEASE_LOST')))[0]).toMatch(
+      'both by release and by loss',
+    );
+    const twice = [stream, lost(1_000, 'a', 1, 'REVOKED'), lost(1_001, 'a', 1, 'EXPIRED')];
+    expect(found(written(twice))).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching('several reasons'),
+        expect.stringMatching('went on with lost'),
+      ]),
+    );
+  });
+
+  it('lets a late release find the lease that a server without its store had to give up', () => {
+    const given = [
+      stream,
+      lost(TTL_MS, 'a', 1, 'STORE_UNAVAILABLE'),
+      ended(TTL_MS, 'a', 'ABORTED/LEASE_LOST'),
+    ];
+    const late = releases(4_000, 'a', 1);
+    expect(found(written(given, late, fault('redis_stopped', 500, 3_500)))).toEqual([]);
+    expect(found(written(given, late))[0]).toMatch('both by release and by loss');
+  });
+
+  it('wants the status of a stream to agree with its last event', () => {
+    expect(found(written(stream, ended(100, 'a', 'OK')))[0]).toMatch('without the event');
+    expect(found(written(stream, ended(100, 'a', 'ABORTED/LEASE_LOST')))[0]).toMatch('without the event');
+    expect(found(written(stream, ended(100, 'a', 'UNAVAILABLE/REATTACH')))).toEqual([]);
+    const released = [releases(90, 'a', 1), releasedByStream(95, 'a', 1), ended(96, 'a', 'OK')];
+    expect(found(written(stream, released))).toEqual([]);
+  });
+});
+
+describe('no false loss', () => {
+  const found = (history: History) => messages('false_loss', history);
+
+  it('allows LOST for a timeout only at the deadline, and only where a fault explains it', () => {
+    const stalled = fault('redis_stopped', 500, 5_000);
+    expect(found(written(stream, stalled, lost(TTL_MS, 'a', 1, 'STORE_UNAVAILABLE')))).toEqual([]);
+    expect(found(written(stream, stalled, lost(2_900, 'a', 1, 'STORE_UNAVAILABLE')))[0]).toMatch(
+      'before its deadline',
+    );
+    expect(found(written(stream, lost(TTL_MS, 'a', 1, 'EXPIRED')))[0]).toMatch('nothing had happened');
+  });
+
+  it('asks each stream for what was confirmed on it, not for what another call confirmed', () => {
+    const stalled = fault('redis_stopped', 1_100, 5_000);
+    const other = renewsByCall(1_000, 'a', 1, { ttlMs: TTL_MS });
+    expect(found(written(stream, other, stalled, lost(TTL_MS, 'a', 1, 'STORE_UNAVAILABLE')))).toEqual([]);
+  });
+
+  it('wants a flush before STORE_RESET and an operator before REVOKED', () => {
+    const reset = lost(1_000, 'a', 1, 'STORE_RESET');
+    expect(found(written(stream, reset))).toHaveLength(1);
+    expect(found(written(stream, fault('redis_flushed', 500, 501), reset))).toEqual([]);
+    const revoked = lost(1_000, 'a', 1, 'REVOKED');
+    expect(found(written(stream, revoked))).toHaveLength(1);
+    expect(found(written(stream, revokes(500, 2, false), revoked))).toHaveLength(1);
+    expect(found(written(stream, revokes(500, 1, false), revoked))).toEqual([]);
+  });
+
+  it('refuses a release by nobody', () => {
+    expect(found(written(stream, releasedByStream(1_000, 'a', 1)))[0]).toMatch('nobody had asked');
+    expect(found(written(stream, releases(990, 'a', 1), releasedByStream(1_000, 'a', 1)))).toEqual([]);
+  });
+
+  it('refuses an answer that the lease is gone while it is not', () => {
+    const refused = (atMs: number) => releases(atMs, 'a', 1, { released: false, lossCause: 'EXPIRED' });
+    expect(found(written(stream, refused(2_000)))[0]).toMatch('said to be gone');
+    expect(found(written(stream, refused(TTL_MS)))).toEqual([]);
+    const renewal = renewsByCall(2_000, 'a', 1, { refused: true });
+    expect(found(written(stream, renewal))[0]).toMatch('said to be gone');
+    expect(found(written(stream, releases(1_000, 'a', 1), renewal))).toEqual([]);
+  });
+});
+
+describe('no resurrection', () => {
+  const found = (history: History) => messages('resurrection', history);
+
+  it('refuses a renewal that was asked for after the end was certain', () => {
+    const renewal = renewsByCall(2_000, 'a', 1, { ttlMs: TTL_MS });
+    expect(found(written(stream, renewal))).toEqual([]);
+    expect(found(written(stream, releases(1_000, 'a', 1), renewal))[0]).toMatch('renewed after');
+    expect(found(written(stream, holds(1_000, 'b', 2), renewal))[0]).toMatch('renewed after');
+  });
+
+  it('tells by its end when a renewal of a stream was made, however late it arrives', () => {
+    const late = [asked(0, 'a'), granted(0, 'a', 1, { ttlMs: TTL_MS }), fault('redis_flushed', 1_500, 1_501)];
+    const madeBefore = renewed(1_400, 'a', 1, { ttlMs: TTL_MS, sentMs: 0, arrivesMs: 1_900 });
+    expect(found(written(late, madeBefore))).toEqual([]);
+    const madeAfter = renewed(1_900, 'a', 1, { ttlMs: TTL_MS, sentMs: 0 });
+    expect(found(written(late, madeAfter))).toHaveLength(1);
+  });
+
+  it('refuses a stale release that is said to have released', () => {
+    const gone = [holds(0, 'a', 1, { ttlMs: TTL_MS }), holds(3_500, 'b', 2)];
+    expect(found(written(gone, releases(4_000, 'a', 1)))[0]).toMatch('stale release');
+    expect(found(written(gone, releases(4_000, 'a', 1, { released: false })))).toEqual([]);
+  });
+
+  it('allows a repeated release to give the first answer again', () => {
+    const first = releases(1_000, 'a', 1);
+    expect(found(written(stream, first, holds(1_100, 'b', 2), releases(2_000, 'a', 1)))).toEqual([]);
+  });
+});
+
+describe('idempotence', () => {
+  const found = (history: History) => messages('idempotence', history);
+  const again = (atMs: number, token: number) => [
+    asked(atMs, 'a', { call: 'again' }),
+    granted(atMs, 'a', token, { call: 'again' }),
+  ];
+
+  it('allows the same token as often as the request comes, and no second one', () => {
+    expect(found(written(stream, again(1_000, 1)))).toEqual([]);
+    expect(found(written(stream, again(1_000, 2)))[0]).toMatch('token 1 and token 2');
+  });
+
+  it('refuses a grant to a request that has ended, for a minute', () => {
+    const over = [stream, releases(1_000, 'a', 1)];
+    expect(found(written(over, again(60_900, 1)))[0]).toMatch('granted again after');
+    expect(found(written(over, again(61_100, 2)))).toEqual([]);
+  });
+
+  it('knows that a store which has forgotten everything has forgotten requests too', () => {
+    const flushed = fault('redis_flushed', 1_000, 1_001);
+    expect(found(written(stream, flushed, again(2_000, 2)))).toEqual([]);
+    expect(found(written(flushed, holds(1_500, 'a', 1), again(2_000, 2)))).toHaveLength(1);
+  });
+
+  it('keeps the requests of different names apart', () => {
+    const elsewhere = holds(10, 'a', 2, { name: 'other', call: 'elsewhere' });
+    expect(found(written(stream, elsewhere))).toEqual([]);
+  });
+});
+
+it('leaves a stream alone that ended before it was granted', () => {
+  const events = [asked(0, 'a'), ended(10, 'a', 'UNAVAILABLE/DRAINING'), goesOnUntil(9_000)];
+  expect(checkAll(written(events), SHARP).violations).toEqual([]);
+});

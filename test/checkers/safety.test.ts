@@ -1,0 +1,173 @@
+import { checkAll } from '../support/checkers/check-all';
+import type { Invariant } from '../support/checkers/violation';
+import type { History } from '../support/history';
+import {
+  asked,
+  ended,
+  fault,
+  granted,
+  holds,
+  killed,
+  limit,
+  lost,
+  observed,
+  releases,
+  renewed,
+  revokes,
+  written,
+} from './written-history';
+
+const SEMAPHORE = 'semaphore';
+
+function messages(invariant: Invariant, history: History): string[] {
+  return checkAll(history, { only: [invariant] }).violations.map((violation) => violation.message);
+}
+
+function holdsPermits(atMs: number, client: string, token: number, permits = 1) {
+  return holds(atMs, client, token, { name: SEMAPHORE, permits });
+}
+
+describe('exclusion', () => {
+  const found = (history: History) => messages('exclusion', history).length;
+
+  it('allows a grant that is received in the moment in which the release is sent', () => {
+    expect(found(written(holds(0, 'a', 1), releases(100, 'a', 1), holds(100, 'b', 2)))).toBe(0);
+  });
+
+  it('refuses one that is received a moment earlier', () => {
+    expect(found(written(holds(0, 'a', 1), releases(100, 'a', 1), holds(99.999, 'b', 2)))).toBe(1);
+  });
+
+  it('ends belief by LOST, by the deadline and by SIGKILL', () => {
+    const next = holds(5_000, 'b', 2);
+    expect(found(written(holds(0, 'a', 1), lost(5_000, 'a', 1, 'STORE_RESET'), next))).toBe(0);
+    expect(found(written(holds(0, 'a', 1, { ttlMs: 5_000 }), next))).toBe(0);
+    expect(found(written(holds(0, 'a', 1), killed(5_000, 'a'), next))).toBe(0);
+  });
+
+  it('does not end belief by SIGSTOP or by a stream that breaks', () => {
+    const stopped = fault('client_stopped', 1_000, 9_000, { clients: ['a'] });
+    expect(found(written(holds(0, 'a', 1), stopped, holds(5_000, 'b', 2)))).toBe(1);
+    expect(found(written(holds(0, 'a', 1), ended(100, 'a', 'UNAVAILABLE'), holds(5_000, 'b', 2)))).toBe(1);
+  });
+
+  it('counts the latest of several deadlines', () => {
+    const renewal = renewed(8_000, 'a', 1);
+    expect(found(written(holds(0, 'a', 1), renewal, holds(17_999, 'b', 2)))).toBe(1);
+    expect(found(written(holds(0, 'a', 1), renewal, holds(18_000, 'b', 2)))).toBe(0);
+  });
+
+  it('believes in no grant that arrived after its deadline', () => {
+    const dead = [asked(0, 'a'), granted(12_000, 'a', 1, { sentMs: 0, deadlineMs: 10_000 })];
+    expect(found(written(dead, holds(11_000, 'b', 2), releases(13_000, 'b', 2)))).toBe(0);
+  });
+
+  it('lets shared holders be together, and none of them with an exclusive one', () => {
+    const shared = [holds(0, 'a', 1, { mode: 'shared' }), holds(1, 'b', 2, { mode: 'shared' })] as const;
+    expect(found(written(...shared))).toBe(0);
+    expect(found(written(...shared, holds(2, 'c', 3)))).toBe(1);
+  });
+
+  it('leaves out a lease revoked by force, and not one revoked without', () => {
+    const next = holds(5_000, 'b', 2);
+    expect(found(written(holds(0, 'a', 1), revokes(4_000, 1, true), next))).toBe(0);
+    expect(found(written(holds(0, 'a', 1), revokes(4_000, 1, false), next))).toBe(1);
+  });
+
+  it('leaves out a lease that the store has forgotten since, and not one it made afterwards', () => {
+    const next = holds(5_000, 'b', 2);
+    expect(found(written(holds(0, 'a', 1), fault('redis_flushed', 2_000, 2_001), next))).toBe(0);
+    expect(found(written(fault('redis_flushed', 0, 1), holds(100, 'a', 1), next))).toBe(1);
+    const elsewhere = fault('redis_deleted', 2_000, 2_001, { names: ['other'] });
+    expect(found(written(holds(0, 'a', 1), elsewhere, next))).toBe(1);
+  });
+});
+
+describe('over-issue', () => {
+  const found = (history: History) => messages('over_issue', history).length;
+
+  it('sums weights up to the limit and not past it', () => {
+    const full = [limit(0, SEMAPHORE, 5), holdsPermits(10, 'a', 1, 2), holdsPermits(20, 'b', 2, 3)] as const;
+    expect(found(written(...full))).toBe(0);
+    expect(found(written(...full, holdsPermits(30, 'c', 3)))).toBe(1);
+  });
+
+  it('allows what was granted before the limit was lowered, even if it arrives later', () => {
+    const late = granted(200, 'b', 2, { name: SEMAPHORE, sentMs: 20 });
+    const events = [limit(0, SEMAPHORE, 2), holdsPermits(10, 'a', 1), asked(20, 'b', { name: SEMAPHORE })];
+    expect(found(written(...events, limit(100, SEMAPHORE, 1, 110), late))).toBe(0);
+  });
+
+  it('refuses a grant asked for after the lower limit was in force', () => {
+    const events = [limit(0, SEMAPHORE, 2), holdsPermits(10, 'a', 1), limit(100, SEMAPHORE, 1, 110)];
+    expect(found(written(...events, holdsPermits(111, 'b', 2)))).toBe(1);
+  });
+
+  it('sees that a waiter of before was granted after the lowering, since there had been no room', () => {
+    const events = [
+      limit(0, SEMAPHORE, 2),
+      holdsPermits(10, 'a', 1),
+      holdsPermits(20, 'b', 2),
+      asked(30, 'c', { name: SEMAPHORE }),
+      limit(100, SEMAPHORE, 1, 110),
+      releases(500, 'a', 1),
+    ];
+    const third = granted(510, 'c', 3, { name: SEMAPHORE, sentMs: 30 });
+    expect(found(written(...events, third))).toBe(1);
+    expect(found(written(...events, limit(400, SEMAPHORE, 2, 410), third))).toBe(0);
+  });
+
+  it('ignores a change that was certainly not carried out', () => {
+    const events = [limit(0, SEMAPHORE, 2), holdsPermits(10, 'a', 1)];
+    expect(found(written(...events, limit(50, SEMAPHORE, 1, 60, false), holdsPermits(70, 'b', 2)))).toBe(0);
+  });
+});
+
+describe('fencing', () => {
+  const found = (history: History) => messages('fencing', history);
+
+  it('asks for order only between a receipt and a later request', () => {
+    const first = [asked(0, 'a'), granted(100, 'a', 7, { sentMs: 0 })];
+    expect(found(written(first, holds(50, 'b', 6)))).toEqual([]);
+    expect(found(written(first, holds(101, 'b', 6)))).toHaveLength(1);
+  });
+
+  it('refuses one token for two leases, and two for one lease', () => {
+    const second = [asked(0, 'b'), granted(10, 'b', 5, { lease: 'another' })];
+    expect(found(written(holds(0, 'a', 5), second))[0]).toMatch('two leases');
+    const changed = granted(20, 'a', 6, { lease: 'lease 5' });
+    expect(found(written(holds(0, 'a', 5), changed))[0]).toMatch('came with token 5 and then 6');
+  });
+
+  it('lets no fault excuse a token that goes back', () => {
+    const flushed = fault('redis_flushed', 10, 11);
+    expect(found(written(holds(0, 'a', 9), flushed, holds(20, 'b', 2)))).toHaveLength(1);
+  });
+});
+
+describe('truthful offset', () => {
+  const found = (history: History) => messages('truthful_offset', history);
+
+  it('compares by an observation of both clocks, as sharply as that was made', () => {
+    const hold = holds(0, 'a', 1);
+    expect(found(written(hold, observed(4_000, 1, 6_000)))).toEqual([]);
+    expect(found(written(hold, observed(4_000, 1, 5_900)))[0]).toMatch('past its end in Redis');
+    expect(found(written(hold, observed(4_000, 1, 5_900, 200)))).toHaveLength(1);
+    expect(found(written(hold, observed(4_100, 1, 5_900, 200)))).toEqual([]);
+  });
+
+  it('sees a renewal that brought the end nearer', () => {
+    const events = [holds(0, 'a', 1), renewed(1_000, 'a', 1, { ttlMs: 500 })];
+    expect(found(written(...events, observed(1_100, 1, 400)))).toHaveLength(1);
+  });
+
+  it('refuses a belief in what Redis does not have, unless the lease has ended for its holder', () => {
+    expect(found(written(holds(0, 'a', 1), observed(100, 1, null)))[0]).toMatch('does not know it');
+    expect(found(written(holds(0, 'a', 1), releases(90, 'a', 1), observed(100, 1, null)))).toEqual([]);
+  });
+
+  it('refuses a client that believes longer than its rule allows', () => {
+    const late = granted(1_000, 'a', 1, { sentMs: 0, deadlineMs: 12_000 });
+    expect(found(written(asked(0, 'a'), late))[0]).toMatch('longer than the deadline rule');
+  });
+});

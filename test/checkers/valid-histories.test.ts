@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { checkAll, expectInvariantsToHold } from '../support/checkers/check-all';
+import type { History, HistoryEvent } from '../support/history';
+import { calmPlans, stormyPlans } from '../support/simulator/random-plans';
+import { simulate, type Plan } from '../support/simulator/world';
+
+/** The same plans every time, unless a number is given to look further with. */
+const SEED = Number(process.env['HOLDFAST_TEST_SEED'] ?? 20_251);
+const RUNS = Number(process.env['HOLDFAST_TEST_RUNS'] ?? 200);
+const ALLOWANCES = { latencyUs: 50_000, keepAliveUs: 3_000_000 };
+
+/** Runs a family of plans without any fault in the service, and counts what their histories tell of. */
+function checkFamily(plans: fc.Arbitrary<Plan>): Map<string, number> {
+  const seen = new Map<string, number>();
+  const count = (what: string) => seen.set(what, (seen.get(what) ?? 0) + 1);
+  fc.assert(
+    fc.property(plans, (plan) => {
+      const history = simulate(plan);
+      const { violations, report } = checkAll(history, ALLOWANCES);
+      if (violations.length > 0) throw new Error(report);
+      history.forEach((event) => count(kindOf(event)));
+    }),
+    { seed: SEED, numRuns: RUNS },
+  );
+  return seen;
+}
+
+function kindOf(event: HistoryEvent): string {
+  if (event.type === 'ended') return `ended ${event.reason ?? event.code}`;
+  if (event.type === 'lost') return `lost ${event.cause}`;
+  if (event.type === 'fault_started') return event.kind;
+  return event.type;
+}
+
+describe('a service without faults', () => {
+  it('raises no alarm, whatever its clients do', () => {
+    const seen = checkFamily(calmPlans);
+    for (const kind of ['granted', 'queued', 'renewed', 'release_answered', 'cancelled', 'ended CONTENDED']) {
+      expect([kind, (seen.get(kind) ?? 0) > RUNS / 4]).toEqual([kind, true]);
+    }
+  });
+
+  it('raises no alarm either where processes die and stop, links break and the store stalls or forgets', () => {
+    const seen = checkFamily(stormyPlans);
+    const kinds = [
+      'killed',
+      'lost STORE_RESET',
+      'lost STORE_UNAVAILABLE',
+      'renewal_failed',
+      'ended SUPERSEDED',
+    ];
+    const faults = [
+      'client_stopped',
+      'link_cut',
+      'server_killed',
+      'server_stopped',
+      'redis_stopped',
+      'redis_flushed',
+    ];
+    for (const kind of [...kinds, ...faults, 'reply_dropped']) {
+      expect([kind, seen.has(kind)]).toEqual([kind, true]);
+    }
+  });
+
+  it('makes the same history of the same plan', () => {
+    const [plan] = fc.sample(stormyPlans, { seed: SEED, numRuns: 1 });
+    if (plan === undefined) throw new Error('no plan was made');
+    expect(simulate(plan)).toEqual(simulate(plan));
+  });
+});
+
+describe('what a test asks', () => {
+  const [plan] = fc.sample(calmPlans, { seed: SEED, numRuns: 1 });
+  const history: History = plan === undefined ? [] : simulate(plan);
+
+  it('passes where the invariants hold', () => {
+    expect(() => expectInvariantsToHold(history, ALLOWANCES)).not.toThrow();
+  });
+
+  it('fails with the traces where they do not', () => {
+    const broken = history.map((event) => (event.type === 'granted' ? { ...event, token: 1 } : event));
+    expect(() => expectInvariantsToHold(broken, ALLOWANCES)).toThrow(/fencing .*two leases\n.* granted /s);
+  });
+
+  it('fails where there is no grant to check', () => {
+    const empty = history.filter((event) => event.type !== 'granted');
+    expect(() => expectInvariantsToHold(empty, { only: ['exclusion'] })).toThrow('proves nothing');
+  });
+});
