@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Member } from './fleet';
 import type { Held } from './held';
 import { acquirePatiently, holdPatiently } from './patience';
 import type { Scenario } from './scenario';
 
-const TTL_MS = 2000;
+const TTL_MS = 3000;
 
-/** Waiters of one lock that come one after the other; each gives it back as soon as it has it. */
+/** Waiters of one lock that come one after the other; each gives it back after a while. */
 export class Line {
   /** Who was served, in that order. */
   readonly order: string[] = [];
@@ -18,6 +19,8 @@ export class Line {
     private readonly name: string,
     /** Where they go on when their server is gone. */
     private readonly fallback: Member,
+    /** How long each keeps the lock. */
+    private readonly workMs = 0,
   ) {}
 
   /** Resolves when it has its place at the end of the line. */
@@ -37,6 +40,7 @@ export class Line {
         : holdPatiently(client, wanted, this.fallback);
     const turn = granted.then(async (held) => {
       this.order.push(label);
+      await sleep(this.workMs);
       await client.release(held);
     });
     turn.catch(() => undefined); // `served` tells

@@ -1,13 +1,11 @@
-import { permitsTouch } from '../../generated/redis/scripts';
-import { script } from '../../src/redis/connection';
-import type { RedisCommand } from '../support/proxy-connection';
 import { Fleet } from './fleet';
 import { story, type Scenario } from './scenario';
+import { runsOf } from './script-commands';
 
 const FEW = 10;
 const MANY = 500;
 const TTL_MS = 3000;
-const TOUCH = script(permitsTouch).sha;
+const isTouch = runsOf('touch');
 /** A heartbeat asks after 64 waiters at most, with a few commands for each. */
 const COMMANDS_PER_TOUCH = 200;
 
@@ -18,8 +16,8 @@ let touchCount = 0;
 beforeAll(async () => {
   fleet = await Fleet.start({ members: [{ redisProxy: true }, { redisProxy: true }] });
   for (const { redisProxy } of fleet.members) {
-    redisProxy.on('command', ({ args }: RedisCommand) => {
-      if (args[0] === TOUCH) touchCount += 1;
+    redisProxy.on('command', (command) => {
+      if (isTouch(command)) touchCount += 1;
     });
   }
 });

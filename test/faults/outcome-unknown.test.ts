@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import * as scripts from '../../generated/redis/scripts';
-import { script } from '../../src/redis/connection';
 import { Fleet } from './fleet';
 import { CallEnded } from './held';
 import { story, type Scenario } from './scenario';
+import { runsOf, type ScriptKind } from './script-commands';
 
 const TTL_MS = 3000;
 const OUTCOME_UNKNOWN = { code: 'UNAVAILABLE', reason: 'OUTCOME_UNKNOWN' };
@@ -18,18 +17,10 @@ beforeAll(async () => {
 afterAll(() => fleet?.close());
 
 /** From the next such command on that Redis carries out, the server hears nothing more from Redis. */
-async function cutOffAfter(
-  scene: Scenario,
-  index: number,
-  text: string,
-  requestId: string,
-): Promise<() => void> {
+function cutOffAfter(scene: Scenario, index: number, kind: ScriptKind, requestId: string): () => void {
   const { redisProxy } = fleet.member(index);
-  const { sha } = script(text);
   const end = scene.fault('link_cut', 'the reply is dropped, and no connection comes about');
-  void redisProxy
-    .dropNextReply(({ args }) => args[0] === sha && args.includes(requestId))
-    .then(() => redisProxy.refuseNew());
+  void redisProxy.dropNextReply(runsOf(kind, requestId)).then(() => redisProxy.refuseNew());
   return () => {
     redisProxy.passEverything();
     end();
@@ -53,7 +44,7 @@ test.concurrent(
       const name = scene.lock('lock');
       const client = scene.client('client', fleet.member(1));
       const request = { name, ttlMs: TTL_MS, requestId: randomUUID() };
-      const heal = await cutOffAfter(scene, 1, scripts.permitsAcquire, request.requestId);
+      const heal = cutOffAfter(scene, 1, 'acquire', request.requestId);
       expect(await endingOf(client.acquire(request))).toEqual(OUTCOME_UNKNOWN);
       const [granted] = await scene.observer.holdersOtherThan(name, 0n);
       client.moveTo(fleet.member(0).address);
@@ -76,7 +67,7 @@ test.concurrent('a release whose reply never comes is OUTCOME_UNKNOWN; again, it
     const name = scene.lock('lock');
     const client = scene.client('client', fleet.member(2));
     const held = await client.acquire({ name, ttlMs: TTL_MS });
-    const heal = await cutOffAfter(scene, 2, scripts.permitsRelease, held.requestId);
+    const heal = cutOffAfter(scene, 2, 'release', held.requestId);
     expect(await endingOf(client.release(held))).toEqual(OUTCOME_UNKNOWN);
     client.moveTo(fleet.member(0).address);
     expect(await client.release(held)).toEqual({ released: true, cause: null });
@@ -93,7 +84,7 @@ test.concurrent(
       const first = await holder.hold({ name, ttlMs: TTL_MS }).granted();
       const client = scene.client('client', fleet.member(3));
       const request = { name, ttlMs: TTL_MS, requestId: randomUUID() };
-      const heal = await cutOffAfter(scene, 3, scripts.permitsWithdraw, request.requestId);
+      const heal = cutOffAfter(scene, 3, 'withdraw', request.requestId);
       expect(await endingOf(client.acquire({ ...request, waitMs: 300 }))).toEqual(OUTCOME_UNKNOWN);
       const newcomer = scene.client('newcomer', fleet.member(0));
       const later = newcomer.hold({ name, ttlMs: TTL_MS });

@@ -27,6 +27,13 @@ test('FLUSHALL: holders hear STORE_RESET within an interval, waiters keep their 
     const first = await hankHolds.granted();
     const line = new Line(scene, queue, other);
     for (const label of ['w1', 'w2', 'w3', 'w4']) await line.join(label, one);
+    const mixed = scene.lock('mixed queue');
+    const ina = scene.client('ina', other);
+    await ina.hold({ name: mixed, ttlMs: TTL_MS }).granted();
+    const mixedLine = new Line(scene, mixed, other, 1500);
+    for (const [index, label] of ['m1', 'm2', 'm3', 'm4'].entries()) {
+      await mixedLine.join(label, fleet.member(index % 2));
+    }
     await stream.more('renewed');
 
     const end = scene.fault('redis_flushed', 'FLUSHALL');
@@ -50,6 +57,11 @@ test('FLUSHALL: holders hear STORE_RESET within an interval, waiters keep their 
 
     await line.served();
     expect(line.order).toEqual(['w1', 'w2', 'w3', 'w4']);
+    // The first to be asked after has it at once; all others have come back to their own tickets by then.
+    await mixedLine.served();
+    const [luckiest, ...others] = mixedLine.order;
+    expect(['m1', 'm2']).toContain(luckiest);
+    expect(others).toEqual(['m1', 'm2', 'm3', 'm4'].filter((label) => label !== luckiest));
     const after = await alice.acquire({ name: streamed, ttlMs: TTL_MS });
     expect(after.token).toBeGreaterThan(stream.held?.token ?? 0n);
     const onQueue = await hank.acquire({ name: queue, ttlMs: TTL_MS });

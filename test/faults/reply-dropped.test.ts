@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import * as scripts from '../../generated/redis/scripts';
-import { script } from '../../src/redis/connection';
-import type { RedisCommand } from '../support/proxy';
 import { Fleet, type Member } from './fleet';
 import { CallEnded, type Held } from './held';
 import { story, type Scenario } from './scenario';
+import { runsOf, type ScriptKind } from './script-commands';
 
 const TTL_MS = 2000;
 
@@ -17,28 +15,13 @@ beforeAll(async () => {
 
 afterAll(() => fleet?.close());
 
-type Kind = 'acquire' | 'claim' | 'withdraw' | 'touch' | 'renew' | 'release';
-
-const SHAS: Readonly<Record<Kind, string>> = {
-  acquire: script(scripts.permitsAcquire).sha,
-  claim: script(scripts.permitsClaim).sha,
-  withdraw: script(scripts.permitsWithdraw).sha,
-  touch: script(scripts.permitsTouch).sha,
-  renew: script(scripts.permitsRenew).sha,
-  release: script(scripts.permitsRelease).sha,
-};
-
-function isAbout(kind: Kind, requestId: string): (command: RedisCommand) => boolean {
-  return ({ args }) => args[0] === SHAS[kind] && args.includes(requestId);
-}
-
 /** How a command gets lost: Redis has carried it out and its reply is dropped, or it never got there. */
 const WAYS = ['reply', 'request'] as const;
 type Way = (typeof WAYS)[number];
 
 /** The next command of a kind about a request is lost and the connection cut; resolves when it has happened. */
-function lose(member: Member, way: Way, kind: Kind, requestId: string): Promise<unknown> {
-  const matches = isAbout(kind, requestId);
+function lose(member: Member, way: Way, kind: ScriptKind, requestId: string): Promise<unknown> {
+  const matches = runsOf(kind, requestId);
   return way === 'reply'
     ? member.redisProxy.dropNextReply(matches)
     : member.redisProxy.dropNextRequest(matches);
@@ -49,7 +32,7 @@ interface Stage {
   readonly name: string;
   readonly requestId: string;
   readonly member: Member;
-  readonly lost: (kind: Kind) => Promise<unknown>;
+  readonly lost: (kind: ScriptKind) => Promise<unknown>;
 }
 
 /** What a client does and sees; the same whether a command is lost on the way or not. */
@@ -146,7 +129,7 @@ describe('a command whose reply is lost with its connection, or that is lost its
         const name = scene.lock(`lock, ${way}`);
         const member = fleet.member(1);
         const requestId = randomUUID();
-        const lost = (kind: Kind): Promise<unknown> => {
+        const lost = (kind: ScriptKind): Promise<unknown> => {
           const end = scene.fault('reply_dropped', `the ${way} of ${kind}`, { names: [name] });
           return lose(member, way, kind, requestId).then(end);
         };

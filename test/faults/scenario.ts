@@ -14,6 +14,8 @@ type FaultScope = Partial<Pick<FaultStarted, 'clients' | 'names' | 'excuses' | '
 /** What a test that failed shows of its history. */
 const SHOWN_EVENTS = 40;
 const REST_MS = 1000;
+/** Leaves the test time to come to rest, and to say what happened. */
+const STORY_MS = 20_000;
 
 /**
  * One story with its own names, clients and history. It ends at rest: everything can be had again, Redis has
@@ -128,7 +130,7 @@ export async function story(
 ): Promise<void> {
   const scenario = new Scenario(fleet, title, witness);
   try {
-    await tell(scenario);
+    await within(STORY_MS, tell(scenario));
     await scenario.comeToRest();
   } catch (error) {
     const told = scenario.history().filter(({ type }) => !type.endsWith('_observed'));
@@ -138,4 +140,12 @@ export async function story(
     await scenario.close();
   }
   expectInvariantsToHold(scenario.history(), checks);
+}
+
+async function within(limitMs: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`the story did not end within ${limitMs} ms`)), limitMs);
+  });
+  await Promise.race([work, limit]).finally(() => clearTimeout(timer));
 }

@@ -1,13 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RedisCommand } from '../support/proxy';
 import { Fleet } from './fleet';
 import { Line } from './line';
 import { story } from './scenario';
+import { runsOf } from './script-commands';
 
-/** Servers 1 and 2 are stopped, each in a story of its own; server 0 stays. */
+/** Servers 1 to 3 are stopped, each in a story of its own; server 0 stays. */
 let fleet: Fleet;
 
 beforeAll(async () => {
-  fleet = await Fleet.start({ members: [{}, {}, {}] });
+  fleet = await Fleet.start({ members: [{}, {}, {}, { redisProxy: true }] });
 });
 
 afterAll(() => fleet?.close());
@@ -76,5 +79,52 @@ test.concurrent('a server stopped for three ttls: belief ends by the deadline, a
     expect([carolHolds.held, carolFirst.held]).toEqual([undefined, undefined]);
     await Promise.all([bob.release(bobHeld), bob.release(secondHeld)]);
     for (const stream of [carolHolds, carolFirst]) await carol.release(await stream.granted());
+  }),
+);
+
+test.concurrent('a server stopped before it could read a reply tells nobody what is no longer true', () =>
+  story({ fleet, title: 'stopped with unread replies' }, async (scene) => {
+    const [other, stopped] = [fleet.member(0), fleet.member(3)];
+    const [renewed, claimed] = [scene.lock('renewed'), scene.lock('claimed')];
+    const alice = scene.client('alice', stopped);
+    const holding = alice.hold({ name: renewed, ttlMs: 1500 });
+    const held = await holding.granted();
+    const hank = scene.client('hank', other);
+    const first = await hank.hold({ name: claimed, ttlMs: 1500 }).granted();
+    const carol = scene.client('carol', stopped);
+    const requestId = randomUUID();
+    const waiting = carol.hold({ name: claimed, ttlMs: 1500, requestId });
+    await waiting.queued();
+    for (const lease of [held, first]) scene.observer.watchLease(lease);
+
+    // Redis carries out both commands, and from the first one on no reply gets through.
+    const { redisProxy } = stopped;
+    const passes = (matches: (command: RedisCommand) => boolean, then: () => void): Promise<void> =>
+      new Promise((resolve) => {
+        const look = (command: RedisCommand): void => {
+          if (!matches(command)) return;
+          redisProxy.off('command', look);
+          then();
+          resolve();
+        };
+        redisProxy.on('command', look);
+      });
+    const claims = passes(runsOf('claim', requestId), () => redisProxy.blackHole('toClient'));
+    await hank.release(first);
+    await claims;
+    await passes(runsOf('renew', held.requestId), () => undefined);
+    const end = scene.fault('server_stopped', 'three ttls, with replies that it has not read');
+    stopped.server.stop();
+    redisProxy.passEverything();
+    await sleep(4500);
+    const before = holding.kinds.length;
+    stopped.server.cont();
+    end();
+
+    expect(await holding.ended).toMatchObject({ code: 'ABORTED', reason: 'LEASE_LOST' });
+    expect(holding.kinds.slice(before)).toEqual(['lost']);
+    // Its lease was made and has ended, without its knowledge.
+    expect(await waiting.ended).toMatchObject({ code: 'FAILED_PRECONDITION', reason: 'REQUEST_FINISHED' });
+    expect(waiting.held).toBeUndefined();
   }),
 );

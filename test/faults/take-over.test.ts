@@ -1,10 +1,9 @@
-import { permitsRenew } from '../../generated/redis/scripts';
-import { script } from '../../src/redis/connection';
 import { INVARIANTS } from '../support/checkers/violation';
 import { Fleet, type Member, type MemberOptions } from './fleet';
 import type { Held } from './held';
 import type { RecordedStream } from './recorded-stream';
 import { story, type Scenario } from './scenario';
+import { runsOf } from './script-commands';
 
 const KEEPALIVE = { HOLDFAST_KEEPALIVE_TIME: '500ms', HOLDFAST_KEEPALIVE_TIMEOUT: '500ms' };
 const CUT_OFF: MemberOptions = { redisProxy: true, clientProxy: true, env: KEEPALIVE };
@@ -120,9 +119,9 @@ test.concurrent('a server cut off from the client stops renewing for it at once'
     const member = fleet.member(4);
     const opened = await holdAt(scene, member, 1500);
     const renewals: number[] = [];
-    const { sha } = script(permitsRenew);
-    member.redisProxy.on('command', ({ args }) => {
-      if (args[0] === sha && args.includes(opened.held.requestId)) renewals.push(performance.now());
+    const isRenewal = runsOf('renew', opened.held.requestId);
+    member.redisProxy.on('command', (command) => {
+      if (isRenewal(command)) renewals.push(performance.now());
     });
     const end = scene.fault('link_cut', 'black hole between client and server');
     member.clientProxy.blackHole('both');

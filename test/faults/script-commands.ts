@@ -1,0 +1,20 @@
+import * as scripts from '../../generated/redis/scripts';
+import { script } from '../../src/redis/connection';
+import type { RedisCommand } from '../support/proxy';
+
+const SHAS = {
+  acquire: script(scripts.permitsAcquire).sha,
+  claim: script(scripts.permitsClaim).sha,
+  withdraw: script(scripts.permitsWithdraw).sha,
+  touch: script(scripts.permitsTouch).sha,
+  /** Attaching too. */
+  renew: script(scripts.permitsRenew).sha,
+  release: script(scripts.permitsRelease).sha,
+};
+
+export type ScriptKind = keyof typeof SHAS;
+
+/** Tells, of what a proxy sees, the runs of one script; those about one request where it is given. */
+export function runsOf(kind: ScriptKind, requestId?: string): (command: RedisCommand) => boolean {
+  return ({ args }) => args[0] === SHAS[kind] && (requestId === undefined || args.includes(requestId));
+}
