@@ -41,11 +41,14 @@ function readOption(option: Option<unknown>, env: NodeJS.ProcessEnv, problems: s
   return undefined;
 }
 
+/** What Kubernetes puts into every container beside a Service whose name begins with `holdfast`. */
+const KUBERNETES_LINK = /^HOLDFAST_(.+_)?(SERVICE_(HOST|PORT)(_.+)?|PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?)$/;
+
 /** A misspelt variable would otherwise be a setting that silently has its default. */
 function unknownVariables(env: NodeJS.ProcessEnv): string[] {
   const known = new Set<string>(Object.values(options).map(({ name }) => name));
   return Object.keys(env)
-    .filter((name) => name.startsWith(PREFIX) && !known.has(name))
+    .filter((name) => name.startsWith(PREFIX) && !known.has(name) && !KUBERNETES_LINK.test(name))
     .map((name) => `${name} is not a setting of Holdfast; the README lists them all`);
 }
 

@@ -172,3 +172,15 @@ describe('the table of the README', () => {
     expect(withConfigTable('# Title')).toBeUndefined();
   });
 });
+
+it('lets be what Kubernetes says of a Service whose name is its own', () => {
+  const link = {
+    HOLDFAST_SERVICE_HOST: '10.0.0.1',
+    HOLDFAST_SERVICE_PORT_GRPC: '50051',
+    HOLDFAST_PORT: 'tcp://10.0.0.1:50051',
+    HOLDFAST_PORT_50051_TCP_ADDR: '10.0.0.1',
+    HOLDFAST_INTERNAL_SERVICE_HOST: '10.0.0.2',
+  };
+  expect(() => read(link)).not.toThrow();
+  expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_PROT: '1' })).toHaveLength(1);
+});

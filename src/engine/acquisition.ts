@@ -74,7 +74,7 @@ export class Acquisitions {
     const { store, limits } = this.options;
     const command = { ...wanted, wait, takeOver: stream, maxWaiters: limits.maxWaitersPerName };
     const reply = await store.acquire(resource, command).catch((error) => {
-      if (error instanceof StoreFailure && error.carriedOut === 'unknown') this.giveBack(resource, wanted);
+      if (!(error instanceof StoreFailure && error.carriedOut === 'no')) this.giveBack(resource, wanted);
       throw outcomes.storeFailed(error, resource, wanted.requestId);
     });
     switch (reply.kind) {
@@ -100,8 +100,11 @@ export class Acquisitions {
   /** A grant came too late to be of use. It goes back, and the wait goes on from the same place. */
   private async tryAgain(quest: Quest, late: Granted, mayWait: boolean): Promise<Granted> {
     const { resource, wanted, onPosition } = quest;
-    await this.giveBackNow(quest);
-    if (!mayWait) throw outcomes.notCarriedOut(resource);
+    const given = await this.giveBackNow(quest);
+    if (given.kind === 'finished') throw outcomes.requestFinished(resource, wanted.requestId);
+    // Another call was answered with it: this one repeated its id, and learnt too late what it would have said.
+    if (given.kind !== 'withdrawn') throw outcomes.outcomeUnknown(resource, wanted.requestId);
+    if (!mayWait) throw outcomes.answeredTooLate(resource);
     const waiting: Waiting = {
       kind: 'waiting',
       sentAt: late.sentAt,
@@ -161,7 +164,10 @@ export class Acquisitions {
     try {
       reply = await store.claim(resource, { ...wanted, ticket: waiter.ticket });
     } catch (error) {
-      if (!(error instanceof StoreFailure)) throw error;
+      if (!(error instanceof StoreFailure)) {
+        this.giveBack(resource, wanted);
+        throw error;
+      }
       this.options.agenda.at(clock.now() + GIVE_BACK_RETRY_MS / 2, () => waiter.raise('look'));
       return undefined;
     }
@@ -193,9 +199,14 @@ export class Acquisitions {
       case 'kept':
         throw outcomes.outcomeUnknown(resource, wanted.requestId);
       case 'withdrawn':
-        if (signal === 'draining') throw outcomes.draining();
+        if (signal === 'draining') throw outcomes.draining(wanted.requestId);
         if (stream && end.aged) throw outcomes.reattach(resource);
-        throw outcomes.contended(resource, reply.outlook, this.options.clock.now() - call.receivedAt);
+        throw outcomes.contended(
+          resource,
+          reply.outlook,
+          this.options.clock.now() - call.receivedAt,
+          end.aged,
+        );
     }
   }
 

@@ -1,4 +1,4 @@
-import type { HoldEvent, Mode } from './lease';
+import type { HoldEvent, LossCause, Mode } from './lease';
 
 /** What the engine needs to know of the call it serves. The transport owns the call; this is its face. */
 export interface Call {
@@ -46,5 +46,5 @@ export interface ReleaseResult {
   /** True: the lease ended by a release, this one or an earlier try of it. */
   readonly released: boolean;
   /** Why not, as far as it is known. */
-  readonly lossCause: import('./lease').LossCause | undefined;
+  readonly lossCause: LossCause | undefined;
 }

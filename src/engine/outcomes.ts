@@ -18,7 +18,13 @@ export function span(ms: number): string {
 
 const MAX_RETRY_AFTER_MS = 5000;
 
-export function contended(resource: Resource, outlook: Outlook, waitedMs: number): HoldfastError {
+/** `aged`: the wait ended by its age, not by what the request allowed. */
+export function contended(
+  resource: Resource,
+  outlook: Outlook,
+  waitedMs: number,
+  aged = false,
+): HoldfastError {
   const { holder, holderEndMs = 0, waiterCount } = outlook;
   const verb = waitedMs > 0 ? 'is still held' : 'is held';
   const state = holder
@@ -26,7 +32,7 @@ export function contended(resource: Resource, outlook: Outlook, waitedMs: number
     : `is wanted by ${waiterCount} who came first`;
   const advice =
     waitedMs > 0
-      ? `gave up after ${span(waitedMs)}; raise wait_timeout to queue longer`
+      ? `gave up after ${span(waitedMs)}; ${aged ? 'ask again with the same request_id to go on waiting' : 'raise wait_timeout to queue longer'}`
       : 'raise wait_timeout to queue';
   return new HoldfastError('CONTENDED', `${described(resource)} ${state}; ${advice}`, {
     metadata: { holder_id: holder?.holderId ?? '', waiter_count: String(waiterCount) },
@@ -126,49 +132,71 @@ export function tooManyStreams(count: number): HoldfastError {
   );
 }
 
-export function draining(): HoldfastError {
-  return new HoldfastError(
-    'DRAINING',
-    'this server is stopping; go on at another one, with the same request_id',
-    {
-      retryAfterMs: 50,
-    },
-  );
+export function draining(requestId?: string): HoldfastError {
+  const how = requestId === undefined ? '' : `, with request_id ${requestId}`;
+  return new HoldfastError('DRAINING', `this server is stopping; go on at another one${how}`, {
+    ...(requestId !== undefined && { metadata: { request_id: requestId } }),
+    retryAfterMs: 100,
+  });
 }
 
 export function reattach(resource: Resource): HoldfastError {
   return new HoldfastError(
     'REATTACH',
     `this stream for ${described(resource)} has reached its age; open the next one, with the lease_id once it was granted, else with the same request_id`,
-    { retryAfterMs: 1 },
+    { retryAfterMs: 0 },
   );
 }
 
+/**
+ * What a failed call is repeated by: an acquire by its request_id, a renewal or a release by the lease_id that
+ * its caller has.
+ */
+export type RepeatedBy = 'request_id' | 'lease_id';
+
 /** A store failure, said as the caller may rely on it. Anything else is passed on as the defect it is. */
-export function storeFailed(error: unknown, resource: Resource, requestId: string): unknown {
+export function storeFailed(
+  error: unknown,
+  resource: Resource,
+  requestId: string,
+  by: RepeatedBy = 'request_id',
+): unknown {
   if (!(error instanceof StoreFailure)) return error;
-  if (error.kind === 'full') {
-    return new HoldfastError(
-      'STORE_FULL',
-      `the store is out of memory: nothing was done for ${described(resource)}; renewals and releases still work`,
-      { retryAfterMs: 1000 },
-    );
-  }
-  return error.carriedOut === 'no' ? notCarriedOut(resource) : outcomeUnknown(resource, requestId);
+  if (error.carriedOut === 'unknown') return outcomeUnknown(resource, requestId, by);
+  if (error.kind === 'unavailable') return notCarriedOut(resource);
+  return new HoldfastError(
+    'STORE_FULL',
+    `the store is out of memory: nothing was done for ${described(resource)}; renewals and releases still work`,
+    { retryAfterMs: 5000 },
+  );
 }
 
 export function notCarriedOut(resource: Resource): HoldfastError {
   return new HoldfastError(
     'STORE_UNAVAILABLE',
-    `the store is unreachable: nothing was done for ${described(resource)}; try again`,
-    { retryAfterMs: 500 },
+    `the store does not take commands: nothing was done for ${described(resource)}; try again`,
+    { retryAfterMs: 1000 },
   );
 }
 
-export function outcomeUnknown(resource: Resource, requestId: string): HoldfastError {
+/** Granted, but too late to be of use, and given back. */
+export function answeredTooLate(resource: Resource): HoldfastError {
+  return new HoldfastError(
+    'STORE_UNAVAILABLE',
+    `the store answered too late for the ttl: nothing is held of ${described(resource)}; try again`,
+    { retryAfterMs: 1000 },
+  );
+}
+
+export function outcomeUnknown(
+  resource: Resource,
+  requestId: string,
+  by: RepeatedBy = 'request_id',
+): HoldfastError {
+  const how = by === 'lease_id' ? 'repeat it with the same lease_id' : `retry with request_id ${requestId}`;
   return new HoldfastError(
     'OUTCOME_UNKNOWN',
-    `the store did not answer: what was asked for ${described(resource)} may have been done; retry with request_id ${requestId}`,
+    `the store did not answer: what was asked for ${described(resource)} may have been done; ${how}`,
     { metadata: { request_id: requestId }, retryAfterMs: 200 },
   );
 }

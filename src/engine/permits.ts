@@ -311,8 +311,9 @@ export class Permits {
     };
   }
 
+  /** Of a call that has a lease_id. */
   private fail(error: unknown, resource: Resource, requestId: string): never {
-    throw outcomes.storeFailed(error, resource, requestId);
+    throw outcomes.storeFailed(error, resource, requestId, 'lease_id');
   }
 
   private checkIdle(): void {

@@ -24,6 +24,8 @@ export function script(text: string): Script {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
+const NO_HINTS =
+  'this Redis user may not subscribe to channels: a hand-over between servers takes up to a second; allow &PREFIX:wake:*';
 /** Nobody waits longer than this for a connection that is down: it is better to say so. */
 const RECONNECT_PATIENCE_MS = 1000;
 const PING_INTERVAL_MS = 1000;
@@ -51,8 +53,9 @@ class UnreadableReply extends Error {
  * of the one operation, for the scripts are idempotent.
  */
 export class RedisConnection implements StoreHealth {
-  warnings: readonly string[] = [];
   suitable = true;
+  private dangers: readonly string[] = [];
+  private hintsRefused = false;
   private readonly client: Redis;
   private readonly listeners: (() => void)[] = [];
   /** Operations that wait for the connection to come back. */
@@ -74,13 +77,24 @@ export class RedisConnection implements StoreHealth {
     this.client.on('ready', () => {
       this.connected = true;
       this.downTimer?.cancel();
-      this.observe(true);
       for (const goOn of [...this.waiting]) goOn();
-      void this.check();
+      // Commands need not wait for the verdict on this Redis, but nobody is sent here before it.
+      void this.check().then(() => this.observe(this.client.status === 'ready'));
     });
     this.client.on('close', () => this.onClose());
     this.client.on('error', options.onError);
     this.ping();
+  }
+
+  get warnings(): readonly string[] {
+    return this.hintsRefused ? [...this.dangers, NO_HINTS] : this.dangers;
+  }
+
+  /** Whether this Redis lets us hear of what other servers do. */
+  setHints(allowed: boolean): void {
+    if (this.hintsRefused === !allowed) return;
+    this.hintsRefused = !allowed;
+    for (const listener of this.listeners) listener();
   }
 
   get reachable(): boolean {
@@ -244,26 +258,31 @@ export class RedisConnection implements StoreHealth {
   private ping(): void {
     this.pingTimer = this.options.clock.after(PING_INTERVAL_MS, () => {
       if (this.client.status !== 'ready') return this.ping();
-      const heard = (answered: boolean) => {
-        if (this.closed) return;
-        if (answered) this.observe(true);
-        else if (this.client.status === 'ready') {
-          this.observe(false);
-          this.client.disconnect(true); // stopped, or half open: only another connection can tell
-        }
-        this.ping();
-      };
-      this.client.ping().then(
-        () => heard(true),
-        () => heard(false),
-      );
+      this.client
+        .ping()
+        .then(
+          () => this.observe(true),
+          (error: unknown) => this.onPingFailed(error),
+        )
+        .finally(() => {
+          if (!this.closed) this.ping();
+        })
+        .catch(this.options.onError);
     });
+  }
+
+  private onPingFailed(error: unknown): void {
+    if (this.closed || this.client.status !== 'ready') return;
+    this.observe(false);
+    // An answer that refuses (LOADING, BUSY, MISCONF) shows a Redis that is there and takes no commands. None at
+    // all: it is stopped, or the connection is half open, and only another one can tell.
+    if (!isReplyError(error)) this.client.disconnect(true);
   }
 
   private async check(): Promise<void> {
     try {
       const { warnings, unsuitable } = await findDangers(this.client);
-      this.warnings = warnings;
+      this.dangers = warnings;
       this.suitable = !unsuitable;
       for (const listener of this.listeners) listener();
     } catch (error) {
@@ -279,13 +298,20 @@ export class RedisConnection implements StoreHealth {
   }
 }
 
+/** Of ioredis's own commands (PING, INFO): a slow disk is no reason to cut the connection. */
+const SHORTEST_TIMEOUT_MS = 1000;
+
+/**
+ * Without `socketTimeout`, which would be wound up anew by each command: the PING ends a connection that does
+ * not answer.
+ */
 export function safeOptions(commandTimeoutMs: number) {
   return {
     protocol: 2 as const,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: commandTimeoutMs,
+    commandTimeout: Math.max(commandTimeoutMs, SHORTEST_TIMEOUT_MS),
     connectTimeout: commandTimeoutMs,
     stringNumbers: true,
     retryStrategy: (attempt: number) => Math.min(10 * 2 ** Math.min(attempt, 10), 500),

@@ -33,6 +33,7 @@ export async function connectStore(options: StoreOptions, patienceMs: number): P
   const notifications = new Notifications({
     ...options,
     onLook: (resource, requestId) => permits.hint(resource, requestId),
+    onAllowed: (allowed) => connection.setHints(allowed),
   });
   const close = () => {
     notifications.close();

@@ -82,7 +82,10 @@ async function serveStream<Request, Message>(
   let failure: CallStatus | undefined;
   try {
     refuseFatHeaders(surface.metadata);
-    await handler(surface.request, call, surface);
+    // A server that was stopped finds the call and its cancellation in the same read. A stream takes a lease over
+    // from another one, so it must not do so for a client that has left: by the next turn it would know.
+    await new Promise(setImmediate);
+    if (!surface.cancelled) await handler(surface.request, call, surface);
   } catch (error) {
     failure = toCallStatus(error, surface.getPath(), context.log);
   }

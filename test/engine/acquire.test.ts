@@ -167,11 +167,12 @@ describe('an acquire', () => {
       on.expectRest();
     });
 
-    it('by a defect passes it on as it is', async () => {
+    it('by a defect passes it on as it is, and gives back what may have been granted', async () => {
       const pending = on.acquire();
       const defect = new TypeError('a bug');
       await (await on.store.next('acquire')).throw(defect);
       expect(pending.error).toBe(defect);
+      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', outlook: NOBODY });
       on.expectRest();
     });
   });

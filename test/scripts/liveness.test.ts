@@ -178,4 +178,64 @@ describe('liveness of waiters', () => {
     await carol.touch();
     expect((await on.stored(lock)).sets.live.map(({ id }) => id)).toEqual(['s1']);
   });
+
+  it('the waiter of a dead server does not block a name that is rarely used', async () => {
+    const { lock, alice, carol } = await lockWithWaiters();
+    await carol.withdraw();
+    await alice.release(alice.secret); // offered to bob, whose server never speaks again
+    let tries = 0;
+    for (let answer = 'refused'; answer !== 'granted'; tries += 1) {
+      expect(tries).toBeLessThan(4);
+      await on.pass(lock, 4000);
+      answer = (await (await on.request('s1', lock)).try()).kind;
+    }
+  });
+
+  it('places are dropped although each look at a name comes seconds after the one before', async () => {
+    const lock = on.resource();
+    is('granted', await (await on.request('s1', lock, { ttlMs: 120_000 })).try());
+    for (let i = 0; i < 12; i += 1) {
+      await on.pass(lock, 4000);
+      const caller = await on.request('s1', lock);
+      is('waiting', await caller.queue());
+      is('withdrawn', await caller.withdraw());
+    }
+    expect((await idsIn(lock, 'detached')).length).toBeLessThan(6);
+  });
+
+  it('the waiters of a server that is gone are detached while somebody else holds, and the server forgotten', async () => {
+    const { lock, bob, carol } = await lockWithWaiters();
+    await silenceOfS2(lock, 10_001);
+    is('waiting', await carol.claim());
+    await carol.touch();
+    expect(await idsIn(lock, 'queue')).toEqual([carol.requestId]);
+    expect(await idsIn(lock, 'detached')).toEqual([bob.requestId]);
+    expect((await on.stored(lock)).sets.live.map(({ id }) => id)).toEqual(['s1']);
+  });
+
+  it('a pass over a long queue goes on where the step before stopped', async () => {
+    const lock = on.resource();
+    is('granted', await (await on.request('s1', lock, { ttlMs: 120_000 })).try());
+    const living = await on.request('s1', lock);
+    for (let i = 0; i < 100; i += 1) await (await on.request('s2', lock)).queue();
+    is('waiting', await living.queue());
+    await silenceOfS2(lock, 10_001);
+    await living.touch();
+    expect(await idsIn(lock, 'queue')).toHaveLength(101 - 64);
+    await living.touch();
+    expect(await idsIn(lock, 'queue')).toEqual([living.requestId]);
+  });
+
+  it('a user who may not publish loses the hint, and nothing else', async () => {
+    await on.redis.command('ACL', 'SETUSER', 'quiet', 'on', '>secret', '~*', '+@all', 'resetchannels');
+    await on.server('s9', on.redis.url.replace('redis://', 'redis://quiet:secret@'));
+    const lock = on.resource();
+    const alice = await on.request('s9', lock);
+    const bob = await on.request('s2', lock);
+    is('granted', await alice.try());
+    is('waiting', await bob.queue());
+    is('released', await alice.release(alice.secret));
+    expect((await bob.touch()).waiters).toEqual(['look']);
+    is('granted', await bob.claim());
+  });
 });

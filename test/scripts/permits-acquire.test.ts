@@ -87,7 +87,7 @@ describe('permits-acquire', () => {
       is('withdrawn', await second.withdraw());
       expect(await (await on.request('s1', lock, options)).queue()).toEqual({
         kind: 'queue-full',
-        waiterCount: 1,
+        waiterCount: 2,
       });
       // Who has a place does not need another.
       is('waiting', await first.queue());

@@ -27,6 +27,8 @@ export interface ModelRequest {
   /** Whether that call may still give it back. */
   returnable: boolean;
   cause: LossCause | 'released';
+  /** It came due in a stall, and was given more time. */
+  spared: boolean;
 }
 
 export function outlookOf(requests: readonly ModelRequest[], now: number): Outlook {

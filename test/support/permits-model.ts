@@ -41,6 +41,7 @@ export class PermitsModel {
   private lastTicket = 0;
   private lastSeen = 0;
   private graceUntil = 0;
+  private gracedUntil = 0;
   private readonly alive = new Map<string, number>();
   private now = 0;
   private server = '';
@@ -69,6 +70,7 @@ export class PermitsModel {
     for (const [server, seen] of this.alive) this.alive.set(server, seen - us);
     this.lastSeen -= us;
     this.graceUntil -= us;
+    this.gracedUntil -= us;
   }
 
   acquire(server: string, now: number, command: AcquireCommand): Unsent<AcquireReply> {
@@ -82,9 +84,8 @@ export class PermitsModel {
     if (command.permits > this.limit) return { kind: 'never-fits', limit: this.limit };
     const fits = this.in('waiting').length === 0 && this.used + command.permits <= this.limit;
     if (!fits && !command.wait) return { kind: 'refused', outlook: this.outlook() };
-    if (!fits && this.in('waiting').length + this.in('detached').length >= command.maxWaiters) {
-      return { kind: 'queue-full', waiterCount: this.in('waiting').length };
-    }
+    const places = this.in('waiting').length + this.in('detached').length;
+    if (!fits && places >= command.maxWaiters) return { kind: 'queue-full', waiterCount: places };
     this.lastTicket = Math.max(this.lastTicket + 1, now);
     const request = this.add(command, this.lastTicket);
     if (!fits) {
@@ -184,6 +185,7 @@ export class PermitsModel {
       if (serverOf(request.attach) === server) this.tell(request);
     }
     this.promote();
+    this.sweep();
     const words = waiters.map(({ requestId, attach }) => {
       const request = this.find(requestId);
       if (request && request.attach !== attach) return 'superseded';
@@ -228,20 +230,40 @@ export class PermitsModel {
     this.server = server;
     this.now = now;
     this.told = [];
-    if (this.limit !== undefined && now - this.lastSeen > STALL) this.graceUntil = now + STALL;
+    if (this.limit !== undefined && now - this.lastSeen > STALL) {
+      this.gracedUntil = this.graceUntil;
+      this.graceUntil = now + STALL;
+    }
     this.lastSeen = now;
-    for (const [other, seen] of this.alive) if (now - seen >= REMEMBER) this.alive.delete(other);
   }
 
   private purge(): void {
     const due = (state: State) => this.in(state).filter((request) => request.until <= this.now);
     for (const request of due('held')) this.bury(request, 'expired');
     for (const request of due('offered')) {
-      if (this.now < this.graceUntil) request.until = this.now + OFFER;
-      else this.detach(request);
+      if (!this.spare(request, this.now + OFFER)) this.detach(request);
     }
-    if (this.now >= this.graceUntil) due('detached').forEach((request) => this.forget(request));
+    for (const request of due('detached')) {
+      if (!this.spare(request, this.graceUntil)) this.forget(request);
+    }
     due('ended').forEach((request) => this.forget(request));
+  }
+
+  /** What came due in a stall gets one more chance. */
+  private spare(request: ModelRequest, until: number): boolean {
+    if (this.now >= this.graceUntil || request.spared) return false;
+    Object.assign(request, { spared: true, until });
+    return true;
+  }
+
+  /** A server that has gone for good is forgotten, with the waiters that it had. */
+  private sweep(): void {
+    const silentSince = [...this.alive].sort(([a, s], [b, t]) => s - t || (a < b ? -1 : 1))[0];
+    if (!silentSince || silentSince[1] > this.now - KEEP_PLACE || !this.isSilent(silentSince[0])) return;
+    for (const request of this.queue()) {
+      if (this.isSilent(serverOf(request.attach))) this.detach(request);
+    }
+    this.alive.delete(silentSince[0]);
   }
 
   private promote(): void {
@@ -252,16 +274,18 @@ export class PermitsModel {
       else if (this.used + head.permits > this.limit) return;
       else {
         this.takeToken(head);
-        Object.assign(head, { state: 'offered', until: this.now + OFFER, grantedAt: this.now });
+        const until = this.now + OFFER;
+        Object.assign(head, { state: 'offered', until, grantedAt: this.now, spared: false });
         this.tell(head);
       }
     }
   }
 
   private isSilent(server: string): boolean {
-    if (server === this.server || this.now < this.graceUntil) return false;
-    const seen = this.alive.get(server);
-    return seen === undefined || this.now - seen > SILENT;
+    if (server === this.server) return false;
+    const seen = this.alive.get(server) ?? 0;
+    const hadItsChance = this.now >= this.graceUntil || seen < this.gracedUntil - STALL;
+    return this.now - seen > SILENT && hadItsChance;
   }
 
   private add(command: PermitsWanted, ticket: number): ModelRequest {
@@ -282,6 +306,7 @@ export class PermitsModel {
       answered: '',
       returnable: false,
       cause: 'expired',
+      spared: false,
     };
     this.requests.push(request);
     return request;
@@ -303,7 +328,7 @@ export class PermitsModel {
   }
 
   private detach(request: ModelRequest): void {
-    Object.assign(request, { state: 'detached', until: this.now + KEEP_PLACE });
+    Object.assign(request, { state: 'detached', until: this.now + KEEP_PLACE, spared: false });
   }
 
   private bury(request: ModelRequest, cause: LossCause | 'released'): void {

@@ -64,9 +64,8 @@ if not r then
   local waiters = redis.call('ZCARD', QUEUE)
   local at_once = waiters == 0 and fits(permits)
   if not at_once and not wait then return answer(retention, 'REFUSED', outlook()) end
-  if not at_once and waiters + redis.call('ZCARD', DETACHED) >= most_waiters then
-    return answer(retention, 'QUEUE_FULL', waiters)
-  end
+  local places = at_once and 0 or waiters + redis.call('ZCARD', DETACHED)
+  if places >= most_waiters then return answer(retention, 'QUEUE_FULL', places) end
   r = { a = attach, k = secret, n = permits, x = mode, h = holder, m = metadata, l = ttl, q = now, o = '', w = 0 }
   r.t = next_ticket()
   if at_once then

@@ -17,6 +17,26 @@ for _, id in ipairs(redis.call('ZRANGE', OFFERS, 0, BATCH - 1)) do
 end
 promote()
 
+-- The waiters of a server that has gone, wherever they stand, are detached a batch at a time: else they would be
+-- counted and shown as long as whoever holds does. The server is forgotten after a full pass.
+local gone = redis.call('ZRANGEBYSCORE', LIVE, '-inf', int(now - KEEP_PLACE_US), 'LIMIT', '0', '1')[1]
+if gone and is_silent(gone) then
+  local walk = redis.call('ZRANGEBYSCORE', QUEUE, int(meta.cursor), '+inf', 'LIMIT', '0', BATCH)
+  for _, id in ipairs(walk) do
+    local r = load(id)
+    if r then
+      meta.cursor = r.t + 1
+      if is_silent(server_of(r.a)) then detach(id, r) end
+    end
+  end
+  if #walk == BATCH then
+    more = true
+  else
+    meta.cursor = 0
+    redis.call('ZREM', LIVE, gone)
+  end
+end
+
 local words = {}
 for i = 3, #ARGV, 2 do
   local id, attach = ARGV[i], ARGV[i + 1]

@@ -18,6 +18,7 @@ local LIVE = KEYS[7]     -- zset: servers with waiters here, by the time of thei
 --   f fencing token, g time of the grant (us), q time of the queueing (us)
 --   o attach of the only call that was answered with this lease, "" once another one was
 --   w 1 while the lease may be given back by `o`, which was granted it; c cause of the end; v 1 if revoked
+--   e 1 once an offer or a kept place was given more time after a stall
 --
 -- Always true between scripts: used = sum of n over ENDS and OFFERS; a request is in exactly one zset, the
 -- one of its state; tokens and tickets only rise. Every time is one reading of Redis's clock in microseconds,
@@ -31,7 +32,6 @@ local GRACE_US = 3000000         -- ... for this long
 local KEEP_PLACE_US = 10000000   -- a detached place is kept this long
 local REMEMBER_US = 60000000     -- a tombstone is kept this long ...
 local MAX_TOMBSTONES = 10000     -- ... unless so many younger ones follow
-local FORGET_SERVER_US = 60000000
 
 -- For arguments: exact, and a tenth of what Redis takes to write a Lua number (%.17g).
 local function int(number) return string.format('%d', number) end
@@ -41,7 +41,9 @@ local now = clock[1] * 1000000 + clock[2]
 local NOW = int(now)
 if now >= 9007199254740992 then return redis.error_reply('HOLDFAST clock is past 2^53 us') end
 
-local meta = {}        -- limit (nil: unknown resource), used, token, ticket, seen, grace, till
+-- limit (nil: unknown resource), used, token, ticket; seen: the last script; grace: nobody is judged until then,
+-- graced: the end of the grace before it; till: the latest end of a lease; cursor: how far `sweep` has come
+local meta = {}
 local records = {}     -- request id -> record, as read or changed by this script
 local unsaved = {}     -- request id -> true: its record is written by `answer`
 local touched = {}     -- key -> true: its own expiry is set by `answer`
@@ -55,12 +57,17 @@ local function unpack_record(packed) return packed and cmsgpack.unpack(packed) o
 -- Reads the numbers and the request's own record; applies the stall rule. Every script starts with it.
 local function begin(server, id)
   self, own = server, id
-  local v = redis.call('HMGET', STATE, 'limit', 'used', 'token', 'ticket', 'seen', 'grace', 'till', 'r' .. id)
+  local v = redis.call('HMGET', STATE, 'limit', 'used', 'token', 'ticket', 'seen', 'grace', 'till',
+    'graced', 'cursor', 'r' .. id)
   meta.limit = tonumber(v[1])
   meta.used, meta.token, meta.ticket = tonumber(v[2]) or 0, tonumber(v[3]) or 0, tonumber(v[4]) or 0
   meta.seen, meta.grace, meta.till = tonumber(v[5]) or now, tonumber(v[6]) or 0, tonumber(v[7]) or 0
-  if now - meta.seen > STALL_US then meta.grace = now + GRACE_US end
-  records[id] = unpack_record(v[8])
+  meta.graced, meta.cursor = tonumber(v[8]) or 0, tonumber(v[9]) or 0
+  if now - meta.seen > STALL_US then
+    meta.graced = meta.grace -- a name that is just rarely used has one such pause after the other
+    meta.grace = now + GRACE_US
+  end
+  records[id] = unpack_record(v[10])
   return records[id]
 end
 
@@ -113,20 +120,21 @@ local function wake(attach, id)
   if server == self then
     offers[#offers + 1] = id
   else
-    redis.call('PUBLISH', string.match(STATE, '^[^:]*') .. ':wake:' .. server, id .. STATE)
+    -- pcall: a user without the right to publish must not stop a script half-way for the sake of a hint
+    redis.pcall('PUBLISH', string.match(STATE, '^[^:]*') .. ':wake:' .. server, id .. STATE)
   end
 end
 
 local function seen_alive(server)
   put(LIVE, now, server)
   touched[QUEUE] = true -- who waits there may do so for longer than an idle resource is kept
-  redis.call('ZREMRANGEBYSCORE', LIVE, '-inf', int(now - FORGET_SERVER_US))
 end
 
+-- A server that has not spoken since a grace that is over had its chance: only its first pause is a stall.
 local function is_silent(server)
-  if server == self or now < meta.grace then return false end
-  local last = tonumber(redis.call('ZSCORE', LIVE, server))
-  return last == nil or now - last > SILENT_US
+  if server == self then return false end
+  local last = tonumber(redis.call('ZSCORE', LIVE, server)) or 0
+  return now - last > SILENT_US and (now >= meta.grace or last < meta.graced - GRACE_US)
 end
 
 local function next_ticket()
@@ -145,7 +153,7 @@ end
 local function detach(id, r)
   redis.call('ZREM', QUEUE, id)
   put(DETACHED, now + KEEP_PLACE_US, id)
-  r.s = 'D'
+  r.s, r.e = 'D', nil
   store(id, r)
 end
 
@@ -186,6 +194,15 @@ local function check_own()
   end
 end
 
+-- What came due in a stall had no chance to be claimed, and gets one: one.
+local function spare(key, id, r, time)
+  if now >= meta.grace or r.e then return false end
+  r.e = 1
+  store(id, r)
+  put(key, time, id)
+  return true
+end
+
 -- Ends what has expired, lapses offers, forgets what is past its time. A member without a record is what a
 -- hand left behind that deleted the state.
 local function purge()
@@ -197,13 +214,16 @@ local function purge()
     local r = load(id)
     if not r then
       redis.call('ZREM', OFFERS, id)
-    elseif now < meta.grace then
-      put(OFFERS, now + OFFER_US, id) -- it lapsed in a stall: its server had no chance
-    else
+    elseif not spare(OFFERS, id, r, now + OFFER_US) then
       take_back(id, r)
     end
   end
-  if now >= meta.grace then drop(DETACHED, due(DETACHED)) end
+  local dropped = {}
+  for _, id in ipairs(due(DETACHED)) do
+    local r = load(id)
+    if not r or not spare(DETACHED, id, r, meta.grace) then dropped[#dropped + 1] = id end
+  end
+  drop(DETACHED, dropped)
   drop(ENDED, due(ENDED))
   check_own()
 end
@@ -244,7 +264,7 @@ local function promote()
       redis.call('ZREM', QUEUE, id)
       put(OFFERS, now + OFFER_US, id)
       take_permits(r)
-      r.s, r.g = 'O', now
+      r.s, r.g, r.e = 'O', now, nil
       store(id, r)
       wake(r.a, id)
     else
@@ -282,7 +302,8 @@ local function answer(retention_ms, word, ...)
   meta.till = math.max(meta.till, now)
   if meta.limit then
     local fields = { 'limit', int(meta.limit), 'used', int(meta.used), 'token', int(meta.token),
-      'ticket', int(meta.ticket), 'seen', NOW, 'grace', int(meta.grace), 'till', int(meta.till) }
+      'ticket', int(meta.ticket), 'seen', NOW, 'grace', int(meta.grace), 'till', int(meta.till),
+      'graced', int(meta.graced), 'cursor', int(meta.cursor) }
     for id in pairs(unsaved) do
       fields[#fields + 1] = 'r' .. id
       fields[#fields + 1] = cmsgpack.pack(records[id])
