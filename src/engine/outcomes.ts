@@ -89,7 +89,7 @@ export function neverFits(resource: Resource, permits: number, limit: number): H
   return new HoldfastError(
     'NEVER_FITS',
     `${permits} permits never fit ${described(resource)}, whose limit is ${limit}; ask for fewer or raise the limit`,
-    { metadata: { limit: String(limit) } },
+    { metadata: { limit: String(limit), permit_count: String(permits) } },
   );
 }
 

@@ -52,8 +52,8 @@ const (
 	// ABORTED. End of a hold stream whose lease is lost, after its `lost` event. Metadata: `cause`, a
 	// LossCause without its prefix. Stop the protected work.
 	ErrorReason_ERROR_REASON_LEASE_LOST ErrorReason = 4
-	// ABORTED. Another stream has taken the lease or the place in the queue over. Nothing is lost; this
-	// stream just has nothing to say any more. Do not attach again: two streams would push each other out.
+	// ABORTED. Another call has taken the lease or the place in the queue over. Nothing is lost; this one
+	// just has nothing to say any more. Do not attach again: two streams would push each other out.
 	ErrorReason_ERROR_REASON_SUPERSEDED ErrorReason = 5
 	// ABORTED. Another import of the same dictionary was committed first. Import again if yours is newer.
 	ErrorReason_ERROR_REASON_IMPORT_CONFLICT ErrorReason = 6
@@ -92,7 +92,8 @@ const (
 	// `request_id`. Try again with that `request_id` (or the same `lease_id`): a repeat is harmless.
 	ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN ErrorReason = 19
 	// UNAVAILABLE. This server is shutting down; leases and places in the queue live on. RetryInfo, and
-	// `grpc-retry-pushback-ms`. Go on at another server, with the same `lease_id` or `request_id`.
+	// `grpc-retry-pushback-ms`. Metadata: `request_id` of a wait that it ends. Go on at another server, with
+	// the same `lease_id` or `request_id`.
 	ErrorReason_ERROR_REASON_DRAINING ErrorReason = 20
 	// UNAVAILABLE. The store may have forgotten leases, and nothing is granted until they all have ended.
 	// RetryInfo, and `grpc-retry-pushback-ms`. Wait; renew and release work meanwhile.

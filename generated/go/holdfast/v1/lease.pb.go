@@ -635,7 +635,7 @@ type HoldQueued struct {
 	Position int32 `protobuf:"varint,2,opt,name=position,proto3" json:"position,omitempty"`
 	// How many wait in all, this request included.
 	WaiterCount int32 `protobuf:"varint,3,opt,name=waiter_count,json=waiterCount,proto3" json:"waiter_count,omitempty"`
-	// Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+	// Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
 	// does: the resource is just being handed over.
 	Holder *Holder `protobuf:"bytes,4,opt,name=holder,proto3" json:"holder,omitempty"`
 }

@@ -652,7 +652,7 @@ type Lock struct {
 	HolderCount int32 `protobuf:"varint,3,opt,name=holder_count,json=holderCount,proto3" json:"holder_count,omitempty"`
 	// How many wait for it.
 	WaiterCount int32 `protobuf:"varint,4,opt,name=waiter_count,json=waiterCount,proto3" json:"waiter_count,omitempty"`
-	// The first 16 holders, by fencing token.
+	// The first 16 holders, by the end of their leases.
 	Holders []*Holder `protobuf:"bytes,5,rep,name=holders,proto3" json:"holders,omitempty"`
 	// The first 16 waiters, in the order of the queue.
 	Waiters []*Waiter `protobuf:"bytes,6,rep,name=waiters,proto3" json:"waiters,omitempty"`

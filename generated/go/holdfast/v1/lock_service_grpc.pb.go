@@ -39,8 +39,9 @@ type LockServiceClient interface {
 	// Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
 	// in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
 	//
-	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-	// STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
+	// `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
+	// NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
 	AcquireLock(ctx context.Context, in *AcquireLockRequest, opts ...grpc.CallOption) (*AcquireLockResponse, error)
 	// Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
 	// ended lease back. Idempotent.
@@ -165,8 +166,9 @@ type LockServiceServer interface {
 	// Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
 	// in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
 	//
-	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-	// STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
+	// `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
+	// NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
 	AcquireLock(context.Context, *AcquireLockRequest) (*AcquireLockResponse, error)
 	// Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
 	// ended lease back. Idempotent.

@@ -43,8 +43,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     LossCause without its prefix. Stop the protected work.
     """
     ERROR_REASON_SUPERSEDED: _ErrorReason.ValueType  # 5
-    """ABORTED. Another stream has taken the lease or the place in the queue over. Nothing is lost; this
-    stream just has nothing to say any more. Do not attach again: two streams would push each other out.
+    """ABORTED. Another call has taken the lease or the place in the queue over. Nothing is lost; this one
+    just has nothing to say any more. Do not attach again: two streams would push each other out.
     """
     ERROR_REASON_IMPORT_CONFLICT: _ErrorReason.ValueType  # 6
     """ABORTED. Another import of the same dictionary was committed first. Import again if yours is newer."""
@@ -92,7 +92,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """
     ERROR_REASON_DRAINING: _ErrorReason.ValueType  # 20
     """UNAVAILABLE. This server is shutting down; leases and places in the queue live on. RetryInfo, and
-    `grpc-retry-pushback-ms`. Go on at another server, with the same `lease_id` or `request_id`.
+    `grpc-retry-pushback-ms`. Metadata: `request_id` of a wait that it ends. Go on at another server, with
+    the same `lease_id` or `request_id`.
     """
     ERROR_REASON_QUARANTINED: _ErrorReason.ValueType  # 21
     """UNAVAILABLE. The store may have forgotten leases, and nothing is granted until they all have ended.
@@ -151,8 +152,8 @@ ERROR_REASON_LEASE_LOST: ErrorReason.ValueType  # 4
 LossCause without its prefix. Stop the protected work.
 """
 ERROR_REASON_SUPERSEDED: ErrorReason.ValueType  # 5
-"""ABORTED. Another stream has taken the lease or the place in the queue over. Nothing is lost; this
-stream just has nothing to say any more. Do not attach again: two streams would push each other out.
+"""ABORTED. Another call has taken the lease or the place in the queue over. Nothing is lost; this one
+just has nothing to say any more. Do not attach again: two streams would push each other out.
 """
 ERROR_REASON_IMPORT_CONFLICT: ErrorReason.ValueType  # 6
 """ABORTED. Another import of the same dictionary was committed first. Import again if yours is newer."""
@@ -200,7 +201,8 @@ ERROR_REASON_OUTCOME_UNKNOWN: ErrorReason.ValueType  # 19
 """
 ERROR_REASON_DRAINING: ErrorReason.ValueType  # 20
 """UNAVAILABLE. This server is shutting down; leases and places in the queue live on. RetryInfo, and
-`grpc-retry-pushback-ms`. Go on at another server, with the same `lease_id` or `request_id`.
+`grpc-retry-pushback-ms`. Metadata: `request_id` of a wait that it ends. Go on at another server, with
+the same `lease_id` or `request_id`.
 """
 ERROR_REASON_QUARANTINED: ErrorReason.ValueType  # 21
 """UNAVAILABLE. The store may have forgotten leases, and nothing is granted until they all have ended.

@@ -369,7 +369,7 @@ class HoldQueued(google.protobuf.message.Message):
     """How many wait in all, this request included."""
     @property
     def holder(self) -> global___Holder:
-        """Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+        """Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
         does: the resource is just being handed over.
         """
 

@@ -321,7 +321,7 @@ class Lock(google.protobuf.message.Message):
     """How many wait for it."""
     @property
     def holders(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[holdfast.v1.lease_pb2.Holder]:
-        """The first 16 holders, by fencing token."""
+        """The first 16 holders, by the end of their leases."""
 
     @property
     def waiters(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[holdfast.v1.lease_pb2.Waiter]:

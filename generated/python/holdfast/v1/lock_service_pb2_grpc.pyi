@@ -18,8 +18,8 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class LockServiceStub:
-    """Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
-    nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+    """Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
+    forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
 
     "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
     critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
@@ -41,8 +41,9 @@ class LockServiceStub:
     Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
     in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
 
-    Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-    STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+    Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
+    `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
+    NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
     """
 
     RenewLock: grpc.UnaryUnaryMultiCallable[
@@ -100,8 +101,8 @@ class LockServiceStub:
     """
 
 class LockServiceAsyncStub:
-    """Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
-    nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+    """Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
+    forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
 
     "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
     critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
@@ -122,8 +123,9 @@ class LockServiceAsyncStub:
     Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
     in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
 
-    Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-    STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+    Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
+    `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
+    NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
     """
 
     RenewLock: grpc.aio.UnaryUnaryMultiCallable[
@@ -181,8 +183,8 @@ class LockServiceAsyncStub:
     """
 
 class LockServiceServicer(metaclass=abc.ABCMeta):
-    """Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
-    nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+    """Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
+    forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
 
     "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
     critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
@@ -205,8 +207,9 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
         in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
 
-        Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-        STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+        Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
+        `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
+        NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
         """
 
     @abc.abstractmethod

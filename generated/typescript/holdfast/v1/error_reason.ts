@@ -46,8 +46,8 @@ export enum ErrorReason {
    */
   ERROR_REASON_LEASE_LOST = 4,
   /**
-   * ERROR_REASON_SUPERSEDED - ABORTED. Another stream has taken the lease or the place in the queue over. Nothing is lost; this
-   * stream just has nothing to say any more. Do not attach again: two streams would push each other out.
+   * ERROR_REASON_SUPERSEDED - ABORTED. Another call has taken the lease or the place in the queue over. Nothing is lost; this one
+   * just has nothing to say any more. Do not attach again: two streams would push each other out.
    */
   ERROR_REASON_SUPERSEDED = 5,
   /** ERROR_REASON_IMPORT_CONFLICT - ABORTED. Another import of the same dictionary was committed first. Import again if yours is newer. */
@@ -104,7 +104,8 @@ export enum ErrorReason {
   ERROR_REASON_OUTCOME_UNKNOWN = 19,
   /**
    * ERROR_REASON_DRAINING - UNAVAILABLE. This server is shutting down; leases and places in the queue live on. RetryInfo, and
-   * `grpc-retry-pushback-ms`. Go on at another server, with the same `lease_id` or `request_id`.
+   * `grpc-retry-pushback-ms`. Metadata: `request_id` of a wait that it ends. Go on at another server, with
+   * the same `lease_id` or `request_id`.
    */
   ERROR_REASON_DRAINING = 20,
   /**

@@ -225,7 +225,7 @@ export interface HoldQueued {
   /** How many wait in all, this request included. */
   waiterCount: number;
   /**
-   * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+   * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
    * does: the resource is just being handed over.
    */
   holder: Holder | undefined;

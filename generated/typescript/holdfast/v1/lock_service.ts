@@ -164,7 +164,7 @@ export interface Lock {
   holderCount: number;
   /** How many wait for it. */
   waiterCount: number;
-  /** The first 16 holders, by fencing token. */
+  /** The first 16 holders, by the end of their leases. */
   holders: Holder[];
   /** The first 16 waiters, in the order of the queue. */
   waiters: Waiter[];
@@ -1196,8 +1196,8 @@ export const Lock: MessageFns<Lock> = {
 };
 
 /**
- * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
- * nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+ * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
+ * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
  *
  * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
  * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
@@ -1216,8 +1216,9 @@ export const LockServiceService = {
    * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
    * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
    *
-   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-   * STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
+   * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
+   * NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
    */
   acquireLock: {
     path: "/holdfast.v1.LockService/AcquireLock" as const,
@@ -1313,8 +1314,9 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
    * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
    *
-   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-   * STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
+   * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
+   * NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
    */
   acquireLock: handleUnaryCall<AcquireLockRequest, AcquireLockResponse>;
   /**
@@ -1370,8 +1372,9 @@ export interface LockServiceClient extends Client {
    * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
    * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
    *
-   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-   * STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
+   * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
+   * NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
    */
   acquireLock(
     request: AcquireLockRequest,

@@ -71,8 +71,8 @@ public enum ErrorReason
   ERROR_REASON_LEASE_LOST(4),
   /**
    * <pre>
-   * ABORTED. Another stream has taken the lease or the place in the queue over. Nothing is lost; this
-   * stream just has nothing to say any more. Do not attach again: two streams would push each other out.
+   * ABORTED. Another call has taken the lease or the place in the queue over. Nothing is lost; this one
+   * just has nothing to say any more. Do not attach again: two streams would push each other out.
    * </pre>
    *
    * <code>ERROR_REASON_SUPERSEDED = 5;</code>
@@ -201,7 +201,8 @@ public enum ErrorReason
   /**
    * <pre>
    * UNAVAILABLE. This server is shutting down; leases and places in the queue live on. RetryInfo, and
-   * `grpc-retry-pushback-ms`. Go on at another server, with the same `lease_id` or `request_id`.
+   * `grpc-retry-pushback-ms`. Metadata: `request_id` of a wait that it ends. Go on at another server, with
+   * the same `lease_id` or `request_id`.
    * </pre>
    *
    * <code>ERROR_REASON_DRAINING = 20;</code>
@@ -318,8 +319,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_LEASE_LOST_VALUE = 4;
   /**
    * <pre>
-   * ABORTED. Another stream has taken the lease or the place in the queue over. Nothing is lost; this
-   * stream just has nothing to say any more. Do not attach again: two streams would push each other out.
+   * ABORTED. Another call has taken the lease or the place in the queue over. Nothing is lost; this one
+   * just has nothing to say any more. Do not attach again: two streams would push each other out.
    * </pre>
    *
    * <code>ERROR_REASON_SUPERSEDED = 5;</code>
@@ -448,7 +449,8 @@ public enum ErrorReason
   /**
    * <pre>
    * UNAVAILABLE. This server is shutting down; leases and places in the queue live on. RetryInfo, and
-   * `grpc-retry-pushback-ms`. Go on at another server, with the same `lease_id` or `request_id`.
+   * `grpc-retry-pushback-ms`. Metadata: `request_id` of a wait that it ends. Go on at another server, with
+   * the same `lease_id` or `request_id`.
    * </pre>
    *
    * <code>ERROR_REASON_DRAINING = 20;</code>

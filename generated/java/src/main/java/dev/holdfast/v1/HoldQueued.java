@@ -129,7 +129,7 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Holder holder_;
   /**
    * <pre>
-   * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+   * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
    * does: the resource is just being handed over.
    * </pre>
    *
@@ -142,7 +142,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+   * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
    * does: the resource is just being handed over.
    * </pre>
    *
@@ -155,7 +155,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+   * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
    * does: the resource is just being handed over.
    * </pre>
    *
@@ -778,7 +778,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Holder, dev.holdfast.v1.Holder.Builder, dev.holdfast.v1.HolderOrBuilder> holderBuilder_;
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
      * does: the resource is just being handed over.
      * </pre>
      *
@@ -790,7 +790,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
      * does: the resource is just being handed over.
      * </pre>
      *
@@ -806,7 +806,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
      * does: the resource is just being handed over.
      * </pre>
      *
@@ -827,7 +827,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
      * does: the resource is just being handed over.
      * </pre>
      *
@@ -846,7 +846,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
      * does: the resource is just being handed over.
      * </pre>
      *
@@ -872,7 +872,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
      * does: the resource is just being handed over.
      * </pre>
      *
@@ -890,7 +890,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
      * does: the resource is just being handed over.
      * </pre>
      *
@@ -903,7 +903,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
      * does: the resource is just being handed over.
      * </pre>
      *
@@ -919,7 +919,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
      * does: the resource is just being handed over.
      * </pre>
      *

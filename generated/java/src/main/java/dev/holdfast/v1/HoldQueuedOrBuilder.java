@@ -52,7 +52,7 @@ public interface HoldQueuedOrBuilder extends
 
   /**
    * <pre>
-   * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+   * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
    * does: the resource is just being handed over.
    * </pre>
    *
@@ -62,7 +62,7 @@ public interface HoldQueuedOrBuilder extends
   boolean hasHolder();
   /**
    * <pre>
-   * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+   * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
    * does: the resource is just being handed over.
    * </pre>
    *
@@ -72,7 +72,7 @@ public interface HoldQueuedOrBuilder extends
   dev.holdfast.v1.Holder getHolder();
   /**
    * <pre>
-   * Who holds the resource now; of several holders the one that has held it longest. Unset when nobody
+   * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
    * does: the resource is just being handed over.
    * </pre>
    *

@@ -144,7 +144,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.holdfast.v1.Holder> holders_;
   /**
    * <pre>
-   * The first 16 holders, by fencing token.
+   * The first 16 holders, by the end of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -155,7 +155,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, by fencing token.
+   * The first 16 holders, by the end of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -167,7 +167,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, by fencing token.
+   * The first 16 holders, by the end of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -178,7 +178,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, by fencing token.
+   * The first 16 holders, by the end of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -189,7 +189,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, by fencing token.
+   * The first 16 holders, by the end of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1042,7 +1042,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1056,7 +1056,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1070,7 +1070,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1084,7 +1084,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1105,7 +1105,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1123,7 +1123,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1143,7 +1143,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1164,7 +1164,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1182,7 +1182,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1200,7 +1200,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1219,7 +1219,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1236,7 +1236,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1253,7 +1253,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1264,7 +1264,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1278,7 +1278,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1293,7 +1293,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1304,7 +1304,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1316,7 +1316,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by fencing token.
+     * The first 16 holders, by the end of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>

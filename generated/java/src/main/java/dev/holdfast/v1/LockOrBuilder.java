@@ -61,7 +61,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * The first 16 holders, by fencing token.
+   * The first 16 holders, by the end of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -70,7 +70,7 @@ public interface LockOrBuilder extends
       getHoldersList();
   /**
    * <pre>
-   * The first 16 holders, by fencing token.
+   * The first 16 holders, by the end of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -78,7 +78,7 @@ public interface LockOrBuilder extends
   dev.holdfast.v1.Holder getHolders(int index);
   /**
    * <pre>
-   * The first 16 holders, by fencing token.
+   * The first 16 holders, by the end of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -86,7 +86,7 @@ public interface LockOrBuilder extends
   int getHoldersCount();
   /**
    * <pre>
-   * The first 16 holders, by fencing token.
+   * The first 16 holders, by the end of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -95,7 +95,7 @@ public interface LockOrBuilder extends
       getHoldersOrBuilderList();
   /**
    * <pre>
-   * The first 16 holders, by fencing token.
+   * The first 16 holders, by the end of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>

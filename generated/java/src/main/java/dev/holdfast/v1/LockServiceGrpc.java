@@ -4,8 +4,8 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
- * nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+ * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
+ * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
  * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
  * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
  * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
@@ -222,8 +222,8 @@ public final class LockServiceGrpc {
 
   /**
    * <pre>
-   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
-   * nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
+   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
    * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
    * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
    * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
@@ -240,8 +240,9 @@ public final class LockServiceGrpc {
      * lease then lives for its `ttl`, to be renewed by RenewLock or kept by HoldLock with its `lease_id`.
      * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
      * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-     * STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
+     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
+     * NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
      * </pre>
      */
     default void acquireLock(dev.holdfast.v1.AcquireLockRequest request,
@@ -312,8 +313,8 @@ public final class LockServiceGrpc {
   /**
    * Base class for the server implementation of the service LockService.
    * <pre>
-   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
-   * nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
+   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
    * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
    * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
    * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
@@ -332,8 +333,8 @@ public final class LockServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service LockService.
    * <pre>
-   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
-   * nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
+   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
    * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
    * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
    * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
@@ -361,8 +362,9 @@ public final class LockServiceGrpc {
      * lease then lives for its `ttl`, to be renewed by RenewLock or kept by HoldLock with its `lease_id`.
      * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
      * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-     * STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
+     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
+     * NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
      * </pre>
      */
     public void acquireLock(dev.holdfast.v1.AcquireLockRequest request,
@@ -438,8 +440,8 @@ public final class LockServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service LockService.
    * <pre>
-   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
-   * nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
+   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
    * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
    * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
    * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
@@ -467,8 +469,9 @@ public final class LockServiceGrpc {
      * lease then lives for its `ttl`, to be renewed by RenewLock or kept by HoldLock with its `lease_id`.
      * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
      * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-     * STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
+     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
+     * NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
      * </pre>
      */
     public dev.holdfast.v1.AcquireLockResponse acquireLock(dev.holdfast.v1.AcquireLockRequest request) {
@@ -540,8 +543,8 @@ public final class LockServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service LockService.
    * <pre>
-   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one leaves
-   * nothing behind. Whoever must wait has a place in one queue and is served in the order of asking.
+   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
+   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
    * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
    * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
    * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
@@ -569,8 +572,9 @@ public final class LockServiceGrpc {
      * lease then lives for its `ttl`, to be renewed by RenewLock or kept by HoldLock with its `lease_id`.
      * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
      * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-     * STORE_FULL, NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
+     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
+     * NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.AcquireLockResponse> acquireLock(
