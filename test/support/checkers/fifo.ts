@@ -1,5 +1,5 @@
 import type { Micros } from '../history';
-import { WHOLE_LOCK, type Call, type Grant, type Request, type Timeline } from './timeline';
+import { waitEnd, WHOLE_LOCK, type Call, type Grant, type Request, type Timeline } from './timeline';
 import type { CheckOptions, Violation } from './violation';
 
 /** A waiter with a place: known to be queued at `queuedAt`, and alive from `aliveFrom` to its grant or end. */
@@ -88,7 +88,7 @@ function haunted(request: Request, call: Call, timeline: Timeline): boolean {
 
 /** At the server a wait may have been over somewhat earlier, or a grant may have been on its way. */
 function waitedUntil(call: Call, timeline: Timeline, options: CheckOptions): Micros {
-  return Math.min(call.over, timeline.end) - 2 * options.latencyUs;
+  return Math.min(waitEnd(call), timeline.end) - 2 * options.latencyUs;
 }
 
 /** The usual case, in one sweep: the highest token of those who were queued before this one asked. */

@@ -2,7 +2,7 @@ import type { Micros } from '../history';
 import type { FaultWindow } from './fault-effects';
 import { stopsOf } from './ghosts';
 import { occupancy, type Occupied } from './occupancy';
-import type { Call, Timeline } from './timeline';
+import { waitEnd, type Call, type Timeline } from './timeline';
 import type { CheckOptions } from './violation';
 
 /** A span in which every live waiter would have fitted, and still none of them was granted. */
@@ -111,7 +111,7 @@ class Sweep {
       for (const call of request.calls) {
         if (call.asked.waitTimeoutUs === 0) continue;
         const from = call.queued?.at ?? call.asked.at + this.options.latencyUs;
-        const to = Math.min(call.granted?.at ?? Infinity, call.over);
+        const to = Math.min(call.granted?.at ?? Infinity, waitEnd(call));
         let counting = from;
         for (const stop of stopsOf(call, this.timeline)) {
           this.addWaiter(call, request.weight, counting, Math.min(stop.from, to));

@@ -74,6 +74,11 @@ export interface Grant {
   belief: Belief | null;
 }
 
+/** Until when a call that brings no grant waits: past its wait_timeout the server has it out of the queue. */
+export function waitEnd(call: Call): Micros {
+  return Math.min(call.over, call.asked.at + (call.asked.waitTimeoutUs ?? Infinity));
+}
+
 /** The longest TTL that the lease may have been given. */
 export function longestTtl(grant: Grant): Micros {
   return Math.max(
