@@ -1,3 +1,4 @@
+import { grantedAt } from '../support/fake-store';
 import { HeldLeaseFixture, SLOT_MS } from '../support/held-lease-fixture';
 
 const RHO = 0.0005;
@@ -127,6 +128,24 @@ describe('a lease that a stream holds', () => {
       });
       expect(held.sink.last('renewed').expireOffsetMs).toBeCloseTo(40_000 * (1 - RHO), 6);
       expect(held.sink.kinds).toEqual(['renewal-failed', 'renewed']);
+    });
+
+    it('does not end sooner for the late answer to an older try', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 3000 });
+      await held.until(1000);
+      const older = await held.store.next('renew');
+      await held.until(2800);
+      const newer = await held.store.next('renew');
+      await newer.answer(grantedAt(newer.at, { ttlMs: 3000, remainingMs: 3000 }));
+      const { expireOffsetMs } = held.sink.last('renewed');
+      await older.answer(grantedAt(older.at, { ttlMs: 3000, remainingMs: 3000 }));
+      expect(held.sink.last('renewed').expireOffsetMs).toBe(expireOffsetMs);
+      const end = newer.at - held.start + 3000 * (1 - RHO);
+      // Nobody answers from here on.
+      await held.until(end - SLOT_MS);
+      expect(held.status).toBeUndefined();
+      await held.until(end + SLOT_MS);
+      expect(held.status).toBe('LEASE_LOST');
     });
 
     it('is retried until the last confirmed end, and lost exactly then', async () => {

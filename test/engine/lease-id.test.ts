@@ -28,7 +28,7 @@ describe('a lease id', () => {
       fc.property(leaseId, (id) => {
         expect(decodeLeaseId(id.resource.service, encodeLeaseId(id))).toEqual(id);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -66,7 +66,7 @@ describe('a lease id', () => {
         const altered = text.slice(0, index) + letter + text.slice(index + 1);
         if (altered !== text) expect(decodeLeaseId(of, altered)).not.toEqual(id);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
