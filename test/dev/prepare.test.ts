@@ -138,16 +138,6 @@ describe('prepare.mjs', () => {
     expect(statSync(project.path('dist/src/main.js')).mtimeMs).toBe(before);
   });
 
-  it('finds out in less than 300 ms that there is nothing to do, with more files than this project has', async () => {
-    for (let i = 0; i < 600; i++) project.write(`examples/${i}.mjs`, `// ${i} ${'x'.repeat(6_000)}`);
-    await project.prepare();
-    // Processor time, its and all threads': how long it takes where nothing else runs.
-    project.write('usage.cjs', "process.on('exit', () => console.log(JSON.stringify(process.cpuUsage())))");
-    const { output } = await project.prepareWith(['-r', project.path('usage.cjs')], ['--quiet']);
-    const { user, system } = JSON.parse(output) as NodeJS.CpuUsage;
-    expect((user + system) / 1000).toBeLessThan(300);
-  });
-
   it('takes no notice of a file that only has another time', async () => {
     utimesSync(project.path('src/main.ts'), new Date(), new Date());
     expect(await project.prepare('--quiet')).toEqual({ code: 0, output: '' });
