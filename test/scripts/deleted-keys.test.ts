@@ -134,6 +134,18 @@ describe('somebody deletes a key', () => {
     expect((await on.stored(lock)).sets.offers).toEqual([]);
   });
 
+  it('the state: nobody is asked without end to tidy up what is left of a long queue', async () => {
+    const lock = on.resource();
+    is('granted', await (await on.request('s1', lock)).try());
+    for (let i = 0; i < 70; i += 1) await (await on.request('s2', lock)).queue();
+    await on.pass(lock, 11_000);
+    await remove(lock, 'state');
+    const server = await on.server('s1');
+    const before = server.mores;
+    await server.store.touch(lock, []);
+    expect(server.mores).toBe(before);
+  });
+
   it('permits of a semaphore are all to be had again', async () => {
     for (const part of PARTS) {
       const semaphore = on.resource('semaphore');

@@ -20,7 +20,7 @@ promote()
 -- The waiters of a server that has gone, wherever they stand, are detached a batch at a time: else they would be
 -- counted and shown as long as whoever holds does. The server is forgotten after a full pass.
 local gone = redis.call('ZRANGEBYSCORE', LIVE, '-inf', int(now - KEEP_PLACE_US), 'LIMIT', '0', '1')[1]
-if gone and is_silent(gone) then
+if gone and meta.limit and is_silent(gone) then
   local walk = redis.call('ZRANGEBYSCORE', QUEUE, int(meta.cursor), '+inf', 'LIMIT', '0', BATCH)
   for _, id in ipairs(walk) do
     local r = load(id)
