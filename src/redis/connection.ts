@@ -64,6 +64,7 @@ export class RedisConnection implements StoreHealth {
   private connected = false;
   private downSince: number;
   private downTimer: Timer | undefined;
+  private heardAt = -Infinity;
   private pingTimer: Timer | undefined;
   private closed = false;
   private corked: Redis['stream'] | undefined;
@@ -79,7 +80,9 @@ export class RedisConnection implements StoreHealth {
       this.downTimer?.cancel();
       for (const goOn of [...this.waiting]) goOn();
       // Commands need not wait for the verdict on this Redis, but nobody is sent here before it.
-      void this.check().then(() => this.observe(this.client.status === 'ready'));
+      void this.check().then(() => {
+        if (this.client.status === 'ready') this.observe(true);
+      });
     });
     this.client.on('close', () => this.onClose());
     this.client.on('error', options.onError);
@@ -166,7 +169,8 @@ export class RedisConnection implements StoreHealth {
     return new Promise((resolve, reject) => {
       const sentAt = this.options.clock.now();
       const outcome: Outcome = {
-        answered(reply) {
+        answered: (reply) => {
+          this.heardAt = this.options.clock.now();
           try {
             resolve(read(reply, sentAt));
           } catch (error) {
@@ -258,11 +262,12 @@ export class RedisConnection implements StoreHealth {
   private ping(): void {
     this.pingTimer = this.options.clock.after(PING_INTERVAL_MS, () => {
       if (this.client.status !== 'ready') return this.ping();
+      const sentAt = this.options.clock.now();
       this.client
         .ping()
         .then(
           () => this.observe(true),
-          (error: unknown) => this.onPingFailed(error),
+          (error: unknown) => this.onPingFailed(error, sentAt),
         )
         .finally(() => {
           if (!this.closed) this.ping();
@@ -271,8 +276,9 @@ export class RedisConnection implements StoreHealth {
     });
   }
 
-  private onPingFailed(error: unknown): void {
+  private onPingFailed(error: unknown, sentAt: number): void {
     if (this.closed || this.client.status !== 'ready') return;
+    if (!isReplyError(error) && this.heardAt > sentAt) return; // slow, but there
     this.observe(false);
     // An answer that refuses (LOADING, BUSY, MISCONF) shows a Redis that is there and takes no commands. None at
     // all: it is stopped, or the connection is half open, and only another one can tell.
