@@ -4,7 +4,7 @@
 -- ARGV  1 server  2 request id  3 secret  4 attach ("": the holder releases; else a stream that has said
 --       `lost` ends what may be left, and only if no other call was answered with the lease)
 --       5 retention (ms)
--- Reply RELEASED attach | ENDED cause | GONE | SUPERSEDED
+-- Reply RELEASED | ENDED cause | GONE | SUPERSEDED
 -- Holds Frees nobody else's permits. Released again, it answers as the first time.
 local server, id, secret, attach, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 
