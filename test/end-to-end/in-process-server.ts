@@ -1,7 +1,8 @@
 import { pino } from 'pino';
 import { readConfig } from '../../src/config';
 import { createServer, type HoldfastServer } from '../../src/server';
-import { LockClient } from './lock-client';
+import { eventuallyPasses } from '../support/eventually';
+import { LockClient } from '../support/lock-client';
 
 /** The real server inside this process, over a real Redis, with clients that it closes at its end. */
 export class InProcessServer {
@@ -45,10 +46,13 @@ export class InProcessServer {
     return this.server.drain();
   }
 
-  /** Ends it, and fails if it logged an error: nothing that a client does may bring one about. */
+  /** Ends it, and fails if it complained or has something left: nothing that a client does may bring that about. */
   async close(): Promise<void> {
     await this.server.drain();
     for (const client of this.clients) client.close();
+    await eventuallyPasses('nothing to be left in the engine', () => {
+      expect(Object.values(this.stats).filter((count) => count > 0)).toEqual([]);
+    });
     if (this.complaints.length > 0) {
       throw new Error(`the server complained: ${JSON.stringify(this.complaints, undefined, 2)}`);
     }

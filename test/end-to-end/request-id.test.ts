@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/redis-process';
 import { InProcessServer } from './in-process-server';
-import { ms, refusal, type LockClient } from './lock-client';
+import { ms, refusal, type LockClient } from '../support/lock-client';
 
 let redis: RedisProcess;
 let server: InProcessServer;

@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually';
 import { TcpProxy } from '../support/proxy';
 import { RedisProcess } from '../support/redis-process';
 import { InProcessServer } from './in-process-server';
-import { ms, refusal, type LockClient } from './lock-client';
+import { ms, refusal, type LockClient } from '../support/lock-client';
 
 const UNAVAILABLE = LossCause.LOSS_CAUSE_STORE_UNAVAILABLE;
 const COMMAND_TIMEOUT_MS = 300;

@@ -75,7 +75,7 @@ function scriptsEach({ handOvers, touches, calls }: Cost): number {
 test(
   '500 waiters of one lock are served in order, and each hand-over costs Redis what it costs among 10',
   () =>
-    story({ fleet, title: 'many waiters' }, async (scene) => {
+    story({ fleet, title: 'many waiters', limitMs: 50_000 }, async (scene) => {
       const few = await handThrough(scene, FEW);
       const many = await handThrough(scene, MANY);
       // One gives back, one claims, and the stream that has given back learns that it is over.

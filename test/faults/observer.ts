@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lock } from '../../generated/typescript/holdfast/v1/lock_service';
 import { permitsKeys } from '../../src/redis/keys';
-import { LockClient } from '../end-to-end/lock-client';
+import { LockClient } from '../support/lock-client';
 import { eventually } from '../support/eventually';
 import type { Recorder } from '../support/history-recorder';
 import type { RedisProcess } from '../support/redis-process';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Wanted } from '../end-to-end/lock-client';
+import type { Wanted } from '../support/lock-client';
 import type { Member } from './fleet';
 import { CallEnded, type Held } from './held';
 import type { RecordedClient } from './recorded-client';

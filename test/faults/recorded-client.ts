@@ -14,7 +14,7 @@ import {
   type HoldLockResponse,
 } from '../../generated/typescript/holdfast/v1/lock_service';
 import { duration } from '../../src/client';
-import { acquireRequest, endingOf, type Wanted } from '../end-to-end/lock-client';
+import { acquireRequest, endingOf, type Wanted } from '../support/lock-client';
 import type { Asked, EventBody, LossCause, Micros } from '../support/history';
 import type { Recorder } from '../support/history-recorder';
 import { CallEnded, causeOf, heldOf, type Held } from './held';

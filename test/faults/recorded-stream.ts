@@ -1,7 +1,7 @@
 import type { ClientReadableStream, StatusObject } from '@grpc/grpc-js';
 import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
 import type { HoldLockResponse } from '../../generated/typescript/holdfast/v1/lock_service';
-import { endingOf, type Ending } from '../end-to-end/lock-client';
+import { endingOf, type Ending } from '../support/lock-client';
 import type { LossCause, Micros } from '../support/history';
 import { CallEnded, causeOf, deadlineOf, microsOf, type Held } from './held';
 import type { RecordedClient } from './recorded-client';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LockClient } from '../end-to-end/lock-client';
+import { LockClient } from '../support/lock-client';
 import { expectInvariantsToHold, type CheckAllOptions } from '../support/checkers/check-all';
 import { formatTrace } from '../support/checkers/violation';
 import type { FaultKind, FaultStarted, History, HistoryEvent } from '../support/history';
@@ -121,16 +121,18 @@ export interface StoryOptions extends CheckAllOptions {
   readonly fleet: Fleet;
   readonly title: string;
   readonly witness?: Member;
+  /** How long it may take without its rest. */
+  readonly limitMs?: number;
 }
 
 /** Runs a story to its end and checks all invariants over it; a failure shows the end of its history. */
 export async function story(
-  { fleet, title, witness = fleet.member(0), ...checks }: StoryOptions,
+  { fleet, title, witness = fleet.member(0), limitMs = STORY_MS, ...checks }: StoryOptions,
   tell: (scenario: Scenario) => Promise<void>,
 ): Promise<void> {
   const scenario = new Scenario(fleet, title, witness);
   try {
-    await within(STORY_MS, tell(scenario));
+    await within(limitMs, tell(scenario));
     await scenario.comeToRest();
   } catch (error) {
     const told = scenario.history().filter(({ type }) => !type.endsWith('_observed'));
