@@ -1,4 +1,5 @@
-import { HoldfastError, StoreFailure } from '../../src/engine/errors';
+import type { HoldfastError } from '../../src/engine/errors';
+import { StoreFailure } from '../../src/engine/errors';
 import { contended, draining, storeFailed } from '../../src/engine/outcomes';
 
 const LOCK = { service: 'lock', name: 'hello' } as const;
