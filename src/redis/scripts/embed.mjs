@@ -8,8 +8,8 @@ const folder = dirname(fileURLToPath(import.meta.url));
 const target = join(folder, '../../../generated/redis/scripts.ts');
 
 /**
- * What Redis may do with a script. Renewing, releasing and taking an offer must work when memory is full
- * (`allow-oom`); a new acquire is refused then, before its first line.
+ * What Redis may do with a script. Renewing, releasing, taking an offer, pausing and deleting must work when memory
+ * is full (`allow-oom`); a new acquire is refused then, before its first line.
  */
 const flags = {
   'permits-acquire': '',
@@ -18,6 +18,8 @@ const flags = {
   'permits-touch': 'allow-oom',
   'permits-renew': 'allow-oom',
   'permits-release': 'allow-oom',
+  'permits-limit': 'allow-oom',
+  'permits-delete': 'allow-oom',
   'permits-inspect': 'no-writes',
 };
 

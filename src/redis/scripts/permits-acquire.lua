@@ -1,12 +1,12 @@
 -- Acquires permits, or takes a place in the queue, or refuses. Repeating a request id gives the same lease or
 -- the same place: it is the id of the request, the waiter and the lease.
 --
--- KEYS  the resource's seven keys (prelude)
+-- KEYS  the resource's keys (prelude)
 -- ARGV  1 server  2 request id  3 attach  4 secret for a new lease  5 permits  6 mode  7 holder_id
 --       8 metadata  9 ttl (us)  10 wait: 1 queue, 0 try once  11 take over a held lease: 1 a stream, 0 not
 --       12 limit if the resource is new ("": then it must exist)  13 most waiters  14 retention (ms)
 -- Reply GRANTED token remaining_us ttl_us secret permits | WAITING ticket position outlook | REFUSED outlook |
---       MISMATCH field | FINISHED cause | NEVER_FITS limit | QUEUE_FULL waiters | UNKNOWN
+--       MISMATCH field | FINISHED cause | NEVER_FITS limit | QUEUE_FULL waiters | UNKNOWN | AGAIN
 -- Holds A new request is granted only if nobody waits; order: purge, known id, promote, grant or wait.
 local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local permits, mode, holder, metadata = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8]
@@ -14,8 +14,9 @@ local ttl, wait, take_over = tonumber(ARGV[9]), ARGV[10] == '1', ARGV[11] == '1'
 local initial_limit, most_waiters, retention = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
 
 begin(server, id)
-if not exists(initial_limit) then return answer(retention, 'UNKNOWN') end
 purge()
+if unsettled() then return answer(retention, 'AGAIN') end
+if not exists(initial_limit) then return answer(retention, 'UNKNOWN') end
 
 local r = records[id]
 if r and r.s == 'E' then return answer(retention, 'FINISHED', r.c) end
@@ -39,6 +40,14 @@ if r and r.s == 'H' then
   return granted(retention, id, r)
 end
 
+if never_fits(permits) then
+  if r then dismiss(id, r) end
+  promote()
+  local limit = meta.limit
+  if made then meta.limit = nil end -- a semaphore too small for the request that brought it is not made
+  return answer(retention, 'NEVER_FITS', limit)
+end
+
 if r then
   if r.a ~= attach and server_of(r.a) ~= server then wake(r.a, id) end
   r.a, r.l, r.m = attach, ttl, metadata
@@ -57,8 +66,6 @@ end
 promote()
 if r and r.s == 'O' then hold(id, r, attach) end
 if r and r.s == 'H' then return granted(retention, id, r) end
-
-if permits > meta.limit then return answer(retention, 'NEVER_FITS', meta.limit) end
 
 if not r then
   local waiters = redis.call('ZCARD', QUEUE)

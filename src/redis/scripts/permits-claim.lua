@@ -1,24 +1,31 @@
 -- A waiting call says that it is there and takes what it was offered. What the store has forgotten of it is
 -- put back at its own ticket.
 --
--- KEYS  the resource's seven keys (prelude)
+-- KEYS  the resource's keys (prelude)
 -- ARGV  1 server  2 request id  3 attach  4 secret  5 permits  6 mode  7 holder_id  8 metadata  9 ttl (us)
 --       10 limit if the resource is new ("": then it must exist)  11 ticket  12 retention (ms)
 -- Reply GRANTED token remaining_us ttl_us secret permits | WAITING ticket position outlook | SUPERSEDED |
---       FINISHED cause | NEVER_FITS limit | UNKNOWN
+--       FINISHED cause | NEVER_FITS limit | UNKNOWN | AGAIN
 -- Holds Acts only for the stored attach. Claiming twice gives the same lease, never a shorter one.
 local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local permits, mode, holder, metadata, ttl = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
 local initial_limit, ticket, retention = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
 
 begin(server, id)
-if not exists(initial_limit) then return answer(retention, 'UNKNOWN') end
 purge()
-
+if unsettled() then return answer(retention, 'AGAIN') end
 local r = records[id]
+-- What it waited for was deleted; one of the same name made since is not what it asked for.
+if not r and moving.cut and ticket <= moving.cut then return answer(retention, 'UNKNOWN') end
+if not exists(initial_limit) then return answer(retention, 'UNKNOWN') end
+
 if r and r.a ~= attach then return answer(retention, 'SUPERSEDED') end
 if r and r.s == 'E' then return answer(retention, 'FINISHED', r.c) end
-if permits > meta.limit and not (r and r.s == 'H') then return answer(retention, 'NEVER_FITS', meta.limit) end
+if never_fits(permits) and not (r and r.s == 'H') then
+  if r then dismiss(id, r) end
+  promote()
+  return answer(retention, 'NEVER_FITS', meta.limit)
+end
 
 if not r then
   r = { a = attach, k = secret, n = permits, x = mode, h = holder, m = metadata, l = ttl, q = now, o = '', w = 0 }

@@ -1,40 +1,29 @@
 -- A server with waiters here says that it lives, and asks after some of them. Also the step that goes on
 -- where a bounded script answered `more`; then it names no waiter.
 --
--- KEYS  the resource's seven keys (prelude)
+-- KEYS  the resource's keys (prelude)
 -- ARGV  1 server  2 retention (ms)  3.. at most 64 pairs: request id, attach
 -- Reply DONE outlook { a word for each pair: its position in the queue, or LOOK (claim it: it was offered,
---       detached, ended or forgotten), or SUPERSEDED }
+--       detached, ended or forgotten), or SUPERSEDED } | AGAIN
 -- Holds Judges nobody's lease; brings offers whose hint was lost.
 local server, retention = ARGV[1], tonumber(ARGV[2])
 
 begin(server, ARGV[3] or '')
 if #ARGV > 2 and meta.limit then seen_alive(server) end
 purge()
+if unsettled() then return answer(retention, 'AGAIN') end
 for _, id in ipairs(redis.call('ZRANGE', OFFERS, 0, BATCH - 1)) do
   local r = load(id)
   if r and server_of(r.a) == server then wake(r.a, id) end
 end
 promote()
 
--- The waiters of a server that has gone, wherever they stand, are detached a batch at a time: else they would be
--- counted and shown as long as whoever holds does. The server is forgotten after a full pass.
+-- A server that has gone is forgotten after a full pass.
 local gone = redis.call('ZRANGEBYSCORE', LIVE, '-inf', int(now - KEEP_PLACE_US), 'LIMIT', '0', '1')[1]
-if gone and meta.limit and is_silent(gone) then
-  local walk = redis.call('ZRANGEBYSCORE', QUEUE, int(meta.cursor), '+inf', 'LIMIT', '0', BATCH)
-  for _, id in ipairs(walk) do
-    local r = load(id)
-    if r then
-      meta.cursor = r.t + 1
-      if is_silent(server_of(r.a)) then detach(id, r) end
-    end
-  end
-  if #walk == BATCH then
-    more = true
-  else
-    meta.cursor = 0
-    redis.call('ZREM', LIVE, gone)
-  end
+if gone and not is_silent(gone) then gone = nil end
+if meta.limit and (gone or moving.misfits) and walk() then
+  if gone then redis.call('ZREM', LIVE, gone) end
+  promote() -- whoever waited behind one that never fits may fit now
 end
 
 local words = {}

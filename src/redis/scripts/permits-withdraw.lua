@@ -1,17 +1,19 @@
 -- Ends a wait. It is asked for, not assumed: what was granted meanwhile is either taken after all or, if
 -- nobody was told of it, given back.
 --
--- KEYS  the resource's seven keys (prelude)
+-- KEYS  the resource's keys (prelude)
 -- ARGV  1 server  2 request id  3 attach  4 give back: 1 the caller is gone, 0 it takes a grant
 --       5 retention (ms)
 -- Reply GRANTED token remaining_us ttl_us secret permits (only if 4 is 0) | WITHDRAWN outlook | KEPT (given back too
---       late: another call was answered with the lease) | SUPERSEDED | FINISHED cause
+--       late: another call was answered with the lease) | SUPERSEDED | FINISHED cause |
+--       AGAIN
 -- Holds Acts only for the stored attach. The place is kept for the same request id for a while.
 local server, id, attach = ARGV[1], ARGV[2], ARGV[3]
 local give_back, retention = ARGV[4] == '1', tonumber(ARGV[5])
 
 begin(server, id)
 purge()
+if unsettled() then return answer(retention, 'AGAIN') end
 local r = records[id]
 if r and r.a ~= attach then return answer(retention, 'SUPERSEDED') end
 if r and r.s == 'E' then return answer(retention, 'FINISHED', r.c) end

@@ -1,7 +1,7 @@
 -- What every script of the permits engine shares. The embedding step puts this file in front of each one,
 -- so a script reads `KEYS` and `ARGV` into named locals, decides, and ends with `answer(...)`.
 --
--- One resource (a lock or a semaphore) is seven keys, all in the slot of its bucket:
+-- One resource (a lock or a semaphore) is seven keys, a semaphore eight, all in the slot of its bucket:
 local STATE = KEYS[1]    -- hash: the numbers in `meta` below, and `r<request_id>`: that request's record
 local ENDS = KEYS[2]     -- zset: HELD requests by the end of their lease (us)
 local OFFERS = KEYS[3]   -- zset: OFFERED requests by the moment the offer lapses (us)
@@ -9,6 +9,7 @@ local QUEUE = KEYS[4]    -- zset: WAITING requests by ticket
 local DETACHED = KEYS[5] -- zset: places kept for a call that went away, by the moment they are dropped (us)
 local ENDED = KEYS[6]    -- zset: tombstones of ended leases, by the moment they are dropped (us)
 local LIVE = KEYS[7]     -- zset: servers with waiters here, by the time of their last script (us)
+local LIMIT = KEYS[8]    -- string: a limit that was set, not only brought by a request; it does not expire
 --
 -- A record (packed) has these fields:
 --   s state: W waiting, D detached, O offered, H held, E ended
@@ -42,8 +43,14 @@ local NOW = int(now)
 if now >= 9007199254740992 then return redis.error_reply('HOLDFAST clock is past 2^53 us') end
 
 -- limit (nil: unknown resource), used, token, ticket; seen: the last script; grace: nobody is judged until then,
--- graced: the end of the grace before it; till: the latest end of a lease; cursor: how far `sweep` has come
+-- graced: the end of the grace before it; till: the latest end of a lease; cursor: how far `walk` has come
 local meta = {}
+-- What a changed limit or a deletion has left to do or to remember, empty for nearly all resources:
+--   recall: offers are being taken back; misfits: who never fits is being told; dissolving: a deleted semaphore's
+--   requests are being ended; at, cut: when it was deleted (us), and the last ticket before that
+local moving = {}
+local was_moving = false
+local made = false     -- the limit is the one that this script's request brought
 local records = {}     -- request id -> record, as read or changed by this script
 local unsaved = {}     -- request id -> true: its record is written by `answer`
 local touched = {}     -- key -> true: its own expiry is set by `answer`
@@ -58,7 +65,7 @@ local function unpack_record(packed) return packed and cmsgpack.unpack(packed) o
 local function begin(server, id)
   self, own = server, id
   local v = redis.call('HMGET', STATE, 'limit', 'used', 'token', 'ticket', 'seen', 'grace', 'till',
-    'graced', 'cursor', 'r' .. id)
+    'graced', 'cursor', 'moving', 'r' .. id)
   meta.limit = tonumber(v[1])
   meta.used, meta.token, meta.ticket = tonumber(v[2]) or 0, tonumber(v[3]) or 0, tonumber(v[4]) or 0
   meta.seen, meta.grace, meta.till = tonumber(v[5]) or now, tonumber(v[6]) or 0, tonumber(v[7]) or 0
@@ -67,18 +74,27 @@ local function begin(server, id)
     meta.graced = meta.grace -- a name that is just rarely used has one such pause after the other
     meta.grace = now + GRACE_US
   end
-  records[id] = unpack_record(v[10])
+  was_moving = v[10] ~= false
+  moving = unpack_record(v[10]) or moving
+  if moving.at and now - moving.at > REMEMBER_US and not moving.dissolving then moving.at, moving.cut = nil, nil end
+  records[id] = unpack_record(v[11])
   return records[id]
 end
 
--- Makes the resource if it is new. What the other keys have then is of one whose state a hand has deleted.
+-- Finds the limit, or makes the resource if it is new. What the other keys have then is of one whose state a hand
+-- has deleted, or of one so long idle that only the limit which was set is left.
 local function exists(initial_limit)
-  if meta.limit == nil and initial_limit ~= nil then
-    redis.call('UNLINK', unpack(KEYS, 2))
-    meta.limit = initial_limit
+  if meta.limit == nil then
+    local limit = LIMIT and tonumber(redis.call('GET', LIMIT))
+    made = limit == nil
+    meta.limit = limit or initial_limit
+    if meta.limit ~= nil and not was_moving then redis.call('UNLINK', unpack(KEYS, 2, 7)) end
   end
   return meta.limit ~= nil
 end
+
+-- A limit of 0 is a pause: everybody waits.
+local function never_fits(permits) return meta.limit > 0 and permits > meta.limit end
 
 local function load(id)
   local r = records[id]
@@ -174,6 +190,57 @@ local function bury(id, r, cause)
   if excess > 0 then drop(ENDED, redis.call('ZRANGE', ENDED, 0, math.min(excess, BATCH) - 1)) end
 end
 
+-- WAITING or DETACHED -> forgotten: it never fits.
+local function dismiss(id, r) drop(r.s == 'W' and QUEUE or DETACHED, { id }) end
+
+-- The limit was lowered below what is out: what was offered and not yet claimed goes back to its own ticket. Claimed
+-- now, it would be a grant over the limit; and whoever came first is to be offered what is left.
+local function recall()
+  local ids = redis.call('ZRANGE', OFFERS, 0, BATCH - 1)
+  for _, id in ipairs(ids) do
+    local r = load(id)
+    redis.call('ZREM', OFFERS, id)
+    if r then
+      meta.used = meta.used - r.n
+      r.s, r.e = 'W', nil
+      put(QUEUE, r.t, id)
+      store(id, r)
+    end
+  end
+  if #ids < BATCH then moving.recall = nil end
+end
+
+-- The semaphore was deleted: who holds is told that it was revoked, who waits that there is nothing to wait for.
+local function dissolve()
+  local held = redis.call('ZRANGE', ENDS, 0, BATCH - 1)
+  local left = #held == BATCH
+  for _, id in ipairs(held) do
+    local r = load(id)
+    if r then
+      if is_stream(r.a) then wake(r.a, id) end
+      bury(id, r, 'revoked')
+    else
+      redis.call('ZREM', ENDS, id)
+    end
+  end
+  for _, key in ipairs({ OFFERS, QUEUE, DETACHED }) do
+    local ids = redis.call('ZRANGE', key, 0, BATCH - 1)
+    left = left or #ids == BATCH
+    for _, id in ipairs(ids) do
+      local r = load(id)
+      if r then wake(r.a, id) end
+    end
+    drop(key, ids)
+  end
+  if left then return end
+  meta.used, moving.dissolving = 0, nil
+  redis.call('UNLINK', LIVE)
+end
+
+-- True while a bounded step has not come to its end before which nothing may be granted or told: the script then
+-- answers AGAIN, and is run again.
+local function unsettled() return moving.recall or moving.dissolving end
+
 local function due(key)
   local ids = redis.call('ZRANGEBYSCORE', key, '-inf', NOW, 'LIMIT', '0', BATCH)
   if #ids == BATCH then more = true end
@@ -206,6 +273,7 @@ end
 -- Ends what has expired, lapses offers, forgets what is past its time. A member without a record is what a
 -- hand left behind that deleted the state.
 local function purge()
+  if moving.dissolving then dissolve() elseif moving.recall then recall() end
   for _, id in ipairs(due(ENDS)) do
     local r = load(id)
     if r then bury(id, r, 'expired') else redis.call('ZREM', ENDS, id) end
@@ -274,6 +342,32 @@ local function promote()
   more = true
 end
 
+-- Goes once along the queue, a batch at a time: who never fits is told so, and who waits at a server that has gone is
+-- detached, else it would be counted and shown as long as whoever holds does. True at the end of the queue.
+local function walk()
+  local ids = redis.call('ZRANGEBYSCORE', QUEUE, int(meta.cursor), '+inf', 'LIMIT', '0', BATCH)
+  for _, id in ipairs(ids) do
+    local r = load(id)
+    if not r then
+      redis.call('ZREM', QUEUE, id)
+    else
+      meta.cursor = r.t + 1
+      if never_fits(r.n) then
+        dismiss(id, r)
+        wake(r.a, id)
+      elseif is_silent(server_of(r.a)) then
+        detach(id, r)
+      end
+    end
+  end
+  if #ids == BATCH then
+    more = true
+    return false
+  end
+  meta.cursor, moving.misfits = 0, nil
+  return true
+end
+
 -- What others may see of a holder: { holder_id, metadata, token, permits, mode, granted us, end us, revoked }.
 local function describe(id, ends)
   local r = load(id)
@@ -281,7 +375,8 @@ local function describe(id, ends)
   return { r.h, r.m, r.f, r.n, r.x, r.g, ends, r.v and 1 or 0 }
 end
 
--- { us until the earliest end (-1: none), waiters, the holder whose lease ends first or nothing, us until then }
+-- { us until the earliest end (-1: none), waiters, the holder whose lease ends first or nothing, us until then,
+--   limit ("": unknown), permits out }
 local function outlook()
   local first = redis.call('ZRANGE', ENDS, 0, 0, 'WITHSCORES')
   local lapse = redis.call('ZRANGE', OFFERS, 0, 0, 'WITHSCORES')
@@ -292,7 +387,30 @@ local function outlook()
     redis.call('ZCARD', QUEUE),
     holder and describe(holder, first[2] or lapse[2]) or {},
     holder and (first[2] or lapse[2]) - now or 0,
+    meta.limit or '', meta.used,
   }
+end
+
+-- A resource as others may see it, with at most `most` holders and waiters: { limit ("": unknown), token, permits out,
+-- holders, waiters, { a holder as in `describe` }, { a waiter: holder_id, metadata, permits, mode, queued us } }
+local function view(most)
+  local after = '(' .. NOW
+  local holders, held = {}, meta.used
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', ENDS, '-inf', NOW, 'LIMIT', 0, BATCH)) do
+    local r = load(id)
+    held = held - (r and r.n or 0)
+  end
+  for _, key in ipairs({ ENDS, OFFERS }) do
+    local found = redis.call('ZRANGEBYSCORE', key, after, '+inf', 'WITHSCORES', 'LIMIT', 0, most - #holders)
+    for i = 1, #found, 2 do holders[#holders + 1] = describe(found[i], found[i + 1]) end
+  end
+  local waiters = {}
+  for i, id in ipairs(redis.call('ZRANGE', QUEUE, 0, most - 1)) do
+    local r = load(id)
+    waiters[i] = r and { r.h, r.m, r.n, r.x, r.q } or {}
+  end
+  local holder_count = redis.call('ZCOUNT', ENDS, after, '+inf') + redis.call('ZCOUNT', OFFERS, after, '+inf')
+  return { meta.limit or '', meta.token, held, holder_count, redis.call('ZCARD', QUEUE), holders, waiters }
 end
 
 -- Writes everything back in one step, lets each key expire a retention time after the last lease's end, and
@@ -300,18 +418,29 @@ end
 -- members are all younger than the retention time.
 local function answer(retention_ms, word, ...)
   meta.till = math.max(meta.till, now)
-  if meta.limit then
-    local fields = { 'limit', int(meta.limit), 'used', int(meta.used), 'token', int(meta.token),
+  local is_moving = next(moving) ~= nil
+  if meta.limit or is_moving then
+    local fields = { 'used', int(meta.used), 'token', int(meta.token),
       'ticket', int(meta.ticket), 'seen', NOW, 'grace', int(meta.grace), 'till', int(meta.till),
       'graced', int(meta.graced), 'cursor', int(meta.cursor) }
+    local gone_at = now + REMEMBER_US -- of a deleted semaphore only the tombstones are kept
+    if meta.limit then
+      fields[#fields + 1], fields[#fields + 2] = 'limit', int(meta.limit)
+      gone_at = meta.till + retention_ms * 1000
+    end
+    if is_moving then
+      fields[#fields + 1], fields[#fields + 2] = 'moving', cmsgpack.pack(moving)
+    elseif was_moving then
+      redis.call('HDEL', STATE, 'moving')
+    end
     for id in pairs(unsaved) do
       fields[#fields + 1] = 'r' .. id
       fields[#fields + 1] = cmsgpack.pack(records[id])
     end
     redis.call('HSET', STATE, unpack(fields))
-    local gone_at = int(math.floor(meta.till / 1000) + retention_ms)
     touched[STATE] = true
-    for key in pairs(touched) do redis.call('PEXPIREAT', key, gone_at) end
+    local expires_at = int(math.floor(gone_at / 1000))
+    for key in pairs(touched) do redis.call('PEXPIREAT', key, expires_at) end
   end
   return { word, more and 1 or 0, offers, ... }
 end

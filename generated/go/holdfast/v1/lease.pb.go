@@ -33,8 +33,8 @@ const (
 	LockMode_LOCK_MODE_UNSPECIFIED LockMode = 0
 	// One holder at a time, and nobody beside it.
 	LockMode_LOCK_MODE_EXCLUSIVE LockMode = 1
-	// Any number of shared holders at a time, and no exclusive one beside them. A server that does not
-	// list FEATURE_SHARED_LOCKS in GetServerInfo answers NOT_IMPLEMENTED.
+	// Any number of shared holders at a time, and no exclusive one beside them. Offered by servers that
+	// list FEATURE_SHARED_LOCKS in GetServerInfo.
 	LockMode_LOCK_MODE_SHARED LockMode = 2
 )
 
@@ -277,7 +277,7 @@ type Holder struct {
 	FencingToken int64 `protobuf:"varint,3,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	// How many permits it has; 1 for a lock.
 	PermitCount int32 `protobuf:"varint,4,opt,name=permit_count,json=permitCount,proto3" json:"permit_count,omitempty"`
-	// How it holds the lock.
+	// How it holds the lock; unspecified for a semaphore.
 	Mode LockMode `protobuf:"varint,5,opt,name=mode,proto3,enum=holdfast.v1.LockMode" json:"mode,omitempty"`
 	// When the lease was granted, by the store's wall clock. For display only.
 	AcquireTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=acquire_time,json=acquireTime,proto3" json:"acquire_time,omitempty"`
@@ -388,7 +388,7 @@ type Waiter struct {
 	Metadata map[string]string `protobuf:"bytes,2,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"bytes,2,opt,name=value,proto3"`
 	// How many permits it waits for; 1 for a lock.
 	PermitCount int32 `protobuf:"varint,3,opt,name=permit_count,json=permitCount,proto3" json:"permit_count,omitempty"`
-	// How it wants to hold the lock.
+	// How it wants to hold the lock; unspecified for a semaphore.
 	Mode LockMode `protobuf:"varint,4,opt,name=mode,proto3,enum=holdfast.v1.LockMode" json:"mode,omitempty"`
 	// Its place in the queue, from 1, which is served next.
 	Position int32 `protobuf:"varint,5,opt,name=position,proto3" json:"position,omitempty"`

@@ -34,8 +34,8 @@ class _LockModeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumT
     LOCK_MODE_EXCLUSIVE: _LockMode.ValueType  # 1
     """One holder at a time, and nobody beside it."""
     LOCK_MODE_SHARED: _LockMode.ValueType  # 2
-    """Any number of shared holders at a time, and no exclusive one beside them. A server that does not
-    list FEATURE_SHARED_LOCKS in GetServerInfo answers NOT_IMPLEMENTED.
+    """Any number of shared holders at a time, and no exclusive one beside them. Offered by servers that
+    list FEATURE_SHARED_LOCKS in GetServerInfo.
     """
 
 class LockMode(_LockMode, metaclass=_LockModeEnumTypeWrapper):
@@ -46,8 +46,8 @@ LOCK_MODE_UNSPECIFIED: LockMode.ValueType  # 0
 LOCK_MODE_EXCLUSIVE: LockMode.ValueType  # 1
 """One holder at a time, and nobody beside it."""
 LOCK_MODE_SHARED: LockMode.ValueType  # 2
-"""Any number of shared holders at a time, and no exclusive one beside them. A server that does not
-list FEATURE_SHARED_LOCKS in GetServerInfo answers NOT_IMPLEMENTED.
+"""Any number of shared holders at a time, and no exclusive one beside them. Offered by servers that
+list FEATURE_SHARED_LOCKS in GetServerInfo.
 """
 global___LockMode = LockMode
 
@@ -196,7 +196,7 @@ class Holder(google.protobuf.message.Message):
     permit_count: builtins.int
     """How many permits it has; 1 for a lock."""
     mode: global___LockMode.ValueType
-    """How it holds the lock."""
+    """How it holds the lock; unspecified for a semaphore."""
     revoked: builtins.bool
     """The lease was revoked: it is renewed no more, and what it takes stays taken until `expire_time`."""
     @property
@@ -263,7 +263,7 @@ class Waiter(google.protobuf.message.Message):
     permit_count: builtins.int
     """How many permits it waits for; 1 for a lock."""
     mode: global___LockMode.ValueType
-    """How it wants to hold the lock."""
+    """How it wants to hold the lock; unspecified for a semaphore."""
     position: builtins.int
     """Its place in the queue, from 1, which is served next."""
     @property

@@ -7,7 +7,8 @@ from holdfast.v1 import lock_service_pb2 as holdfast_dot_v1_dot_lock__service__p
 
 class LockServiceStub(object):
     """Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
-    forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
+    forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
+    shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
 
     "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
     critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
@@ -52,7 +53,8 @@ class LockServiceStub(object):
 
 class LockServiceServicer(object):
     """Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
-    forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
+    forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
+    shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
 
     "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
     critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
@@ -71,8 +73,7 @@ class LockServiceServicer(object):
         in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
 
         Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-        `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
-        NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+        `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -169,7 +170,8 @@ def add_LockServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class LockService(object):
     """Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
-    forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
+    forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
+    shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
 
     "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
     critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,

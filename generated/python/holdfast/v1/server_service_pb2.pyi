@@ -32,6 +32,8 @@ class _FeatureEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTy
     """Locks in LOCK_MODE_EXCLUSIVE."""
     FEATURE_SHARED_LOCKS: _Feature.ValueType  # 2
     """Locks in LOCK_MODE_SHARED."""
+    FEATURE_SEMAPHORES: _Feature.ValueType  # 3
+    """SemaphoreService."""
 
 class Feature(_Feature, metaclass=_FeatureEnumTypeWrapper):
     """An ability that not every version or configuration has. Ask for it here before relying on it."""
@@ -42,6 +44,8 @@ FEATURE_EXCLUSIVE_LOCKS: Feature.ValueType  # 1
 """Locks in LOCK_MODE_EXCLUSIVE."""
 FEATURE_SHARED_LOCKS: Feature.ValueType  # 2
 """Locks in LOCK_MODE_SHARED."""
+FEATURE_SEMAPHORES: Feature.ValueType  # 3
+"""SemaphoreService."""
 global___Feature = Feature
 
 class _StoreState:

@@ -17,8 +17,8 @@ export enum LockMode {
   /** LOCK_MODE_EXCLUSIVE - One holder at a time, and nobody beside it. */
   LOCK_MODE_EXCLUSIVE = 1,
   /**
-   * LOCK_MODE_SHARED - Any number of shared holders at a time, and no exclusive one beside them. A server that does not
-   * list FEATURE_SHARED_LOCKS in GetServerInfo answers NOT_IMPLEMENTED.
+   * LOCK_MODE_SHARED - Any number of shared holders at a time, and no exclusive one beside them. Offered by servers that
+   * list FEATURE_SHARED_LOCKS in GetServerInfo.
    */
   LOCK_MODE_SHARED = 2,
   UNRECOGNIZED = -1,
@@ -135,7 +135,7 @@ export interface Holder {
   fencingToken: bigint;
   /** How many permits it has; 1 for a lock. */
   permitCount: number;
-  /** How it holds the lock. */
+  /** How it holds the lock; unspecified for a semaphore. */
   mode: LockMode;
   /** When the lease was granted, by the store's wall clock. For display only. */
   acquireTime:
@@ -165,7 +165,7 @@ export interface Waiter {
   metadata: Map<string, string>;
   /** How many permits it waits for; 1 for a lock. */
   permitCount: number;
-  /** How it wants to hold the lock. */
+  /** How it wants to hold the lock; unspecified for a semaphore. */
   mode: LockMode;
   /** Its place in the queue, from 1, which is served next. */
   position: number;

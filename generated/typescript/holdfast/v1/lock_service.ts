@@ -1197,7 +1197,8 @@ export const Lock: MessageFns<Lock> = {
 
 /**
  * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
- * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
+ * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
+ * shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
  *
  * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
  * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
@@ -1217,8 +1218,7 @@ export const LockServiceService = {
    * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
    *
    * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-   * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
-   * NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+   * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL.
    */
   acquireLock: {
     path: "/holdfast.v1.LockService/AcquireLock" as const,
@@ -1315,8 +1315,7 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
    *
    * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-   * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
-   * NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+   * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL.
    */
   acquireLock: handleUnaryCall<AcquireLockRequest, AcquireLockResponse>;
   /**
@@ -1373,8 +1372,7 @@ export interface LockServiceClient extends Client {
    * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
    *
    * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-   * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
-   * NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+   * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL.
    */
   acquireLock(
     request: AcquireLockRequest,

@@ -29,6 +29,8 @@ export enum Feature {
   FEATURE_EXCLUSIVE_LOCKS = 1,
   /** FEATURE_SHARED_LOCKS - Locks in LOCK_MODE_SHARED. */
   FEATURE_SHARED_LOCKS = 2,
+  /** FEATURE_SEMAPHORES - SemaphoreService. */
+  FEATURE_SEMAPHORES = 3,
   UNRECOGNIZED = -1,
 }
 
@@ -40,6 +42,8 @@ export function featureToJSON(object: Feature): string {
       return "FEATURE_EXCLUSIVE_LOCKS";
     case Feature.FEATURE_SHARED_LOCKS:
       return "FEATURE_SHARED_LOCKS";
+    case Feature.FEATURE_SEMAPHORES:
+      return "FEATURE_SEMAPHORES";
     case Feature.UNRECOGNIZED:
     default:
       return "UNRECOGNIZED";

@@ -37,6 +37,14 @@ public enum Feature
    * <code>FEATURE_SHARED_LOCKS = 2;</code>
    */
   FEATURE_SHARED_LOCKS(2),
+  /**
+   * <pre>
+   * SemaphoreService.
+   * </pre>
+   *
+   * <code>FEATURE_SEMAPHORES = 3;</code>
+   */
+  FEATURE_SEMAPHORES(3),
   UNRECOGNIZED(-1),
   ;
 
@@ -64,6 +72,14 @@ public enum Feature
    * <code>FEATURE_SHARED_LOCKS = 2;</code>
    */
   public static final int FEATURE_SHARED_LOCKS_VALUE = 2;
+  /**
+   * <pre>
+   * SemaphoreService.
+   * </pre>
+   *
+   * <code>FEATURE_SEMAPHORES = 3;</code>
+   */
+  public static final int FEATURE_SEMAPHORES_VALUE = 3;
 
 
   public final int getNumber() {
@@ -93,6 +109,7 @@ public enum Feature
       case 0: return FEATURE_UNSPECIFIED;
       case 1: return FEATURE_EXCLUSIVE_LOCKS;
       case 2: return FEATURE_SHARED_LOCKS;
+      case 3: return FEATURE_SEMAPHORES;
       default: return null;
     }
   }

@@ -235,7 +235,7 @@ java.lang.String defaultValue) {
   private int mode_ = 0;
   /**
    * <pre>
-   * How it holds the lock.
+   * How it holds the lock; unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -246,7 +246,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How it holds the lock.
+   * How it holds the lock; unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -1257,7 +1257,7 @@ java.lang.String defaultValue) {
     private int mode_ = 0;
     /**
      * <pre>
-     * How it holds the lock.
+     * How it holds the lock; unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -1268,7 +1268,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it holds the lock.
+     * How it holds the lock; unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -1283,7 +1283,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it holds the lock.
+     * How it holds the lock; unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -1296,7 +1296,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it holds the lock.
+     * How it holds the lock; unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -1314,7 +1314,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it holds the lock.
+     * How it holds the lock; unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>

@@ -104,7 +104,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How it holds the lock.
+   * How it holds the lock; unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -113,7 +113,7 @@ java.lang.String defaultValue);
   int getModeValue();
   /**
    * <pre>
-   * How it holds the lock.
+   * How it holds the lock; unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>

@@ -31,8 +31,8 @@ public enum LockMode
   LOCK_MODE_EXCLUSIVE(1),
   /**
    * <pre>
-   * Any number of shared holders at a time, and no exclusive one beside them. A server that does not
-   * list FEATURE_SHARED_LOCKS in GetServerInfo answers NOT_IMPLEMENTED.
+   * Any number of shared holders at a time, and no exclusive one beside them. Offered by servers that
+   * list FEATURE_SHARED_LOCKS in GetServerInfo.
    * </pre>
    *
    * <code>LOCK_MODE_SHARED = 2;</code>
@@ -59,8 +59,8 @@ public enum LockMode
   public static final int LOCK_MODE_EXCLUSIVE_VALUE = 1;
   /**
    * <pre>
-   * Any number of shared holders at a time, and no exclusive one beside them. A server that does not
-   * list FEATURE_SHARED_LOCKS in GetServerInfo answers NOT_IMPLEMENTED.
+   * Any number of shared holders at a time, and no exclusive one beside them. Offered by servers that
+   * list FEATURE_SHARED_LOCKS in GetServerInfo.
    * </pre>
    *
    * <code>LOCK_MODE_SHARED = 2;</code>

@@ -5,7 +5,8 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 /**
  * <pre>
  * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
- * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
+ * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
+ * shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
  * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
  * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
  * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
@@ -223,7 +224,8 @@ public final class LockServiceGrpc {
   /**
    * <pre>
    * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
-   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
+   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
+   * shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
    * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
    * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
    * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
@@ -241,8 +243,7 @@ public final class LockServiceGrpc {
      * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
      * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
-     * NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL.
      * </pre>
      */
     default void acquireLock(dev.holdfast.v1.AcquireLockRequest request,
@@ -314,7 +315,8 @@ public final class LockServiceGrpc {
    * Base class for the server implementation of the service LockService.
    * <pre>
    * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
-   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
+   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
+   * shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
    * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
    * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
    * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
@@ -334,7 +336,8 @@ public final class LockServiceGrpc {
    * A stub to allow clients to do asynchronous rpc calls to service LockService.
    * <pre>
    * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
-   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
+   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
+   * shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
    * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
    * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
    * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
@@ -363,8 +366,7 @@ public final class LockServiceGrpc {
      * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
      * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
-     * NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL.
      * </pre>
      */
     public void acquireLock(dev.holdfast.v1.AcquireLockRequest request,
@@ -441,7 +443,8 @@ public final class LockServiceGrpc {
    * A stub to allow clients to do synchronous rpc calls to service LockService.
    * <pre>
    * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
-   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
+   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
+   * shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
    * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
    * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
    * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
@@ -470,8 +473,7 @@ public final class LockServiceGrpc {
      * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
      * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
-     * NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL.
      * </pre>
      */
     public dev.holdfast.v1.AcquireLockResponse acquireLock(dev.holdfast.v1.AcquireLockRequest request) {
@@ -544,7 +546,8 @@ public final class LockServiceGrpc {
    * A stub to allow clients to do ListenableFuture-style rpc calls to service LockService.
    * <pre>
    * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
-   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking.
+   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
+   * shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
    * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
    * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
    * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
@@ -573,8 +576,7 @@ public final class LockServiceGrpc {
      * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
      * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL,
-     * NOT_IMPLEMENTED (LOCK_MODE_SHARED, where it is not offered).
+     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.AcquireLockResponse> acquireLock(

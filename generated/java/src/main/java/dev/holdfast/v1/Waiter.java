@@ -219,7 +219,7 @@ java.lang.String defaultValue) {
   private int mode_ = 0;
   /**
    * <pre>
-   * How it wants to hold the lock.
+   * How it wants to hold the lock; unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -230,7 +230,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How it wants to hold the lock.
+   * How it wants to hold the lock; unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -1092,7 +1092,7 @@ java.lang.String defaultValue) {
     private int mode_ = 0;
     /**
      * <pre>
-     * How it wants to hold the lock.
+     * How it wants to hold the lock; unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -1103,7 +1103,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it wants to hold the lock.
+     * How it wants to hold the lock; unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -1118,7 +1118,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it wants to hold the lock.
+     * How it wants to hold the lock; unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -1131,7 +1131,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it wants to hold the lock.
+     * How it wants to hold the lock; unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -1149,7 +1149,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it wants to hold the lock.
+     * How it wants to hold the lock; unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>

@@ -94,7 +94,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How it wants to hold the lock.
+   * How it wants to hold the lock; unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -103,7 +103,7 @@ java.lang.String defaultValue);
   int getModeValue();
   /**
    * <pre>
-   * How it wants to hold the lock.
+   * How it wants to hold the lock; unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>

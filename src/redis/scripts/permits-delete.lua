@@ -1,0 +1,27 @@
+-- Deletes a semaphore: nobody may hold or wait, unless by force. Its waiters are told that there is none, its holders
+-- that they were revoked, a batch at a time.
+--
+-- KEYS  the resource's keys (prelude)
+-- ARGV  1 server  2 force: 1, else 0  3 retention (ms)
+-- Reply DELETED | IN_USE holders waiters | UNKNOWN | AGAIN
+-- Holds Deleted again within the time of a tombstone, it answers as the first time. From its first step on nothing is
+--       granted to anybody who asked before.
+local server, force, retention = ARGV[1], ARGV[2] == '1', tonumber(ARGV[3])
+
+begin(server, '')
+purge()
+if unsettled() then return answer(retention, 'AGAIN') end
+if not exists(nil) then return answer(retention, moving.at and 'DELETED' or 'UNKNOWN') end
+if not force then
+  if more then return answer(retention, 'AGAIN') end -- leases that have expired do not count
+  local holders = redis.call('ZCARD', ENDS) + redis.call('ZCARD', OFFERS)
+  local waiters = redis.call('ZCARD', QUEUE)
+  if holders + waiters > 0 then return answer(retention, 'IN_USE', holders, waiters) end
+end
+
+redis.call('UNLINK', LIMIT)
+redis.call('HDEL', STATE, 'limit')
+meta.limit = nil
+moving = { at = now, cut = math.max(meta.ticket, now), dissolving = true }
+dissolve()
+return answer(retention, unsettled() and 'AGAIN' or 'DELETED')

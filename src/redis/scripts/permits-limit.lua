@@ -1,0 +1,32 @@
+-- Sets the limit of a semaphore, which then stays until it is deleted; creates it if there is none.
+--
+-- KEYS  the resource's keys (prelude)
+-- ARGV  1 server  2 limit  3 expected limit ("": any)  4 how many holders and waiters to show at most  5 retention (ms)
+-- Reply SET view | MISMATCH limit in force | UNKNOWN (one was expected) | AGAIN
+-- Holds Takes nothing from holders. Lowered, it grants nothing over the new limit, whatever was offered before; who
+--       never fits any more is told. Set again, it answers as the first time.
+local server, limit, expected = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local most, retention = tonumber(ARGV[4]), tonumber(ARGV[5])
+
+begin(server, '')
+purge()
+if unsettled() then return answer(retention, 'AGAIN') end
+local known = exists(nil)
+if expected and not known then return answer(retention, 'UNKNOWN') end
+if expected and meta.limit ~= expected and meta.limit ~= limit then return answer(retention, 'MISMATCH', meta.limit) end
+
+local lowered = known and limit < meta.limit
+if not known then exists(limit) end
+meta.limit = limit
+redis.call('SET', LIMIT, int(limit))
+if lowered then
+  moving.misfits, meta.cursor = true, 0
+  if meta.used > limit then
+    moving.recall = true
+    recall()
+    if unsettled() then return answer(retention, 'AGAIN') end
+  end
+end
+if moving.misfits then walk() end
+promote()
+return answer(retention, 'SET', view(most))
