@@ -3,6 +3,7 @@
  * the two, if asked, a lock that nobody else wants is acquired the same way, as the yardstick.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../support/monotonic';
 import { LockClient } from './lock-client';
 import { serveTasks } from './serve-tasks';
 
@@ -34,14 +35,10 @@ let uncontended: number[] = [];
 let count = 0;
 const waiters = new Set<Promise<void>>();
 
-function now(): number {
-  return Number(process.hrtime.bigint()) / 1e6;
-}
-
 async function measureUncontended(client: LockClient): Promise<void> {
-  const sentAt = now();
+  const sentAt = monotonicMs();
   const lease = await client.acquire(`${label}-free`, TTL_MS, 0);
-  uncontended.push(now() - sentAt);
+  uncontended.push(monotonicMs() - sentAt);
   await sleep(pace.pauseMs);
   await client.release(lease.leaseId);
   await sleep(pace.pauseMs);
@@ -50,14 +47,14 @@ async function measureUncontended(client: LockClient): Promise<void> {
 /** One wait and its grant; before it releases, the next waiter takes its place at the end of the queue. */
 async function wait(client: LockClient): Promise<void> {
   const lease = await client.acquire(name, TTL_MS, WAIT_MS);
-  const grantedAt = now();
+  const grantedAt = monotonicMs();
   count += 1;
   if (!stopping) {
     queueUp(client);
     if (pace.pauseMs > 0) await sleep(pace.pauseMs);
     if (pace.yardstick) await measureUncontended(client);
   }
-  grants.push({ token: lease.fencingToken, grantedAt, releasedAt: now() });
+  grants.push({ token: lease.fencingToken, grantedAt, releasedAt: monotonicMs() });
   await client.release(lease.leaseId);
 }
 

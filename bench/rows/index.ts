@@ -1,3 +1,4 @@
+import { chapter } from './chapter';
 import { contention } from './contention';
 import { etcd } from './etcd';
 import { handOver } from './hand-over';
@@ -6,4 +7,4 @@ import type { Row } from './row';
 import { unary } from './unary';
 
 /** All benchmarks, in the order in which they run. */
-export const rows: readonly Row[] = [unary, etcd, handOver, contention, heldLeases];
+export const rows: readonly Row[] = [unary, etcd, handOver, contention, heldLeases, chapter];

@@ -8,6 +8,16 @@ export interface Figure {
   readonly value: Spread;
   /** Where it should be; none: for information. */
   readonly goal?: Goal;
+  /** Where it stands in a table of lines and columns; none: on a line of its own. */
+  readonly cell?: Cell;
+  /** Said behind the number, in such a table. */
+  readonly detail?: string;
+}
+
+export interface Cell {
+  readonly table: string;
+  readonly line: string;
+  readonly column: string;
 }
 
 export interface Goal {
@@ -35,5 +45,7 @@ export interface Row {
   readonly title: string;
   /** What is measured and how, for whoever reads the numbers. */
   readonly about: string;
+  /** A picture of the figures (SVG), kept beside them. */
+  picture?(figures: readonly Figure[]): string;
   run(context: RowContext): Promise<readonly Figure[] | Skipped>;
 }

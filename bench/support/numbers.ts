@@ -2,6 +2,7 @@ import type { Figure, Goal } from '../rows/row';
 
 /** Three digits that count. */
 export function shown(value: number): string {
+  if (value === 0) return '0';
   const size = Math.abs(value);
   if (size >= 100) return Math.round(value).toLocaleString('en');
   return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : 3);

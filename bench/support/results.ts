@@ -42,6 +42,9 @@ export async function writePage(rows: readonly Row[]): Promise<string> {
   for (const row of rows) {
     const result = await readResult(row.name);
     parts.push(`## ${row.title}`, row.about, result ? describe(result) : 'Not measured yet.');
+    if (result === undefined || row.picture === undefined) continue;
+    await writeFile(join(FOLDER, `${row.name}.svg`), row.picture(result.figures));
+    parts.push(`![${row.title}](${row.name}.svg)`);
   }
   const page = join(FOLDER, 'README.md');
   await writeFile(page, `${parts.join('\n\n')}\n`);

@@ -1,30 +1,73 @@
 import type { Figure } from '../rows/row';
 import { shownGoal, shownMedian, shownSpread } from './numbers';
 
-export const COLUMNS = ['figure', 'median', 'middle half', 'goal'] as const;
-
-export function cellsOf(figure: Figure): string[] {
-  return [figure.what, shownMedian(figure), shownSpread(figure), shownGoal(figure)];
+interface Table {
+  /** The first line is the heads of the columns. */
+  readonly lines: readonly (readonly string[])[];
+  /** Set to the right. */
+  readonly isNumber: (column: number) => boolean;
 }
 
-/** For a terminal: columns side by side, numbers to the right. */
+/** For a terminal: columns side by side. */
 export function textTable(figures: readonly Figure[]): string {
-  const lines = [[...COLUMNS], ...figures.map(cellsOf)];
-  const widths = COLUMNS.map((_, column) => Math.max(...lines.map((cells) => (cells[column] ?? '').length)));
-  return lines
-    .map((cells) =>
-      cells
-        .map((cell, column) => {
-          const width = widths[column] ?? 0;
-          return column === 1 || column === 2 ? cell.padStart(width) : cell.padEnd(width);
-        })
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  return tablesOf(figures).map(asText).join('\n\n');
 }
 
 export function markdownTable(figures: readonly Figure[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  return [line(COLUMNS), line(['---', '---:', '---:', '---']), ...figures.map(cellsOf).map(line)].join('\n');
+  return tablesOf(figures).map(asMarkdown).join('\n\n');
+}
+
+function tablesOf(figures: readonly Figure[]): Table[] {
+  const titles = new Set(figures.flatMap(({ cell }) => cell?.table ?? []));
+  const single = figures.filter(({ cell }) => cell === undefined);
+  const grids = [...titles].map((title) => gridOf(title, figures));
+  return single.length === 0 ? grids : [listOf(single), ...grids];
+}
+
+/** A figure a line. */
+function listOf(figures: readonly Figure[]): Table {
+  const cellsOf = (figure: Figure) => [
+    figure.what,
+    shownMedian(figure),
+    shownSpread(figure),
+    shownGoal(figure),
+  ];
+  const heads = ['figure', 'median', 'middle half', 'goal'];
+  return { lines: [heads, ...figures.map(cellsOf)], isNumber: (column) => column === 1 || column === 2 };
+}
+
+function gridOf(title: string, figures: readonly Figure[]): Table {
+  const byLine = new Map<string, Map<string, string>>();
+  const columns = new Set<string>();
+  for (const figure of figures) {
+    if (figure.cell?.table !== title) continue;
+    const { line, column } = figure.cell;
+    columns.add(column);
+    const cells = byLine.get(line) ?? new Map<string, string>();
+    byLine.set(line, cells.set(column, [shownMedian(figure), figure.detail].filter(Boolean).join(' ')));
+  }
+  const lines = [...byLine].map(([line, cells]) => [
+    line,
+    ...[...columns].map((column) => cells.get(column) ?? ''),
+  ]);
+  return { lines: [[title, ...columns], ...lines], isNumber: (column) => column > 0 };
+}
+
+function asText({ lines, isNumber }: Table): string {
+  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
+  const asLine = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) => {
+        const width = widths?.[column] ?? 0;
+        return isNumber(column) ? cell.padStart(width) : cell.padEnd(width);
+      })
+      .join('  ')
+      .trimEnd();
+  return lines.map(asLine).join('\n');
+}
+
+function asMarkdown({ lines: [heads = [], ...lines], isNumber }: Table): string {
+  const asLine = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  const rule = heads.map((_, column) => (isNumber(column) ? '---:' : '---'));
+  return [heads, rule, ...lines].map(asLine).join('\n');
 }

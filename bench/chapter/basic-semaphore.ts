@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto';
+import { monotonicMs } from '../support/monotonic';
+import type { Contender, Permit, Place } from './contender';
+import { poll } from './polling';
+import { repliesOf } from './transaction';
+
+/** Rows 29 to 31: a sorted set of identifiers by the time of their asking, each by its caller's clock. */
+export class BasicSemaphore implements Contender {
+  constructor(private readonly place: Place) {}
+
+  acquire(name: string, ttlMs: number, waitMs: number): Promise<Permit | undefined> {
+    return poll(waitMs, () => this.attempt(name, ttlMs));
+  }
+
+  private async attempt(name: string, ttlMs: number): Promise<Permit | undefined> {
+    const { redis, limit, clock, pause } = this.place;
+    const identifier = randomUUID();
+    const stampedAt = monotonicMs();
+    const now = clock();
+    await pause();
+    const replies = await repliesOf(
+      redis
+        .multi()
+        .zremrangebyscore(name, '-inf', now - ttlMs)
+        .zadd(name, now, identifier)
+        .zrank(name, identifier),
+    );
+    const release = async (): Promise<void> => void (await redis.zrem(name, identifier));
+    if (Number(replies.at(-1)) < limit) return { until: stampedAt + ttlMs, release };
+    await pause();
+    await release();
+    return undefined;
+  }
+}

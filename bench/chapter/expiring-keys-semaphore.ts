@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto';
+import { monotonicMs } from '../support/monotonic';
+import type { Contender, Permit, Place } from './contender';
+import { poll } from './polling';
+
+/** Row 34: no clock of a caller's; a counter gives the order, and a key that expires stands for each permit. */
+export class ExpiringKeysSemaphore implements Contender {
+  constructor(private readonly place: Place) {}
+
+  acquire(name: string, ttlMs: number, waitMs: number): Promise<Permit | undefined> {
+    return poll(waitMs, () => this.attempt(name, ttlMs));
+  }
+
+  private async attempt(name: string, ttlMs: number): Promise<Permit | undefined> {
+    const { redis, limit, pause } = this.place;
+    await this.removeExpired(name);
+    const identifier = randomUUID();
+    const count = await redis.incr(`${name}:counter`);
+    await pause();
+    const setAt = monotonicMs();
+    await redis.set(keyOf(name, identifier), '1', 'PX', ttlMs);
+    await pause();
+    await redis.zadd(name, count, identifier);
+    await pause();
+    const rank = await redis.zrank(name, identifier);
+    const release = async (): Promise<void> => {
+      await redis.zrem(name, identifier);
+      await redis.del(keyOf(name, identifier));
+    };
+    // No rank: whoever looked for expired ones in the meantime has removed this one.
+    if (rank !== null && rank < limit) return { until: setAt + ttlMs, release };
+    await pause();
+    await release();
+    return undefined;
+  }
+
+  private async removeExpired(name: string): Promise<void> {
+    const { redis, pause } = this.place;
+    for (const identifier of await redis.zrange(name, 0, '-1')) {
+      await pause();
+      if ((await redis.exists(keyOf(name, identifier))) === 0) await redis.zrem(name, identifier);
+    }
+  }
+}
+
+function keyOf(name: string, identifier: string): string {
+  return `${name}:permit:${identifier}`;
+}

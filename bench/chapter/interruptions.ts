@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../support/monotonic';
+
+export interface Pauses {
+  /** From the end of one to the next, on average. */
+  readonly everyMs: number;
+  readonly shortMs: Range;
+  /** One in so many is long. */
+  readonly longOneIn: number;
+  readonly longMs: number;
+}
+
+export type Range = readonly [low: number, high: number];
+
+export function within([low, high]: Range): number {
+  return low + Math.random() * (high - low);
+}
+
+/**
+ * The pauses of one worker. They fall due by time, and strike at the next step: so often for everybody, whether
+ * it takes many steps or few.
+ */
+export function interruptions(pauses: Pauses | undefined): () => Promise<void> {
+  if (pauses === undefined) return () => Promise.resolve();
+  const nextDue = (): number => monotonicMs() - Math.log(1 - Math.random()) * pauses.everyMs;
+  let due = nextDue();
+  return async () => {
+    if (monotonicMs() < due) return;
+    await sleep(Math.random() < 1 / pauses.longOneIn ? pauses.longMs : within(pauses.shortMs));
+    due = nextDue();
+  };
+}

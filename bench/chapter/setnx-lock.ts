@@ -1,0 +1,16 @@
+import { randomUUID } from 'node:crypto';
+import type { Contender, Permit, Place } from './contender';
+import { poll } from './polling';
+
+/** Row 25: SETNX, and DEL to give it back. It never expires: one whose holder died is held for ever. */
+export class SetnxLock implements Contender {
+  constructor(private readonly place: Place) {}
+
+  acquire(name: string, _ttlMs: number, waitMs: number): Promise<Permit | undefined> {
+    const { redis } = this.place;
+    const release = async (): Promise<void> => void (await redis.del(name));
+    return poll(waitMs, async () =>
+      (await redis.setnx(name, randomUUID())) === 1 ? { until: Infinity, release } : undefined,
+    );
+  }
+}

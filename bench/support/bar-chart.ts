@@ -1,0 +1,127 @@
+/** Bars in groups, as an SVG that any browser and any page of Markdown shows. */
+export interface BarChart {
+  readonly title: string;
+  readonly subtitle: string;
+  readonly panels: readonly Panel[];
+}
+
+export interface Panel {
+  readonly axis: string;
+  /** What the bars of a group are, in their order; the colours are told apart by the legend. */
+  readonly series: readonly string[];
+  readonly groups: readonly Group[];
+}
+
+export interface Group {
+  readonly label: string;
+  /** One for each of the series. */
+  readonly values: readonly number[];
+}
+
+const WIDTH = 1180;
+const LEFT = 74;
+const RIGHT = 16;
+const HEAD = 70;
+const PANEL = { height: 320, plotTop: 44, plotHeight: 205 };
+const COLOURS = ['#9fb8d9', '#f2c57c', '#e0908a', '#a8cfa0', '#c3a6d4', '#b8b8b8'];
+const INK = '#333333';
+const LINE = '#dddddd';
+const STEPS = 5;
+
+export function barChart({ title, subtitle, panels }: BarChart): string {
+  const height = HEAD + panels.length * PANEL.height;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" ` +
+      `font-family="Helvetica, Arial, sans-serif" fill="${INK}">`,
+    `<rect width="${WIDTH}" height="${height}" fill="#ffffff"/>`,
+    text(LEFT, 28, title, { size: 19, weight: 'bold' }),
+    text(LEFT, 50, subtitle, { size: 13 }),
+    ...panels.flatMap((panel, index) => panelOf(panel, HEAD + index * PANEL.height)),
+    '</svg>\n',
+  ].join('\n');
+}
+
+function panelOf(panel: Panel, top: number): string[] {
+  const bottom = top + PANEL.plotTop + PANEL.plotHeight;
+  const most = ceiling(Math.max(0, ...panel.groups.flatMap(({ values }) => values)));
+  const heightOf = (value: number): number => (value / most) * PANEL.plotHeight;
+  const groupWidth = (WIDTH - LEFT - RIGHT) / panel.groups.length;
+  const middle = top + PANEL.plotTop + PANEL.plotHeight / 2;
+  const grid = Array.from({ length: STEPS + 1 }, (_, step) => (most * step) / STEPS).flatMap((value) => {
+    const y = bottom - heightOf(value);
+    return [
+      `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${place(y)}" y2="${place(y)}" stroke="${value === 0 ? INK : LINE}"/>`,
+      text(LEFT - 8, y + 4, String(value), { size: 12, anchor: 'end' }),
+    ];
+  });
+  return [
+    ...legendOf(panel.series, top + 14),
+    ...grid,
+    text(20, middle, panel.axis, { size: 13, anchor: 'middle', turned: true }),
+    ...panel.groups.flatMap((group, index) =>
+      groupOf(group, LEFT + index * groupWidth, groupWidth, bottom, heightOf),
+    ),
+  ];
+}
+
+function groupOf(
+  { label, values }: Group,
+  left: number,
+  width: number,
+  bottom: number,
+  heightOf: (value: number) => number,
+): string[] {
+  const bar = (width * 0.86) / values.length;
+  const bars = values.flatMap((value, index) => {
+    const x = left + width * 0.07 + index * bar;
+    const y = bottom - heightOf(value);
+    return [
+      `<rect x="${place(x + 1)}" y="${place(y)}" width="${place(bar - 2)}" height="${place(heightOf(value))}" fill="${COLOURS[index % COLOURS.length]}"/>`,
+      text(x + bar / 2, y - 4, value === 0 ? '0' : value.toFixed(value < 10 ? 1 : 0), {
+        size: 11,
+        anchor: 'middle',
+      }),
+    ];
+  });
+  return [...bars, text(left + width / 2, bottom + 20, label, { size: 12, anchor: 'middle' })];
+}
+
+function legendOf(series: readonly string[], y: number): string[] {
+  let x = LEFT;
+  return series.flatMap((name, index) => {
+    const at = x;
+    x += 34 + name.length * 7;
+    return [
+      `<rect x="${at}" y="${y - 11}" width="13" height="13" fill="${COLOURS[index % COLOURS.length]}"/>`,
+      text(at + 19, y, name, { size: 13 }),
+    ];
+  });
+}
+
+/** A round number that is not less, and that `STEPS` divides into round ones. */
+function ceiling(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
+  return ([1, 2, 5, 10].find((factor) => factor * power >= value) ?? 10) * power;
+}
+
+interface Style {
+  readonly size: number;
+  readonly weight?: string;
+  readonly anchor?: string;
+  readonly turned?: boolean;
+}
+
+function text(x: number, y: number, content: string, { size, weight, anchor, turned }: Style): string {
+  const attributes = [
+    `x="${place(x)}" y="${place(y)}" font-size="${size}"`,
+    weight && `font-weight="${weight}"`,
+    anchor && `text-anchor="${anchor}"`,
+    turned && `transform="rotate(-90 ${place(x)} ${place(y)})"`,
+  ];
+  const escaped = content.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  return `<text ${attributes.filter(Boolean).join(' ')}>${escaped}</text>`;
+}
+
+function place(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}
