@@ -7,10 +7,26 @@ import { expireOffsetMs } from './expire-offset';
 import type { Resource } from './lease';
 import type { Limits } from './limits';
 import * as outcomes from './outcomes';
-import type { ClaimReply, Granted, PermitsStore, PermitsWanted, Waiting, WithdrawReply } from './store';
+import type {
+  ClaimReply,
+  Granted,
+  Outlook,
+  PermitsStore,
+  PermitsWanted,
+  Waiting,
+  WithdrawReply,
+} from './store';
 import { Waiter, type WaitQueue } from './wait-queue';
 
 const GIVE_BACK_RETRY_MS = 500;
+const nothingSeen: Outlook = {
+  earliestEndMs: undefined,
+  waiterCount: 0,
+  holder: undefined,
+  holderEndMs: undefined,
+  limit: undefined,
+  usedCount: 0,
+};
 /** Past this many, what a lost reply may have granted is left to its ttl. */
 const MAX_GIVING_BACK = 10_000;
 
@@ -110,7 +126,7 @@ export class Acquisitions {
       sentAt: late.sentAt,
       ticket: String(late.fencingToken), // both are the store's microseconds; only used if it has forgotten
       position: 1,
-      outlook: { earliestEndMs: undefined, waiterCount: 0, holder: undefined, holderEndMs: undefined },
+      outlook: nothingSeen,
     };
     const waiter = new Waiter(resource, wanted, waiting, onPosition);
     waiter.raise('look');

@@ -28,6 +28,8 @@ export interface AcquireRequest {
   readonly ttlMs: number;
   /** Undefined: as long as the call's deadline allows; 0: try once. */
   readonly waitTimeoutMs: number | undefined;
+  /** Of a semaphore that does not exist yet; undefined: it must exist. A lock has none. */
+  readonly initialLimit: number | undefined;
 }
 
 export type HoldStart =

@@ -7,8 +7,10 @@ export type Reason =
   | 'SUPERSEDED'
   | 'LEASE_NOT_HELD'
   | 'NO_SUCH_SEMAPHORE'
+  | 'LIMIT_MISMATCH'
   | 'NEVER_FITS'
   | 'REQUEST_FINISHED'
+  | 'SEMAPHORE_IN_USE'
   | 'QUEUE_FULL'
   | 'QUOTA_EXCEEDED'
   | 'STORE_FULL'
@@ -16,7 +18,6 @@ export type Reason =
   | 'OUTCOME_UNKNOWN'
   | 'DRAINING'
   | 'REATTACH'
-  | 'NOT_IMPLEMENTED'
   | 'INTERNAL';
 
 export interface FieldViolation {

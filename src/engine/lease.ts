@@ -8,7 +8,7 @@ export interface Resource {
   readonly name: string;
 }
 
-/** How a lock is held. A semaphore's permits have mode 'exclusive' and a count. */
+/** How a lock is held. In the store a semaphore's permits are 'exclusive', of which nobody is told. */
 export type Mode = 'exclusive' | 'shared';
 
 /** The causes of a loss, as far as they are known. */
@@ -35,7 +35,8 @@ export interface HolderView {
   readonly metadata: Readonly<Record<string, string>>;
   readonly fencingToken: bigint;
   readonly permitCount: number;
-  readonly mode: Mode;
+  /** Undefined for a semaphore. */
+  readonly mode: Mode | undefined;
   /** Instants of Redis's clock in ms since 1970, for display only. */
   readonly acquireTimeMs: number;
   readonly expireTimeMs: number;
@@ -46,7 +47,8 @@ export interface WaiterView {
   readonly holderId: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly permitCount: number;
-  readonly mode: Mode;
+  /** Undefined for a semaphore. */
+  readonly mode: Mode | undefined;
   /** From 1. */
   readonly position: number;
   readonly enqueueTimeMs: number;

@@ -31,5 +31,8 @@ export const MAX_METADATA_PAIRS = 16;
 export const MAX_METADATA_BYTES = 4096;
 export const MAX_LEASE_ID_CHARS = 1024;
 
+/** Of a semaphore, and so of what one request may ask for: the contract's counts are int32. */
+export const MAX_LIMIT = 2 ** 31 - 1;
+
 /** A lock is a semaphore whose limit is very large: an exclusive holder takes all of it, a shared one 1. */
-export const LOCK_LIMIT = 2 ** 31 - 1;
+export const LOCK_LIMIT = MAX_LIMIT;

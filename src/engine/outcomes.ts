@@ -1,5 +1,5 @@
 import { HoldfastError, StoreFailure, type ErrorDetails } from './errors';
-import type { LossCause, Resource } from './lease';
+import type { HolderView, LossCause, Resource } from './lease';
 import type { Outlook } from './store';
 
 /** What went wrong, said to a person: what happened, to which name, and what to do. */
@@ -26,10 +26,7 @@ export function contended(
   aged = false,
 ): HoldfastError {
   const { holder, holderEndMs = 0, waiterCount } = outlook;
-  const verb = waitedMs > 0 ? 'is still held' : 'is held';
-  const state = holder
-    ? `${verb}${holder.holderId === '' ? '' : ` by ${holder.holderId}`} for ${span(holderEndMs)} more`
-    : `is wanted by ${waiterCount} who came first`;
+  const state = resource.service === 'lock' ? lockState(outlook, waitedMs) : semaphoreState(outlook);
   const advice =
     waitedMs > 0
       ? `gave up after ${span(waitedMs)}; ${aged ? 'ask again with the same request_id to go on waiting' : 'raise wait_timeout to queue longer'}`
@@ -38,6 +35,22 @@ export function contended(
     metadata: { holder_id: holder?.holderId ?? '', waiter_count: String(waiterCount) },
     retryAfterMs: Math.min(Math.max(holderEndMs, 100), MAX_RETRY_AFTER_MS),
   });
+}
+
+function lockState({ holder, holderEndMs = 0, waiterCount }: Outlook, waitedMs: number): string {
+  if (!holder) return `is wanted by ${waiterCount} who came first`;
+  return `${waitedMs > 0 ? 'is still held' : 'is held'}${by(holder)} for ${span(holderEndMs)} more`;
+}
+
+function semaphoreState({ holder, holderEndMs = 0, waiterCount, limit = 0, usedCount }: Outlook): string {
+  const behind = waiterCount > 0 ? `, and ${waiterCount} came first` : '';
+  if (limit === 0) return `is paused by its limit of 0${behind}`;
+  const next = holder ? `, those${by(holder)} for ${span(holderEndMs)} more` : '';
+  return `has ${usedCount} of ${limit} permits taken${next}${behind}`;
+}
+
+function by({ holderId }: HolderView): string {
+  return holderId === '' ? '' : ` by ${holderId}`;
 }
 
 const causeWords: Record<LossCause, string> = {
@@ -100,6 +113,29 @@ export function noSuchSemaphore(resource: Resource): HoldfastError {
   );
 }
 
+export function limitMismatch(
+  resource: Resource,
+  limit: number,
+  expectedLimit: number | undefined,
+): HoldfastError {
+  return new HoldfastError(
+    'LIMIT_MISMATCH',
+    `the limit of ${described(resource)} is ${limit}, not ${expectedLimit}: nothing was changed; look at it and decide again`,
+    { metadata: { limit: String(limit), expected_limit: String(expectedLimit) } },
+  );
+}
+
+export function semaphoreInUse(
+  resource: Resource,
+  { holderCount, waiterCount }: { readonly holderCount: number; readonly waiterCount: number },
+): HoldfastError {
+  return new HoldfastError(
+    'SEMAPHORE_IN_USE',
+    `${described(resource)} has ${holderCount} holders and ${waiterCount} waiters: nothing was deleted; wait for them, or set force`,
+    { metadata: { holder_count: String(holderCount), waiter_count: String(waiterCount) } },
+  );
+}
+
 export function requestMismatch(resource: Resource, requestId: string, field: string): HoldfastError {
   return new HoldfastError(
     'REQUEST_MISMATCH',
@@ -150,7 +186,7 @@ export function reattach(resource: Resource): HoldfastError {
 
 /**
  * What a failed call is repeated by: an acquire by its request_id, a renewal or a release by the lease_id that
- * its caller has.
+ * its caller has. Without a request id it is one that can just be repeated.
  */
 export type RepeatedBy = 'request_id' | 'lease_id';
 
@@ -158,7 +194,7 @@ export type RepeatedBy = 'request_id' | 'lease_id';
 export function storeFailed(
   error: unknown,
   resource: Resource,
-  requestId: string,
+  requestId: string | undefined,
   by: RepeatedBy = 'request_id',
 ): unknown {
   if (!(error instanceof StoreFailure)) return error;
@@ -190,13 +226,18 @@ export function answeredTooLate(resource: Resource): HoldfastError {
 
 export function outcomeUnknown(
   resource: Resource,
-  requestId: string,
+  requestId: string | undefined,
   by: RepeatedBy = 'request_id',
 ): HoldfastError {
-  const how = by === 'lease_id' ? 'repeat it with the same lease_id' : `retry with request_id ${requestId}`;
+  const how =
+    requestId === undefined
+      ? 'repeat it'
+      : by === 'lease_id'
+        ? 'repeat it with the same lease_id'
+        : `retry with request_id ${requestId}`;
   return new HoldfastError(
     'OUTCOME_UNKNOWN',
     `the store did not answer: what was asked for ${described(resource)} may have been done; ${how}`,
-    { metadata: { request_id: requestId }, retryAfterMs: 200 },
+    { ...(requestId !== undefined && { metadata: { request_id: requestId } }), retryAfterMs: 200 },
   );
 }

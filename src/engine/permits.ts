@@ -7,11 +7,11 @@ import { HoldfastError, StoreFailure } from './errors';
 import { expireOffsetMs } from './expire-offset';
 import { HeldLease } from './held-lease';
 import type { Identities } from './identities';
-import { type Lease, type Mode, type Resource, type ResourceView, type Service } from './lease';
+import type { HolderView, Lease, Mode, Resource, ResourceView, Service, WaiterView } from './lease';
 import { decodeLeaseId, encodeLeaseId, type LeaseId } from './lease-id';
 import { LOCK_LIMIT, type Limits } from './limits';
 import * as outcomes from './outcomes';
-import type { Granted, PermitsStore, PermitsWanted } from './store';
+import type { Granted, PermitsStore, PermitsWanted, RemoveCommand, SetLimitCommand } from './store';
 import { requestKey, type Waiter, WaitQueue } from './wait-queue';
 
 export interface PermitsOptions {
@@ -116,8 +116,34 @@ export class Permits {
     const view = await this.options.store.inspect(resource).catch((error) => {
       throw error instanceof StoreFailure ? outcomes.notCarriedOut(resource) : error; // a read changes nothing
     });
-    if (service === 'semaphore') return view;
-    return { ...view, holders: view.holders.map(asLock), waiters: view.waiters.map(asLock) };
+    if (service === 'semaphore' && view.limit === undefined) throw outcomes.noSuchSemaphore(resource);
+    return shownView(service, view);
+  }
+
+  /** Creates a semaphore that then stays, or changes how many permits may be out; never takes any from a holder. */
+  async setLimit(name: string, command: SetLimitCommand): Promise<ResourceView> {
+    const resource = { service: 'semaphore', name } as const;
+    const reply = await this.options.store
+      .setLimit(resource, command)
+      .catch((error) => this.failRepeatable(error, resource));
+    switch (reply.kind) {
+      case 'set':
+        return shownView('semaphore', reply.view);
+      case 'limit-mismatch':
+        throw outcomes.limitMismatch(resource, reply.limit, command.expectedLimit);
+      case 'unknown-resource':
+        throw outcomes.noSuchSemaphore(resource);
+    }
+  }
+
+  /** Deletes a semaphore; by force also what is held of it, and what waits. */
+  async remove(name: string, command: RemoveCommand): Promise<void> {
+    const resource = { service: 'semaphore', name } as const;
+    const reply = await this.options.store
+      .remove(resource, command)
+      .catch((error) => this.failRepeatable(error, resource));
+    if (reply.kind === 'in-use') throw outcomes.semaphoreInUse(resource, reply);
+    if (reply.kind === 'unknown-resource') throw outcomes.noSuchSemaphore(resource);
   }
 
   /**
@@ -182,13 +208,12 @@ export class Permits {
       if (waiter.position === told.position || now - told.at < POSITION_INTERVAL_MS) return;
       told = { position: waiter.position, at: now };
       const { waiterCount, holder } = waiter.outlook;
-      const shown = holder && service === 'lock' ? asLock(holder) : holder;
       sink.send({
         kind: 'queued',
         requestId: wanted.requestId,
         position: waiter.position,
         waiterCount,
-        holder: shown,
+        holder: holder && shown(service, holder),
       });
     };
     const end = endOfWait(call, request, this.agesAt(call, request.ttlMs));
@@ -275,7 +300,7 @@ export class Permits {
       holderId: request.holderId,
       metadata: request.metadata,
       ttlMs: request.ttlMs,
-      initialLimit: lock ? LOCK_LIMIT : undefined,
+      initialLimit: lock ? LOCK_LIMIT : request.initialLimit,
     };
   }
 
@@ -316,6 +341,11 @@ export class Permits {
     throw outcomes.storeFailed(error, resource, requestId, 'lease_id');
   }
 
+  /** Of a call that only says how things shall be. */
+  private failRepeatable(error: unknown, resource: Resource): never {
+    throw outcomes.storeFailed(error, resource, undefined);
+  }
+
   private checkIdle(): void {
     if (this.isDraining && this.activeCount === 0) this.onIdle?.();
   }
@@ -325,6 +355,15 @@ function lockPermits(mode: Mode): number {
   return mode === 'shared' ? 1 : LOCK_LIMIT;
 }
 
-function asLock<T extends { readonly permitCount: number }>(view: T): T {
-  return { ...view, permitCount: 1 };
+/** Of a lock nobody is told how many permits an exclusive holder takes, of a semaphore no mode. */
+function shown<T extends HolderView | WaiterView>(service: Service, view: T): T {
+  return service === 'lock' ? { ...view, permitCount: 1 } : { ...view, mode: undefined };
+}
+
+function shownView(service: Service, view: ResourceView): ResourceView {
+  return {
+    ...view,
+    holders: view.holders.map((holder) => shown(service, holder)),
+    waiters: view.waiters.map((waiter) => shown(service, waiter)),
+  };
 }

@@ -12,6 +12,8 @@ export interface PermitsStore {
   renew(resource: Resource, command: RenewCommand): Promise<RenewReply>;
   release(resource: Resource, command: ReleaseCommand): Promise<ReleaseReply>;
   inspect(resource: Resource): Promise<ResourceView>;
+  setLimit(resource: Resource, command: SetLimitCommand): Promise<SetLimitReply>;
+  remove(resource: Resource, command: RemoveCommand): Promise<RemoveReply>;
   /** Sets who hears of requests to look at again, and of work that a bounded step left over. */
   listen(listener: StoreListener): void;
 }
@@ -88,6 +90,17 @@ export interface ReleaseCommand {
   readonly afterLoss: { readonly attach: string } | undefined;
 }
 
+export interface SetLimitCommand {
+  readonly limit: number;
+  /** Change nothing unless this is in force; undefined: whatever it is. */
+  readonly expectedLimit: number | undefined;
+}
+
+export interface RemoveCommand {
+  /** Also while somebody holds or waits. */
+  readonly force: boolean;
+}
+
 /** Monotonic time (ms) read just before the command was sent whose reply this is: the base of its offset. */
 interface Answered {
   readonly sentAt: number;
@@ -117,6 +130,10 @@ export interface Outlook {
   readonly holder: HolderView | undefined;
   /** Until `holder`'s lease ends. */
   readonly holderEndMs: number | undefined;
+  /** Undefined: the resource does not exist. */
+  readonly limit: number | undefined;
+  /** Permits held or just being handed over. */
+  readonly usedCount: number;
 }
 
 export interface Superseded {
@@ -163,5 +180,15 @@ export interface TouchReply {
 }
 
 export type RenewReply = Granted | Finished | Superseded | { readonly kind: 'gone' };
+
+export type SetLimitReply =
+  | { readonly kind: 'set'; readonly view: ResourceView }
+  | { readonly kind: 'limit-mismatch'; readonly limit: number }
+  | UnknownResource;
+
+export type RemoveReply =
+  | { readonly kind: 'removed' }
+  | { readonly kind: 'in-use'; readonly holderCount: number; readonly waiterCount: number }
+  | UnknownResource;
 
 export type ReleaseReply = { readonly kind: 'released' } | Finished | Superseded | { readonly kind: 'gone' };

@@ -38,7 +38,7 @@ interface Operation<T> {
   readonly what: Script;
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
-  readonly read: (reply: Reply[], sentAt: number) => T;
+  readonly read: (reply: Reply[], sentAt: number) => T | Promise<T>;
   readonly deadline: number;
 }
 
@@ -125,7 +125,7 @@ export class RedisConnection implements StoreHealth {
     what: Script,
     keys: readonly string[],
     args: readonly (string | number)[],
-    read: (reply: Reply[], sentAt: number) => T,
+    read: (reply: Reply[], sentAt: number) => T | Promise<T>,
   ): Promise<T> {
     const operation = {
       what,
@@ -145,7 +145,7 @@ export class RedisConnection implements StoreHealth {
       );
     }
     const fate = fateOf(error);
-    if (fate === 'defect') throw error;
+    if (fate === 'defect' || fate === 'settled') throw error;
     if (fate === 'refused' || fate === 'full' || fate === 'timed-out') {
       const unknown = writtenBefore || fate === 'timed-out';
       throw new StoreFailure(unknown ? 'unknown' : 'no', fate === 'full' ? 'full' : 'unavailable', {
@@ -174,7 +174,7 @@ export class RedisConnection implements StoreHealth {
           try {
             resolve(read(reply, sentAt));
           } catch (error) {
-            reject(new UnreadableReply(what.sha, { cause: error }));
+            reject(error instanceof StoreFailure ? error : new UnreadableReply(what.sha, { cause: error }));
           }
         },
         failed: reject,
@@ -335,7 +335,7 @@ function isReplyError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }
 
-type Fate = 'refused' | 'full' | 'not-written' | 'cut' | 'timed-out' | 'defect';
+type Fate = 'refused' | 'full' | 'not-written' | 'cut' | 'timed-out' | 'settled' | 'defect';
 
 function fateOf(error: unknown): Fate {
   if (isReplyError(error)) {
@@ -343,6 +343,7 @@ function fateOf(error: unknown): Fate {
     return refusals.test(error.message) ? 'refused' : 'defect';
   }
   if (!(error instanceof Error) || error instanceof UnreadableReply) return 'defect';
+  if (error instanceof StoreFailure) return 'settled';
   if (error.message.startsWith("Stream isn't writeable")) return 'not-written';
   return error.message === TIMED_OUT ? 'timed-out' : 'cut';
 }

@@ -23,8 +23,9 @@ export function bucketOf(name: string): number {
 
 const serviceLetters = { lock: 'l', semaphore: 's' } as const;
 
-/** The seven keys of a resource, in the order of the scripts' KEYS (see scripts/prelude.lua). */
-const parts = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live'] as const;
+/** The keys of a resource, in the order of the scripts' KEYS (see scripts/prelude.lua). */
+const lockParts = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live'] as const;
+const parts = { lock: lockParts, semaphore: [...lockParts, 'limit'] } as const;
 
 /**
  * Keys look like `holdfast:{17}:l:state:NAME`. The name comes last and whole, so whatever it contains it can
@@ -33,7 +34,7 @@ const parts = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live'] 
  */
 export function permitsKeys(prefix: string, resource: Resource): string[] {
   const bucket = `${prefix}:{${bucketOf(resource.name)}}:${serviceLetters[resource.service]}:`;
-  return parts.map((part) => `${bucket}${part}:${resource.name}`);
+  return parts[resource.service].map((part) => `${bucket}${part}:${resource.name}`);
 }
 
 /** The resource whose `state` key this is; undefined if it is none of this prefix. */

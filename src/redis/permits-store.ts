@@ -1,12 +1,15 @@
 import {
   permitsAcquire,
   permitsClaim,
+  permitsDelete,
   permitsInspect,
+  permitsLimit,
   permitsRelease,
   permitsRenew,
   permitsTouch,
   permitsWithdraw,
 } from '../../generated/redis/scripts';
+import { StoreFailure } from '../engine/errors';
 import type { HolderView, LossCause, Mode, Resource, ResourceView } from '../engine/lease';
 import type {
   AcquireCommand,
@@ -20,8 +23,12 @@ import type {
   PermitsWanted,
   ReleaseCommand,
   ReleaseReply,
+  RemoveCommand,
+  RemoveReply,
   RenewCommand,
   RenewReply,
+  SetLimitCommand,
+  SetLimitReply,
   Speaker,
   StoreListener,
   TouchReply,
@@ -41,9 +48,11 @@ const scripts = {
   renew: script(permitsRenew),
   release: script(permitsRelease),
   inspect: script(permitsInspect),
+  limit: script(permitsLimit),
+  delete: script(permitsDelete),
 };
 
-/** How many holders and waiters GetLock shows. */
+/** How many holders and waiters are shown of a resource. */
 const SHOWN = 16;
 
 export interface PermitsStoreOptions {
@@ -51,6 +60,8 @@ export interface PermitsStoreOptions {
   readonly prefix: string;
   readonly serverId: string;
   readonly retentionMs: number;
+  /** How long one command may take, however many steps it is carried out in (ms). */
+  readonly commandTimeoutMs: number;
 }
 
 /** A script's answer: its word, what came after, and when it was sent. */
@@ -135,20 +146,37 @@ export class RedisPermitsStore implements PermitsStore {
     return connection.run(scripts.inspect, keys, [SHOWN], (reply) => parseView(resource, reply));
   }
 
+  setLimit(resource: Resource, { limit, expectedLimit }: SetLimitCommand): Promise<SetLimitReply> {
+    const parse = (answer: Answer) => parseSetLimit(resource, answer);
+    const args = [limit, expectedLimit ?? '', SHOWN, this.options.retentionMs];
+    return this.run(scripts.limit, resource, parse, args);
+  }
+
+  remove(resource: Resource, { force }: RemoveCommand): Promise<RemoveReply> {
+    return this.run(scripts.delete, resource, parseRemove, [flag(force), this.options.retentionMs]);
+  }
+
   private run<T>(
     what: Script,
     resource: Resource,
     parse: (answer: Answer) => T,
     args: (string | number)[],
   ): Promise<T> {
-    const { connection, prefix, serverId } = this.options;
+    const { connection, prefix, serverId, commandTimeoutMs } = this.options;
+    const keys = permitsKeys(prefix, resource);
     args.unshift(serverId);
-    return connection.run(what, permitsKeys(prefix, resource), args, (reply, sentAt) => {
+    let firstSentAt: number | undefined;
+    const read = (reply: Reply[], sentAt: number): T | Promise<T> => {
       const [word, more, offers] = reply;
       if (more === '1') this.listener?.more(resource);
       for (const requestId of offers as string[]) this.listener?.look(resource, requestId);
-      return parse({ word: word as string, rest: reply.slice(3), sentAt });
-    });
+      if (word !== 'AGAIN') return parse({ word: word as string, rest: reply.slice(3), sentAt });
+      // A step that comes before all else goes on, a batch at a time; each try brings its end nearer.
+      firstSentAt ??= sentAt;
+      if (sentAt - firstSentAt > commandTimeoutMs) throw new StoreFailure('unknown', 'unavailable');
+      return connection.run(what, keys, args, read);
+    };
+    return connection.run(what, keys, args, read);
   }
 }
 
@@ -226,11 +254,37 @@ function parseRelease(answer: Answer): ReleaseReply {
   }
 }
 
+function parseSetLimit(resource: Resource, answer: Answer): SetLimitReply {
+  switch (answer.word) {
+    case 'SET':
+      return { kind: 'set', view: parseView(resource, answer.rest[0] as Reply[]) };
+    case 'MISMATCH':
+      return { kind: 'limit-mismatch', limit: Number(answer.rest[0]) };
+    case 'UNKNOWN':
+      return { kind: 'unknown-resource' };
+    default:
+      throw unexpected(answer);
+  }
+}
+
+function parseRemove({ word, rest, sentAt }: Answer): RemoveReply {
+  switch (word) {
+    case 'DELETED':
+      return { kind: 'removed' };
+    case 'IN_USE':
+      return { kind: 'in-use', holderCount: Number(rest[0]), waiterCount: Number(rest[1]) };
+    case 'UNKNOWN':
+      return { kind: 'unknown-resource' };
+    default:
+      throw unexpected({ word, rest, sentAt });
+  }
+}
+
 function parseView(resource: Resource, reply: readonly Reply[]): ResourceView {
   const [limit, token, used, holderCount, waiterCount, holders, waiters] = reply;
   return {
     name: resource.name,
-    limit: limit === '' ? undefined : Number(limit),
+    limit: parseLimit(limit as string),
     usedCount: Number(used),
     lastFencingToken: BigInt(token as string),
     holderCount: Number(holderCount),
@@ -326,13 +380,17 @@ function parseFinished({ rest }: Answer): Finished {
   return { kind: 'finished', cause: rest[0] as LossCause | 'released' };
 }
 
+type OutlookReply = [string, string, string[], string, string, string];
+
 function parseOutlook(reply: Reply | undefined): Outlook {
-  const [earliest, waiterCount, holder, holderEnd] = reply as [string, string, string[], string];
+  const [earliest, waiterCount, holder, holderEnd, limit, used] = reply as OutlookReply;
   return {
     earliestEndMs: Number(earliest) < 0 ? undefined : Number(earliest) / 1000,
     waiterCount: Number(waiterCount),
     holder: parseHolder(holder),
     holderEndMs: holder.length === 0 ? undefined : Number(holderEnd) / 1000,
+    limit: parseLimit(limit),
+    usedCount: Number(used),
   };
 }
 
@@ -349,6 +407,10 @@ function parseHolder(fields: readonly string[]): HolderView | undefined {
     expireTimeMs: Number(end) / 1000,
     revoked: revoked === '1',
   };
+}
+
+function parseLimit(text: string): number | undefined {
+  return text === '' ? undefined : Number(text);
 }
 
 function parseMode(letter: string | undefined): Mode {

@@ -21,8 +21,10 @@ const OUTCOMES: Readonly<Record<Reason, Outcome>> = {
   SUPERSEDED: { code: status.ABORTED },
   LEASE_NOT_HELD: { code: status.NOT_FOUND },
   NO_SUCH_SEMAPHORE: { code: status.NOT_FOUND },
+  LIMIT_MISMATCH: { code: status.FAILED_PRECONDITION },
   NEVER_FITS: { code: status.FAILED_PRECONDITION },
   REQUEST_FINISHED: { code: status.FAILED_PRECONDITION },
+  SEMAPHORE_IN_USE: { code: status.FAILED_PRECONDITION },
   QUEUE_FULL: { code: status.RESOURCE_EXHAUSTED, retryAfterMs: 1000 },
   QUOTA_EXCEEDED: { code: status.RESOURCE_EXHAUSTED, retryAfterMs: 1000 },
   STORE_FULL: { code: status.RESOURCE_EXHAUSTED, retryAfterMs: 5000 },
@@ -30,7 +32,6 @@ const OUTCOMES: Readonly<Record<Reason, Outcome>> = {
   OUTCOME_UNKNOWN: { code: status.UNAVAILABLE },
   DRAINING: { code: status.UNAVAILABLE, retryAfterMs: 100, pushback: true },
   REATTACH: { code: status.UNAVAILABLE, retryAfterMs: 0, pushback: true },
-  NOT_IMPLEMENTED: { code: status.UNIMPLEMENTED },
   INTERNAL: { code: status.INTERNAL },
 };
 

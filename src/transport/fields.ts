@@ -126,6 +126,18 @@ export function checkLeaseId(violations: Violations, field: string, service: Ser
   }
 }
 
+/** An int32; undefined if it is unset, which says something else than 0. */
+export function checkCount(
+  violations: Violations,
+  field: string,
+  count: number | undefined,
+  least: 0 | 1,
+): number | undefined {
+  if (count === undefined || count >= least) return count;
+  violations.add(field, `is ${count} and must be at least ${least}`);
+  return undefined;
+}
+
 export interface TtlBounds {
   readonly minTtlMs: number;
   readonly maxTtlMs: number;

@@ -14,12 +14,14 @@ import { drainServer } from './drain';
 import { watchConnections, type Connections } from './grpc-internals';
 import { Health } from './health';
 import { listen, type Address } from './listen';
-import { lockHandlers, lockServiceDefinition, type PermitsEngine } from './lock-handlers';
+import type { PermitsEngine } from './lease-handlers';
+import { lockHandlers, lockServiceDefinition } from './lock-handlers';
 import type { Log } from './log';
 import { Reflection } from './reflection';
+import { semaphoreHandlers, semaphoreServiceDefinition } from './semaphore-handlers';
 import { serverHandlers } from './server-handlers';
 
-const SERVICES = ['holdfast.v1.LockService', 'holdfast.v1.ServerService'];
+const SERVICES = ['holdfast.v1.LockService', 'holdfast.v1.SemaphoreService', 'holdfast.v1.ServerService'];
 /** Beside the compiled code too: the build copies it there. */
 const DESCRIPTOR_FILE = join(__dirname, '../../generated/descriptor.binpb');
 
@@ -59,6 +61,7 @@ export class GrpcServer {
     });
     this.reflection = new Reflection(new Descriptors(readFileSync(DESCRIPTOR_FILE)), log);
     this.server.addService(lockServiceDefinition, lockHandlers(context, engine, limits));
+    this.server.addService(semaphoreServiceDefinition, semaphoreHandlers(context, engine, limits));
     this.server.addService(ServerServiceService, serverHandlers(context, version, limits, store));
     this.server.addService(HealthService, this.health.handlers);
     this.server.addService(ReflectionV1, this.reflection.handlers);

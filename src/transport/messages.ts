@@ -9,6 +9,7 @@ import type {
 } from '../engine/lease';
 import * as proto from '../../generated/typescript/holdfast/v1/lease';
 import type { Lock } from '../../generated/typescript/holdfast/v1/lock_service';
+import type { Semaphore } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import { msToDuration, msToTimestamp } from '../wire/times';
 
 /** The engine's words, in the contract's. */
@@ -52,13 +53,32 @@ export function lockMessage(view: ResourceView): Lock {
   };
 }
 
+export function semaphoreMessage(view: ResourceView): Semaphore {
+  const limit = view.limit ?? 0;
+  return {
+    name: view.name,
+    limit,
+    usedCount: view.usedCount,
+    overcommittedCount: Math.max(0, view.usedCount - limit),
+    waiterCount: view.waiterCount,
+    lastFencingToken: view.lastFencingToken,
+    holders: view.holders.map(holderMessage),
+    waiters: view.waiters.map(waiterMessage),
+    holderCount: view.holderCount,
+  };
+}
+
+function lockModeMessage(mode: Mode | undefined): proto.LockMode {
+  return mode === undefined ? proto.LockMode.LOCK_MODE_UNSPECIFIED : LOCK_MODES[mode];
+}
+
 function holderMessage(holder: HolderView): proto.Holder {
   return {
     holderId: holder.holderId,
     metadata: new Map(Object.entries(holder.metadata)),
     fencingToken: holder.fencingToken,
     permitCount: holder.permitCount,
-    mode: LOCK_MODES[holder.mode],
+    mode: lockModeMessage(holder.mode),
     acquireTime: msToTimestamp(holder.acquireTimeMs),
     expireTime: msToTimestamp(holder.expireTimeMs),
     revoked: holder.revoked,
@@ -70,7 +90,7 @@ function waiterMessage(waiter: WaiterView): proto.Waiter {
     holderId: waiter.holderId,
     metadata: new Map(Object.entries(waiter.metadata)),
     permitCount: waiter.permitCount,
-    mode: LOCK_MODES[waiter.mode],
+    mode: lockModeMessage(waiter.mode),
     position: waiter.position,
     enqueueTime: msToTimestamp(waiter.enqueueTimeMs),
   };

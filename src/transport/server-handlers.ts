@@ -26,7 +26,7 @@ export function serverHandlers(
         defaultTtl: msToDuration(limits.defaultTtlMs),
         maxStreamAge: msToDuration(limits.maxStreamAgeMs),
         maxWaiterCount: limits.maxWaitersPerName,
-        features: [Feature.FEATURE_EXCLUSIVE_LOCKS],
+        features: [Feature.FEATURE_EXCLUSIVE_LOCKS, Feature.FEATURE_SHARED_LOCKS, Feature.FEATURE_SEMAPHORES],
         storeState: storeState(store),
         storeWarnings: [...store.warnings],
       }),

@@ -22,8 +22,10 @@ const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'push
   SUPERSEDED: [status.ABORTED, undefined],
   LEASE_NOT_HELD: [status.NOT_FOUND, undefined],
   NO_SUCH_SEMAPHORE: [status.NOT_FOUND, undefined],
+  LIMIT_MISMATCH: [status.FAILED_PRECONDITION, undefined],
   NEVER_FITS: [status.FAILED_PRECONDITION, undefined],
   REQUEST_FINISHED: [status.FAILED_PRECONDITION, undefined],
+  SEMAPHORE_IN_USE: [status.FAILED_PRECONDITION, undefined],
   QUEUE_FULL: [status.RESOURCE_EXHAUSTED, 1000],
   QUOTA_EXCEEDED: [status.RESOURCE_EXHAUSTED, 1000],
   STORE_FULL: [status.RESOURCE_EXHAUSTED, 5000],
@@ -31,7 +33,6 @@ const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'push
   OUTCOME_UNKNOWN: [status.UNAVAILABLE, undefined],
   DRAINING: [status.UNAVAILABLE, 100, 'pushback'],
   REATTACH: [status.UNAVAILABLE, 0, 'pushback'],
-  NOT_IMPLEMENTED: [status.UNIMPLEMENTED, undefined],
   INTERNAL: [status.INTERNAL, undefined],
 };
 const ROWS = Object.entries(TABLE) as [Reason, (typeof TABLE)[Reason]][];

@@ -1,7 +1,7 @@
 import type { AcquireRequest, Call, HoldSink, HoldStart, ReleaseResult } from '../../src/engine/call';
 import type { Lease, ResourceView, Service } from '../../src/engine/lease';
-import type { StoreHealth } from '../../src/engine/store';
-import type { PermitsEngine } from '../../src/transport/lock-handlers';
+import type { RemoveCommand, SetLimitCommand, StoreHealth } from '../../src/engine/store';
+import type { PermitsEngine } from '../../src/transport/lease-handlers';
 
 export const someLease: Lease = {
   leaseId: 'AQABofidhlNzib9jjeCKBchQb0Pz352lH_sV8qyltsIvbmhlbGxv',
@@ -34,6 +34,9 @@ export class FakeEngine implements PermitsEngine {
   onRelease: () => Promise<ReleaseResult> = () => Promise.resolve({ released: true, lossCause: undefined });
   onHold: (call: Call, start: HoldStart, sink: HoldSink) => Promise<void> = () => Promise.resolve();
   onInspect: (name: string) => Promise<ResourceView> = () => Promise.resolve(freeLock);
+  onSetLimit: (name: string, command: SetLimitCommand) => Promise<ResourceView> = (name, { limit }) =>
+    Promise.resolve({ ...freeLock, name, limit });
+  onRemove: (name: string, command: RemoveCommand) => Promise<void> = () => Promise.resolve();
   onDrain: () => Promise<void> = () => Promise.resolve();
   /** What came through to the engine: a refused request did not. */
   readonly asked: unknown[] = [];
@@ -51,6 +54,16 @@ export class FakeEngine implements PermitsEngine {
   release(_call: Call, service: Service, leaseId: string): Promise<ReleaseResult> {
     this.asked.push({ verb: 'release', service, leaseId });
     return this.onRelease();
+  }
+
+  setLimit(name: string, command: SetLimitCommand): Promise<ResourceView> {
+    this.asked.push({ verb: 'setLimit', name, ...command });
+    return this.onSetLimit(name, command);
+  }
+
+  remove(name: string, command: RemoveCommand): Promise<void> {
+    this.asked.push({ verb: 'remove', name, ...command });
+    return this.onRemove(name, command);
   }
 
   hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {

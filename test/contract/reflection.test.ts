@@ -65,6 +65,7 @@ describe.each([
       'grpc.reflection.v1.ServerReflection',
       'grpc.reflection.v1alpha.ServerReflection',
       'holdfast.v1.LockService',
+      'holdfast.v1.SemaphoreService',
       'holdfast.v1.ServerService',
     ]);
   });

@@ -213,7 +213,7 @@ test('GetServerInfo', async () => {
     defaultTtl: ms(30_000),
     maxStreamAge: ms(3_600_000),
     maxWaiterCount: 10_000,
-    features: [Feature.FEATURE_EXCLUSIVE_LOCKS],
+    features: [Feature.FEATURE_EXCLUSIVE_LOCKS, Feature.FEATURE_SHARED_LOCKS, Feature.FEATURE_SEMAPHORES],
     storeState: StoreState.STORE_STATE_READY,
     storeWarnings: harness.store.warnings,
   };

@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import type { LockMode } from '../../generated/typescript/holdfast/v1/lease';
+import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
 import type { AcquireLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
 import { holdfastError } from '../../src/client';
 import { someLease } from './fake-engine';
@@ -148,18 +148,14 @@ describe('INVALID_FIELD', () => {
   });
 });
 
-test('a shared lock is NOT_IMPLEMENTED, in a unary call and in a stream', async () => {
-  const request = acquireRequest({ mode: 2, requestId: UUID_V4 });
-  const unary = await failureOf(call(client, client.acquireLock, request));
-  const { error: stream } = await drainStream(
-    client.holdLock({ start: { $case: 'acquire', value: request } }),
-  );
-  for (const error of [unary, stream]) {
-    expect(error?.code).toBe(status.UNIMPLEMENTED);
-    expect(holdfastError(error)?.reason).toBe('NOT_IMPLEMENTED');
-  }
-  const bad = await failureOf(call(client, client.acquireLock, { ...request, name: '' }));
-  expect(holdfastError(bad)?.reason).toBe('INVALID_FIELD');
+test('a shared lock is asked for as one, in a unary call and in a stream', async () => {
+  const request = acquireRequest({ mode: LockMode.LOCK_MODE_SHARED, requestId: UUID_V4 });
+  await call(client, client.acquireLock, request);
+  await drainStream(client.holdLock({ start: { $case: 'acquire', value: request } }));
+  expect(harness.engine.asked).toMatchObject([
+    { verb: 'acquire', service: 'lock', request: { mode: 'shared', permitCount: 1 } },
+    { verb: 'hold', service: 'lock', start: { request: { mode: 'shared', permitCount: 1 } } },
+  ]);
 });
 
 describe('what is data comes through as it is', () => {

@@ -20,6 +20,8 @@ const HELD_BY_BOB = {
     revoked: false,
   },
   holderEndMs: 21_000,
+  limit: LOCK_LIMIT,
+  usedCount: LOCK_LIMIT,
 };
 
 describe('an acquire', () => {

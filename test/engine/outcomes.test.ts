@@ -1,5 +1,6 @@
 import type { HoldfastError } from '../../src/engine/errors';
 import { StoreFailure } from '../../src/engine/errors';
+import { NOBODY } from '../support/fake-store';
 import { contended, draining, storeFailed } from '../../src/engine/outcomes';
 
 const LOCK = { service: 'lock', name: 'hello' } as const;
@@ -34,7 +35,7 @@ it('a draining server names the request_id, which the caller may never have seen
 });
 
 it('a wait that ended by its age is not told to raise what it did not set', () => {
-  const outlook = { earliestEndMs: 1, waiterCount: 1, holder: undefined, holderEndMs: undefined };
+  const outlook = { ...NOBODY, earliestEndMs: 1, waiterCount: 1 };
   expect(contended(LOCK, outlook, 5000, true).message).not.toContain('wait_timeout');
   expect(contended(LOCK, outlook, 5000).message).toContain('wait_timeout');
 });

@@ -1,3 +1,4 @@
+import { LOCK_LIMIT } from '../../src/engine/limits';
 import { eventually } from '../support/eventually';
 import { PermitsFixture } from '../support/permits-fixture';
 import type { Requester } from '../support/permits-requester';
@@ -45,6 +46,8 @@ describe('permits-touch', () => {
       waiterCount: 0,
       holder: undefined,
       holderEndMs: undefined,
+      limit: LOCK_LIMIT,
+      usedCount: 0,
     });
   });
 

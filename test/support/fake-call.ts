@@ -68,6 +68,7 @@ export function acquireRequest<Values extends Partial<AcquireRequest>>(values: V
     permitCount: 1,
     holderId: 'alice',
     metadata: {},
+    initialLimit: undefined,
     ttlMs: 30_000,
     waitTimeoutMs: undefined as number | undefined,
     ...values,

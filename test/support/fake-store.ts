@@ -12,6 +12,10 @@ import type {
   ReleaseReply,
   RenewCommand,
   RenewReply,
+  RemoveCommand,
+  RemoveReply,
+  SetLimitCommand,
+  SetLimitReply,
   Speaker,
   StoreListener,
   TouchReply,
@@ -30,6 +34,8 @@ interface Commands {
   renew: [RenewCommand, RenewReply];
   release: [ReleaseCommand, ReleaseReply];
   inspect: [undefined, ResourceView];
+  setLimit: [SetLimitCommand, SetLimitReply];
+  remove: [RemoveCommand, RemoveReply];
 }
 export type Verb = keyof Commands;
 
@@ -51,6 +57,8 @@ export const NOBODY: Outlook = {
   waiterCount: 0,
   holder: undefined,
   holderEndMs: undefined,
+  limit: 1,
+  usedCount: 0,
 };
 
 /** A store without rules: the test sees each command and answers it when and as it likes. */
@@ -73,6 +81,8 @@ export class FakeStore implements PermitsStore {
   renew = (resource: Resource, command: RenewCommand) => this.send('renew', resource, command);
   release = (resource: Resource, command: ReleaseCommand) => this.send('release', resource, command);
   inspect = (resource: Resource) => this.send('inspect', resource, undefined);
+  setLimit = (resource: Resource, command: SetLimitCommand) => this.send('setLimit', resource, command);
+  remove = (resource: Resource, command: RemoveCommand) => this.send('remove', resource, command);
 
   /** The earliest unanswered command of that kind; fails if there is none. */
   async next<V extends Verb>(verb: V): Promise<Sent<V>> {

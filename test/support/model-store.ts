@@ -9,7 +9,11 @@ import type {
   ReleaseCommand,
   ReleaseReply,
   RenewCommand,
+  RemoveCommand,
+  RemoveReply,
   RenewReply,
+  SetLimitCommand,
+  SetLimitReply,
   Speaker,
   StoreListener,
   TouchReply,
@@ -102,16 +106,18 @@ export class ModelStore implements PermitsStore {
   }
 
   inspect(resource: Resource): Promise<ResourceView> {
-    return this.run('inspect', resource, (model) => ({
-      name: resource.name,
-      limit: model.limit,
-      usedCount: model.used,
-      lastFencingToken: BigInt(model.lastToken),
-      holderCount: model.holders().length,
-      waiterCount: model.queue().length,
-      holders: [],
-      waiters: [],
-    }));
+    return this.run('inspect', resource, (model) => model.view(resource.name));
+  }
+
+  setLimit(resource: Resource, command: SetLimitCommand): Promise<SetLimitReply> {
+    const { serverId } = this;
+    return this.run('setLimit', resource, (model, now) =>
+      model.setLimit(serverId, now, resource.name, command),
+    );
+  }
+
+  remove(resource: Resource, command: RemoveCommand): Promise<RemoveReply> {
+    return this.run('remove', resource, (model, now) => model.remove(this.serverId, now, command));
   }
 
   private async run<Reply>(

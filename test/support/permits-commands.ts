@@ -67,7 +67,7 @@ async function compare(
   const looks = [...server.looks].sort();
   const before = arena.stored;
   arena.stored = await world.fixture.stored(arena.resource);
-  const answer = expected(arena.model, Number(arena.stored.numbers.seen ?? 0));
+  const answer = expected(arena.model, Number(arena.stored.numbers.seen ?? (await world.fixture.now())));
   world.log.push(
     JSON.stringify(reply, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
   );
@@ -117,6 +117,7 @@ const acquire = fc
     stream: fc.boolean(),
     wait: fc.integer({ min: 0, max: 4 }).map((n) => n > 0),
     permits: fc.integer({ min: 1, max: 6 }),
+    brings: fc.integer({ min: 0, max: 4 }).map((n) => n > 0),
     shared: fc.boolean(),
     holderId: fc.constantFrom('', '', '', 'x'),
     ttlMs,
@@ -145,6 +146,7 @@ function optionsOf(
   drawn: {
     stream: boolean;
     permits: number;
+    brings: boolean;
     shared: boolean;
     holderId: string;
     ttlMs: number;
@@ -159,7 +161,7 @@ function optionsOf(
   const same = first?.options ?? {
     holderId,
     metadata: drawn.shared ? { a: 'é' } : {},
-    ...(semaphore ? { permits: drawn.permits, initialLimit: at.limit } : {}),
+    ...(semaphore ? { permits: drawn.permits, initialLimit: drawn.brings ? at.limit : undefined } : {}),
     ...(!semaphore && drawn.shared ? { mode: 'shared' as const } : {}),
   };
   const mismatch = first !== undefined && drawn.permits === 6 && drawn.holderId === 'x';
@@ -321,6 +323,48 @@ const pass = fc.record({ arena, ms: fc.constantFrom(50, 1000, 2600, 2600, 3100, 
     }),
 );
 
+/** A step by a server on the semaphore's limit; a lock has none. */
+function onLimit<Drawn extends { arena: number; server: number }>(
+  text: string,
+  drawn: Drawn,
+  send: (by: TestServer, resource: Resource) => Promise<Reply>,
+  expected: (by: TestServer, at: Arena, now: number) => Reply,
+): RandomStep {
+  return new RandomStep(`${text} ${JSON.stringify(drawn)}`, drawn.arena, async (at, world) => {
+    if (at.resource.service === 'lock') return;
+    const by = world.servers[drawn.server] as TestServer;
+    await compare(
+      world,
+      at,
+      by,
+      () => send(by, at.resource),
+      (_, now) => expected(by, at, now),
+    );
+  });
+}
+
+const limit = fc.nat(6);
+
+const setLimit = fc
+  .record({ arena, server, limit, expectedLimit: fc.option(limit, { nil: undefined, freq: 3 }) })
+  .map((drawn) =>
+    onLimit(
+      'set limit',
+      drawn,
+      (by, resource) => by.store.setLimit(resource, drawn),
+      (by, { model, resource }, now) => model.setLimit(by.id, now, resource.name, drawn),
+    ),
+  );
+
+const remove = fc.record({ arena, server, force: fc.boolean() }).map((drawn) =>
+  onLimit(
+    'delete',
+    drawn,
+    (by, resource) => by.store.remove(resource, drawn),
+    (by, { model }, now) => model.remove(by.id, now, drawn),
+  ),
+);
+
 /** All the steps of a random history, more of what makes histories interesting. */
 export const randomSteps: fc.Arbitrary<fc.AsyncCommand<object, World>>[] = [
   acquire,
@@ -332,5 +376,7 @@ export const randomSteps: fc.Arbitrary<fc.AsyncCommand<object, World>>[] = [
   renew,
   release,
   release,
+  setLimit,
+  remove,
   pass,
 ];

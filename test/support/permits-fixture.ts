@@ -44,6 +44,12 @@ for i = 2, #KEYS do
   local members = redis.call('ZRANGE', KEYS[i], 0, -1, 'WITHSCORES')
   for m = 1, #members, 2 do redis.call('ZINCRBY', KEYS[i], by, members[m]) end
 end
+local moving = redis.call('HGET', KEYS[1], 'moving')
+if moving then
+  moving = cmsgpack.unpack(moving)
+  if moving.at then moving.at = moving.at - tonumber(ARGV[1]) end
+  redis.call('HSET', KEYS[1], 'moving', cmsgpack.pack(moving))
+end
 for _, field in ipairs({ 'seen', 'grace', 'graced' }) do
   if redis.call('HEXISTS', KEYS[1], field) == 1 then redis.call('HINCRBY', KEYS[1], field, by) end
 end`;
@@ -164,10 +170,15 @@ export class PermitsFixture {
     await this.redis.command('HSET', state, 'seen', seen);
   }
 
+  /** Redis's clock, in microseconds. */
+  async now(): Promise<string> {
+    const [seconds, us] = (await this.redis.command('TIME')) as [string, string];
+    return seconds + us.padStart(6, '0');
+  }
+
   /** As if a server had sent its heartbeat just now. */
   async beat(resource: Resource, serverId: string): Promise<void> {
-    const [seconds, us] = (await this.redis.command('TIME')) as [string, string];
-    await this.redis.command('ZADD', this.key(resource, 'live'), seconds + us.padStart(6, '0'), serverId);
+    await this.redis.command('ZADD', this.key(resource, 'live'), await this.now(), serverId);
   }
 
   async stored(resource: Resource): Promise<Stored> {

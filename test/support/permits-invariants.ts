@@ -16,9 +16,8 @@ export function brokenInvariants({ numbers, records, sets }: Stored): string[] {
     for (const { id } of sets[set]) if (!records[id]) broken.push(`member ${id} of ${set} has no record`);
   }
   const held = [...sets.ends, ...sets.offers].reduce((sum, { id }) => sum + Number(records[id]?.n ?? 0), 0);
-  const [used, limit] = [Number(numbers.used ?? 0), Number(numbers.limit ?? 0)];
+  const used = Number(numbers.used ?? 0);
   if (used !== held) broken.push(`used is ${used}, but the holders have ${held}`);
-  if (used > limit) broken.push(`used is ${used}, over the limit of ${limit}`);
   for (const { id, score } of sets.queue) {
     if (records[id]?.t !== String(score)) broken.push(`waiter ${id} is at ${score}, not at its ticket`);
   }
@@ -31,9 +30,15 @@ export function brokenTransitions(before: Stored, after: Stored, passedUs: numbe
   const last = Number(before.numbers.token ?? 0);
   const lowestPlace = after.sets.queue[0]?.score ?? Infinity;
   const tokens = new Set<string>();
+  const [used, limit] = [Number(after.numbers.used ?? 0), Number(after.numbers.limit ?? 0)];
   for (const { id } of [...after.sets.ends, ...after.sets.offers]) {
     const record = after.records[id];
     if (!record) continue;
+    // A limit that was lowered takes nothing from holders, but from then on no grant is over it.
+    const holdsNow = record.s === 'H' && before.records[id]?.s !== 'H';
+    if (used > limit && (holdsNow || before.records[id]?.f !== record.f)) {
+      broken.push(`${id} was granted, and ${used} are out of ${limit}`);
+    }
     if (tokens.has(record.f ?? '')) broken.push(`two holders have the token ${record.f}`);
     tokens.add(record.f ?? '');
     if (before.records[id]?.f === record.f) continue;
@@ -44,7 +49,9 @@ export function brokenTransitions(before: Stored, after: Stored, passedUs: numbe
     const now = after.sets.ends.find((member) => member.id === id);
     if (now && now.score < score - passedUs) broken.push(`the lease of ${id} was shortened`);
   }
-  for (const field of ['token', 'ticket'] as const) {
+  // What is forgotten altogether starts again at the clock, which is above all that was.
+  const known = Object.keys(after.numbers).length > 0;
+  for (const field of known ? (['token', 'ticket'] as const) : []) {
     if (Number(after.numbers[field] ?? 0) < Number(before.numbers[field] ?? 0))
       broken.push(`the last ${field} fell`);
   }

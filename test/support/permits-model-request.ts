@@ -1,4 +1,4 @@
-import type { HolderView, LossCause, Mode } from '../../src/engine/lease';
+import type { HolderView, LossCause, Mode, ResourceView } from '../../src/engine/lease';
 import type { Outlook } from '../../src/engine/store';
 
 /** A reply as the model gives it: it knows nothing of when a command was sent. */
@@ -20,6 +20,7 @@ export interface ModelRequest {
   ttl: number;
   token: number;
   grantedAt: number;
+  readonly queuedAt: number;
   /** When what it is now ends by itself: the lease, the offer, the kept place, the tombstone. */
   until: number;
   /** The only call that was answered with the lease; '' once there was another. */
@@ -31,19 +32,56 @@ export interface ModelRequest {
   spared: boolean;
 }
 
-export function outlookOf(requests: readonly ModelRequest[], now: number): Outlook {
-  const earliest = (state: State) =>
-    requests
-      .filter((request) => request.state === state)
-      .sort((a, b) => a.until - b.until || (a.id < b.id ? -1 : 1))[0];
-  const [lease, offer] = [earliest('held'), earliest('offered')];
+const byEnd = (a: ModelRequest, b: ModelRequest) => a.until - b.until || (a.id < b.id ? -1 : 1);
+const byTicket = (a: ModelRequest, b: ModelRequest) => a.ticket - b.ticket || (a.id < b.id ? -1 : 1);
+
+function inOrder(requests: readonly ModelRequest[], state: State): ModelRequest[] {
+  return requests.filter((request) => request.state === state).sort(state === 'waiting' ? byTicket : byEnd);
+}
+
+const sumOf = (requests: readonly ModelRequest[]) => requests.reduce((sum, { permits }) => sum + permits, 0);
+
+const SHOWN = 16;
+
+export function viewOf(
+  requests: readonly ModelRequest[],
+  numbers: Pick<ResourceView, 'name' | 'limit' | 'lastFencingToken'>,
+): ResourceView {
+  const holders = [...inOrder(requests, 'held'), ...inOrder(requests, 'offered')];
+  const waiters = inOrder(requests, 'waiting');
+  return {
+    ...numbers,
+    usedCount: sumOf(holders),
+    holderCount: holders.length,
+    waiterCount: waiters.length,
+    holders: holders.slice(0, SHOWN).map(view),
+    waiters: waiters.slice(0, SHOWN).map(({ holderId, metadata, permits, mode, queuedAt }, index) => ({
+      holderId,
+      metadata,
+      permitCount: permits,
+      mode,
+      position: index + 1,
+      enqueueTimeMs: queuedAt / 1000,
+    })),
+  };
+}
+
+export function outlookOf(
+  requests: readonly ModelRequest[],
+  now: number,
+  limit: number | undefined,
+): Outlook {
+  const [lease] = inOrder(requests, 'held');
+  const [offer] = inOrder(requests, 'offered');
   const first = lease ?? offer;
   const ends = [lease, offer].filter((request) => request !== undefined).map((request) => request.until);
   return {
     earliestEndMs: ends.length === 0 ? undefined : (Math.min(...ends) - now) / 1000,
-    waiterCount: requests.filter((request) => request.state === 'waiting').length,
+    waiterCount: inOrder(requests, 'waiting').length,
     holder: first && view(first),
     holderEndMs: first && (first.until - now) / 1000,
+    limit,
+    usedCount: sumOf([...inOrder(requests, 'held'), ...inOrder(requests, 'offered')]),
   };
 }
 

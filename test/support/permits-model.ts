@@ -8,14 +8,18 @@ import type {
   ReleaseCommand,
   ReleaseReply,
   RenewCommand,
+  RemoveCommand,
+  RemoveReply,
   RenewReply,
+  SetLimitCommand,
+  SetLimitReply,
   Speaker,
   TouchReply,
   WithdrawCommand,
   WithdrawReply,
 } from '../../src/engine/store';
-import type { LossCause } from '../../src/engine/lease';
-import { outlookOf, type ModelRequest, type State, type Unsent } from './permits-model-request';
+import type { LossCause, ResourceView } from '../../src/engine/lease';
+import { outlookOf, viewOf, type ModelRequest, type State, type Unsent } from './permits-model-request';
 
 const SECOND = 1_000_000;
 const OFFER = 3 * SECOND;
@@ -42,6 +46,9 @@ export class PermitsModel {
   private lastSeen = 0;
   private graceUntil = 0;
   private gracedUntil = 0;
+  /** When it was deleted, and the last ticket before that; -Infinity: never, or long ago. */
+  private deletedAt = -Infinity;
+  private cut = -Infinity;
   private readonly alive = new Map<string, number>();
   private now = 0;
   private server = '';
@@ -70,18 +77,24 @@ export class PermitsModel {
     for (const [server, seen] of this.alive) this.alive.set(server, seen - us);
     this.lastSeen -= us;
     this.graceUntil -= us;
+    this.deletedAt -= us;
     this.gracedUntil -= us;
   }
 
   acquire(server: string, now: number, command: AcquireCommand): Unsent<AcquireReply> {
     this.begin(server, now);
-    this.limit ??= command.initialLimit;
-    if (this.limit === undefined) return { kind: 'unknown-resource' };
     this.purge();
+    const limit = this.limit ?? command.initialLimit;
+    if (limit === undefined) return { kind: 'unknown-resource' };
     const known = this.find(command.requestId);
     if (known) return this.repeat(known, command);
+    // A semaphore too small for the request that brought it is not made.
+    if (limit > 0 && command.permits > limit) {
+      this.promote();
+      return { kind: 'never-fits', limit };
+    }
+    this.limit = limit;
     this.promote();
-    if (command.permits > this.limit) return { kind: 'never-fits', limit: this.limit };
     const fits = this.in('waiting').length === 0 && this.used + command.permits <= this.limit;
     if (!fits && !command.wait) return { kind: 'refused', outlook: this.outlook() };
     const places = this.in('waiting').length + this.in('detached').length;
@@ -99,6 +112,7 @@ export class PermitsModel {
 
   private repeat(known: ModelRequest, command: AcquireCommand): Unsent<AcquireReply> {
     const { attach } = command;
+    this.limit ??= command.initialLimit;
     if (known.state === 'ended') return { kind: 'finished', cause: known.cause };
     if (known.holderId !== command.holderId) return { kind: 'mismatch', field: 'holder_id' };
     if (known.mode !== command.mode) return { kind: 'mismatch', field: 'mode' };
@@ -114,6 +128,7 @@ export class PermitsModel {
       this.promote();
       return this.granted(known);
     }
+    if (this.neverFits(known)) return this.dismiss(known);
     if (known.attach !== attach && serverOf(known.attach) !== this.server) this.tell(known);
     Object.assign(known, { attach, ttl: micros(command.ttlMs), metadata: command.metadata });
     if (known.state === 'offered') this.hold(known, attach);
@@ -124,7 +139,6 @@ export class PermitsModel {
     this.promote();
     if ((known.state as State) === 'offered') this.hold(known, attach);
     if ((known.state as State) === 'held') return this.granted(known);
-    if (command.permits > (this.limit as number)) return { kind: 'never-fits', limit: this.limit as number };
     if (command.wait) return this.waiting(known);
     this.detach(known);
     this.promote();
@@ -133,15 +147,14 @@ export class PermitsModel {
 
   claim(server: string, now: number, command: ClaimCommand): Unsent<ClaimReply> {
     this.begin(server, now);
-    this.limit ??= command.initialLimit;
-    if (this.limit === undefined) return { kind: 'unknown-resource' };
     this.purge();
     let request = this.find(command.requestId);
+    if (!request && Number(command.ticket) <= this.cut) return { kind: 'unknown-resource' };
+    this.limit ??= command.initialLimit;
+    if (this.limit === undefined) return { kind: 'unknown-resource' };
     if (request && request.attach !== command.attach) return { kind: 'superseded' };
     if (request?.state === 'ended') return { kind: 'finished', cause: request.cause };
-    if (command.permits > this.limit && request?.state !== 'held') {
-      return { kind: 'never-fits', limit: this.limit };
-    }
+    if (this.neverFits(command) && request?.state !== 'held') return this.dismiss(request);
     if (!request) {
       request = this.add(command, Number(command.ticket));
       this.lastTicket = Math.max(this.lastTicket, request.ticket);
@@ -226,15 +239,81 @@ export class PermitsModel {
     return { kind: 'released' };
   }
 
+  setLimit(server: string, now: number, name: string, command: SetLimitCommand): Unsent<SetLimitReply> {
+    this.begin(server, now);
+    this.purge();
+    const { limit, expectedLimit } = command;
+    const before = this.limit;
+    if (expectedLimit !== undefined && before === undefined) return { kind: 'unknown-resource' };
+    if (expectedLimit !== undefined && before !== undefined && before !== expectedLimit && before !== limit) {
+      return { kind: 'limit-mismatch', limit: before };
+    }
+    this.limit = limit;
+    if (before !== undefined && (limit < before || before === 0)) {
+      if (limit < before && this.used > limit)
+        for (const request of this.in('offered')) request.state = 'waiting';
+      for (const request of this.queue()) {
+        if (this.neverFits(request)) this.dismiss(request, true);
+        else if (this.isSilent(serverOf(request.attach))) this.detach(request);
+      }
+    }
+    this.promote();
+    return { kind: 'set', view: this.view(name) };
+  }
+
+  remove(server: string, now: number, command: RemoveCommand): RemoveReply {
+    this.begin(server, now);
+    this.purge();
+    if (this.limit === undefined) {
+      return { kind: this.deletedAt === -Infinity ? 'unknown-resource' : 'removed' };
+    }
+    const [holderCount, waiterCount] = [this.holders().length, this.queue().length];
+    if (!command.force && holderCount + waiterCount > 0) return { kind: 'in-use', holderCount, waiterCount };
+    this.limit = undefined;
+    this.deletedAt = now;
+    this.cut = Math.max(this.lastTicket, now);
+    for (const request of [...this.requests]) {
+      if (request.state === 'ended') continue;
+      if (request.state !== 'held' || isStream(request.attach)) this.tell(request);
+      if (request.state === 'held') this.bury(request, 'revoked');
+      else this.forget(request);
+    }
+    this.alive.clear();
+    return { kind: 'removed' };
+  }
+
+  view(name: string): ResourceView {
+    return viewOf(this.requests, { name, limit: this.limit, lastFencingToken: BigInt(this.lastToken) });
+  }
+
+  private neverFits({ permits }: { readonly permits: number }): boolean {
+    return this.limit !== undefined && this.limit > 0 && permits > this.limit;
+  }
+
+  /** Who never fits is forgotten, and told so. */
+  private dismiss(request: ModelRequest | undefined, tell = false): { kind: 'never-fits'; limit: number } {
+    if (request && tell) this.tell(request);
+    if (request) this.forget(request);
+    this.promote();
+    return { kind: 'never-fits', limit: this.limit as number };
+  }
+
   private begin(server: string, now: number): void {
     this.server = server;
     this.now = now;
     this.told = [];
-    if (this.limit !== undefined && now - this.lastSeen > STALL) {
+    if (this.limit === undefined && this.deletedAt === -Infinity) this.startAnew();
+    if (now - this.deletedAt > REMEMBER) this.deletedAt = this.cut = -Infinity;
+    if ((this.limit !== undefined || this.cut > 0) && now - this.lastSeen > STALL) {
       this.gracedUntil = this.graceUntil;
       this.graceUntil = now + STALL;
     }
     this.lastSeen = now;
+  }
+
+  /** Nothing is known of a name that was never used, or deleted long enough ago. */
+  private startAnew(): void {
+    this.lastToken = this.lastTicket = this.graceUntil = this.gracedUntil = 0;
   }
 
   private purge(): void {
@@ -264,6 +343,7 @@ export class PermitsModel {
       if (this.isSilent(serverOf(request.attach))) this.detach(request);
     }
     this.alive.delete(silentSince[0]);
+    this.promote();
   }
 
   private promote(): void {
@@ -301,6 +381,7 @@ export class PermitsModel {
       metadata: command.metadata,
       ttl: micros(command.ttlMs),
       token: 0,
+      queuedAt: this.now,
       grantedAt: 0,
       until: 0,
       answered: '',
@@ -368,6 +449,6 @@ export class PermitsModel {
   }
 
   private outlook(): Outlook {
-    return outlookOf(this.requests, this.now);
+    return outlookOf(this.requests, this.now, this.limit);
   }
 }

@@ -15,17 +15,15 @@ local known = exists(nil)
 if expected and not known then return answer(retention, 'UNKNOWN') end
 if expected and meta.limit ~= expected and meta.limit ~= limit then return answer(retention, 'MISMATCH', meta.limit) end
 
-local lowered = known and limit < meta.limit
 if not known then exists(limit) end
+local before = meta.limit
 meta.limit = limit
 redis.call('SET', LIMIT, int(limit))
-if lowered then
-  moving.misfits, meta.cursor = true, 0
-  if meta.used > limit then
-    moving.recall = true
-    recall()
-    if unsettled() then return answer(retention, 'AGAIN') end
-  end
+if limit < before or before == 0 then moving.misfits, meta.cursor = true, 0 end -- in a pause anything may wait
+if limit < before and meta.used > limit then
+  moving.recall = true
+  recall()
+  if unsettled() then return answer(retention, 'AGAIN') end
 end
 if moving.misfits then walk() end
 promote()

@@ -441,6 +441,8 @@ local function answer(retention_ms, word, ...)
     touched[STATE] = true
     local expires_at = int(math.floor(gone_at / 1000))
     for key in pairs(touched) do redis.call('PEXPIREAT', key, expires_at) end
+  elseif was_moving then
+    redis.call('UNLINK', STATE, ENDED) -- deleted, and no longer remembered
   end
   return { word, more and 1 or 0, offers, ... }
 end

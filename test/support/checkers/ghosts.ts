@@ -14,7 +14,6 @@ const HOLDS_NOTHING = new Set([
   'QUEUE_FULL',
   'QUOTA_EXCEEDED',
   'STORE_FULL',
-  'NOT_IMPLEMENTED',
 ]);
 
 /**
