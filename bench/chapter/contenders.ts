@@ -29,7 +29,7 @@ export const locks = {
   'GETSET take-over': (place) => new GetsetTakeOverLock(place),
   'SET NX PX': (place) => new SetNxPxLock(place),
   'redis-semaphore Mutex': (place) => new RedisSemaphorePackage(place, 'mutex'),
-  'redlock 5.0.0-beta.2': (place) => new RedlockPackage(place),
+  redlock: (place) => new RedlockPackage(place),
   'Holdfast lock': (place) => new HoldfastLock(place),
 } satisfies Record<string, Make>;
 

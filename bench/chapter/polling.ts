@@ -4,16 +4,15 @@ import type { Permit } from './contender';
 
 const INTERVAL_MS = 1;
 
-/** Row 17: tries, and tries again after a millisecond, until it is granted or the time is over. */
+/** Rows 17, 19 and 28: tries once at least, and again after each millisecond until the time is over. */
 export async function poll(
   waitMs: number,
   attempt: () => Promise<Permit | undefined>,
 ): Promise<Permit | undefined> {
   const end = monotonicMs() + waitMs;
-  while (monotonicMs() < end) {
+  for (;;) {
     const permit = await attempt();
-    if (permit !== undefined) return permit;
+    if (permit !== undefined || monotonicMs() >= end) return permit;
     await sleep(INTERVAL_MS);
   }
-  return undefined;
 }

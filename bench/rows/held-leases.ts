@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BenchClient } from '../load/bench-client';
 import type { HoldTasks } from '../load/hold';
-import type { UnaryTasks } from '../load/unary';
 import { cpuMs, residentBytes } from '../support/cpu';
 import { LoadGroup } from '../support/load-process';
 import { onStage, type Stage } from '../support/stage';
 import { spreadOf } from '../support/statistics';
+import { warmUpServer } from '../support/warm-up';
 import type { Figure, Row, RowContext } from './row';
 
 const PROCESSES = 4;
@@ -18,19 +18,6 @@ interface Round {
   readonly server: number;
   readonly redis: number;
   readonly perSecond: number;
-}
-
-/** What the first calls leave behind for good must not be counted as the streams'. */
-async function warmUp(address: string): Promise<void> {
-  const group = new LoadGroup<UnaryTasks>('unary', 2);
-  try {
-    await group.askEach('connect', (index) => ({ address, label: `warm-up-${index}` }));
-    for (let turn = 0; turn < 3; turn += 1) {
-      await group.ask('work', { kind: 'pairs', count: 1000, inFlight: 16 });
-    }
-  } finally {
-    group.end();
-  }
 }
 
 /** After a collection, so that it is what is kept and not what is about to be thrown away. */
@@ -66,7 +53,7 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
   const streams = quick ? 2000 : 10_000;
   return onStage(async (stage) => {
     const { address } = stage.server;
-    await warmUp(address);
+    await warmUpServer(address);
     const bench = new BenchClient(address);
     const group = new LoadGroup<HoldTasks>('hold', PROCESSES);
     try {

@@ -2,33 +2,33 @@
 export interface BarChart {
   readonly title: string;
   readonly subtitle: string;
+  /** What the bars of each group are, in their order: the legend. */
+  readonly series: readonly string[];
   readonly panels: readonly Panel[];
 }
 
 export interface Panel {
   readonly axis: string;
-  /** What the bars of a group are, in their order; the colours are told apart by the legend. */
-  readonly series: readonly string[];
   readonly groups: readonly Group[];
 }
 
 export interface Group {
   readonly label: string;
-  /** One for each of the series. */
-  readonly values: readonly number[];
+  /** One for each of the series; undefined: it has none here. */
+  readonly values: readonly (number | undefined)[];
 }
 
 const WIDTH = 1180;
 const LEFT = 74;
 const RIGHT = 16;
-const HEAD = 70;
-const PANEL = { height: 320, plotTop: 44, plotHeight: 205 };
+const HEAD = 92;
+const PANEL = { height: 270, plotTop: 18, plotHeight: 205 };
 const COLOURS = ['#9fb8d9', '#f2c57c', '#e0908a', '#a8cfa0', '#c3a6d4', '#b8b8b8'];
 const INK = '#333333';
 const LINE = '#dddddd';
 const STEPS = 5;
 
-export function barChart({ title, subtitle, panels }: BarChart): string {
+export function barChart({ title, subtitle, series, panels }: BarChart): string {
   const height = HEAD + panels.length * PANEL.height;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" ` +
@@ -36,6 +36,7 @@ export function barChart({ title, subtitle, panels }: BarChart): string {
     `<rect width="${WIDTH}" height="${height}" fill="#ffffff"/>`,
     text(LEFT, 28, title, { size: 19, weight: 'bold' }),
     text(LEFT, 50, subtitle, { size: 13 }),
+    ...legendOf(series, 80),
     ...panels.flatMap((panel, index) => panelOf(panel, HEAD + index * PANEL.height)),
     '</svg>\n',
   ].join('\n');
@@ -43,7 +44,9 @@ export function barChart({ title, subtitle, panels }: BarChart): string {
 
 function panelOf(panel: Panel, top: number): string[] {
   const bottom = top + PANEL.plotTop + PANEL.plotHeight;
-  const most = ceiling(Math.max(0, ...panel.groups.flatMap(({ values }) => values)));
+  const most = ceiling(
+    Math.max(0, ...panel.groups.flatMap(({ values }) => values.map((value) => value ?? 0))),
+  );
   const heightOf = (value: number): number => (value / most) * PANEL.plotHeight;
   const groupWidth = (WIDTH - LEFT - RIGHT) / panel.groups.length;
   const middle = top + PANEL.plotTop + PANEL.plotHeight / 2;
@@ -55,7 +58,6 @@ function panelOf(panel: Panel, top: number): string[] {
     ];
   });
   return [
-    ...legendOf(panel.series, top + 14),
     ...grid,
     text(20, middle, panel.axis, { size: 13, anchor: 'middle', turned: true }),
     ...panel.groups.flatMap((group, index) =>
@@ -71,12 +73,14 @@ function groupOf(
   bottom: number,
   heightOf: (value: number) => number,
 ): string[] {
-  const bar = (width * 0.86) / values.length;
-  const bars = values.flatMap((value, index) => {
+  const shown = values.flatMap((value, series) => (value === undefined ? [] : [{ value, series }]));
+  const bar = (width * 0.86) / shown.length;
+  const bars = shown.flatMap(({ value, series }, index) => {
     const x = left + width * 0.07 + index * bar;
     const y = bottom - heightOf(value);
     return [
-      `<rect x="${place(x + 1)}" y="${place(y)}" width="${place(bar - 2)}" height="${place(heightOf(value))}" fill="${COLOURS[index % COLOURS.length]}"/>`,
+      `<rect x="${place(x + 1)}" y="${place(y)}" width="${place(bar - 2)}" height="${place(heightOf(value))}" ` +
+        `fill="${COLOURS[series % COLOURS.length]}"/>`,
       text(x + bar / 2, y - 4, value === 0 ? '0' : value.toFixed(value < 10 ? 1 : 0), {
         size: 11,
         anchor: 'middle',
