@@ -25,7 +25,7 @@ export const alone: Scenario = {
   habitsOf: () => ({ ...calm, holdMs: [0, 0], idleMs: [0, 0] }),
 };
 
-export const equalClocks: Scenario = { name: 'equal clocks', forMs: 2000, habitsOf: () => calm };
+export const equalClocks: Scenario = { name: 'equal clocks', forMs: 1800, habitsOf: () => calm };
 
 const tenMillisecondsApart: Scenario = {
   name: 'clocks 10 ms apart',
@@ -36,7 +36,7 @@ const tenMillisecondsApart: Scenario = {
 /** As far apart as the chapter allows for the fair semaphore, with a quarter of its TTL, so that a benchmark sees it. */
 const twoSecondsApart: Scenario = {
   name: 'clocks 2 s apart',
-  forMs: 2500,
+  forMs: 2000,
   habitsOf: (machine) => ({
     ...calm,
     ttlMs: 2500,
@@ -48,7 +48,7 @@ const twoSecondsApart: Scenario = {
 const LONGER_THAN_TTL_MS = 400;
 const pauses: Scenario = {
   name: 'pauses',
-  forMs: 2500,
+  forMs: 2000,
   habitsOf: () => ({
     ...calm,
     ttlMs: 300,
@@ -59,14 +59,14 @@ const pauses: Scenario = {
 
 const deaths: Scenario = {
   name: 'deaths',
-  forMs: 2500,
+  forMs: 2000,
   habitsOf: () => ({ ...calm, ttlMs: 300, deathOneIn: 10 }),
 };
 
 /** Two machines want it for long and two for a moment, each with a TTL that suits it. */
 const mixedTtls: Scenario = {
   name: 'mixed TTLs',
-  forMs: 2500,
+  forMs: 2000,
   habitsOf: (machine) =>
     machine < 2 ? { ...calm, ttlMs: 300 } : { ...calm, longHold: { oneIn: 3, ms: [400, 600] } },
 };

@@ -1,217 +1,148 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { locks, semaphores, type ContenderName } from '../chapter/contenders';
-import { countOverIssued } from '../chapter/over-issue';
-import {
-  allScenarios,
-  alone,
-  equalClocks,
-  lockScenarios,
-  MACHINES,
-  semaphoreScenarios,
-  type Scenario,
-} from '../chapter/scenarios';
+import type { ContenderName } from '../chapter/contenders';
+import { disciplines, type Discipline } from '../chapter/disciplines';
+import { play, type Outcome } from '../chapter/play';
+import { allScenarios, alone, equalClocks, MACHINES, type Scenario } from '../chapter/scenarios';
 import type { ChapterTasks } from '../load/chapter';
 import { barChart, type Panel } from '../support/bar-chart';
-import { cpuMs } from '../support/cpu';
 import { LoadGroup } from '../support/load-process';
-import { onStage, type Stage } from '../support/stage';
+import { onStage } from '../support/stage';
 import { quantile, spreadOf } from '../support/statistics';
 import { warmUpServer } from '../support/warm-up';
 import type { Figure, Row, RowContext } from './row';
 
-/** What is wanted, by how many of each machine, and whose these are. */
-interface Discipline {
-  readonly contenders: readonly ContenderName[];
-  readonly ours: ContenderName;
-  /** Those that the goal speaks of. */
-  readonly chapters: readonly ContenderName[];
-  readonly scenarios: readonly Scenario[];
-  readonly limit: number;
-  readonly names: readonly string[];
-  readonly workersOfMachine: number;
-  readonly failure: string;
+/** Where cost is measured all take turns, so that a busy moment of the machine is not one contender's alone. */
+const COST_SCENARIOS: readonly Scenario[] = [alone, equalClocks];
+const COST = 'time to grant, and CPU a grant and release';
+
+/** One who takes part, and what came of it, by scenario and round. */
+interface Entry {
+  readonly discipline: Discipline;
+  readonly contender: ContenderName;
+  readonly outcomes: Map<Scenario, Outcome[]>;
 }
 
-const disciplines: readonly Discipline[] = [
-  {
-    contenders: Object.keys(semaphores) as ContenderName[],
-    ours: 'Holdfast semaphore',
-    chapters: ['basic, time stamps', 'fair, counter', 'correct, fair with a lock'],
-    scenarios: semaphoreScenarios,
-    limit: 3,
-    names: ['pool'],
-    workersOfMachine: 3,
-    failure: 'permits over the limit, of 1,000 grants',
-  },
-  {
-    contenders: Object.keys(locks) as ContenderName[],
-    ours: 'Holdfast lock',
-    chapters: ['SETNX', 'SETNX + EXPIRE', 'DEL + SETNX take-over', 'GETSET take-over', 'SET NX PX'],
-    scenarios: lockScenarios,
-    limit: 1,
-    names: ['first', 'second', 'third'],
-    workersOfMachine: 1,
-    failure: 'locks held twice, of 1,000 grants',
-  },
-];
+type PlayOne = (entry: Entry, scenario: Scenario, forMs: number) => Promise<void>;
 
-interface Outcome {
-  readonly grants: number;
-  readonly overIssued: number;
-  readonly waits: readonly number[];
-  /** CPU per grant. */
-  readonly redisMicros: number;
-  readonly serverMicros: number;
-}
-
-interface Ground {
-  readonly stage: Stage;
-  readonly group: LoadGroup<ChapterTasks>;
-  /** Of the time that a scenario takes. */
-  readonly share: number;
-}
-
-async function play(
-  ground: Ground,
-  discipline: Discipline,
-  contender: ContenderName,
-  scenario: Scenario,
-): Promise<Outcome> {
-  const { redis, server } = ground.stage;
-  const { limit, workersOfMachine } = discipline;
-  const forMs = scenario.forMs * ground.share;
-  const names = scenario === alone ? discipline.names.slice(0, 1) : discipline.names;
-  await ground.group.askEach('prepare', (machine) => ({
-    contender,
-    limit,
-    names: names.map((name) => [name, contender, scenario.name].join(' / ')),
-    workers: scenario === alone ? Number(machine === 0) : workersOfMachine,
-    habits: scenario.habitsOf(machine),
-    redisPort: redis.port,
-    address: server.address,
-  }));
-  const cpu = () => [redis.pid, server.pid].map(cpuMs);
-  const before = cpu();
-  const stops = contender === discipline.ours ? stopServer(server.pid, scenario, forMs) : undefined;
-  await ground.group.ask('play', { forMs });
-  await stops;
-  const [redisMs = NaN, serverMs = NaN] = cpu().map((after, index) => after - (before[index] ?? NaN));
-  const accounts = await ground.group.ask('account', undefined);
-  const grants = accounts.flatMap((account) => account.grants);
-  return {
-    grants: grants.length,
-    overIssued: countOverIssued(grants, limit),
-    waits: accounts.flatMap(({ waits }) => waits),
-    redisMicros: (redisMs * 1000) / grants.length,
-    serverMicros: (serverMs * 1000) / grants.length,
-  };
-}
-
-/** Twice, for longer than the TTL, in the middle of things. */
-async function stopServer(pid: number, { stopServerMs }: Scenario, forMs: number): Promise<void> {
-  if (stopServerMs === undefined) return;
-  for (let count = 0; count < 2; count += 1) {
-    await sleep(forMs / 4);
-    process.kill(pid, 'SIGSTOP');
-    await sleep(Math.min(stopServerMs, forMs / 4));
-    process.kill(pid, 'SIGCONT');
+async function playAll(
+  entries: readonly Entry[],
+  playOne: PlayOne,
+  { quick, say }: RowContext,
+): Promise<void> {
+  const share = quick ? 0.15 : 1;
+  const rounds = quick ? 1 : 3;
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const entry of entries) {
+      for (const scenario of COST_SCENARIOS)
+        await playOne(entry, scenario, (scenario.forMs * share) / rounds);
+    }
+    say(`round ${round} of what they cost`);
+  }
+  for (const entry of entries) {
+    for (const scenario of entry.discipline.scenarios) {
+      if (!COST_SCENARIOS.includes(scenario)) await playOne(entry, scenario, scenario.forMs * share);
+    }
+    say(
+      `${entry.contender}: ${sumOf(entry, 'overIssued')} of ${sumOf(entry, 'grants')} grants were too many`,
+    );
   }
 }
 
-type Outcomes = ReadonlyMap<Scenario, Outcome>;
-
-function failuresOf({ failure }: Discipline, line: ContenderName, outcomes: Outcomes): Figure[] {
-  return [...outcomes].flatMap(([scenario, { grants, overIssued }]) =>
-    scenario === alone
-      ? []
-      : {
-          what: `${line}, ${scenario.name}: ${failure}`,
-          unit: '',
-          value: spreadOf([(overIssued * 1000) / grants]),
-          detail: `(${overIssued} of ${grants.toLocaleString('en')})`,
-          cell: { table: failure, line, column: scenario.name },
-        },
-  );
+/** Of one scenario, or of all. */
+function sumOf({ outcomes }: Entry, part: 'grants' | 'overIssued', scenario?: Scenario): number {
+  const counted = scenario === undefined ? [...outcomes.values()].flat() : (outcomes.get(scenario) ?? []);
+  return counted.reduce((sum, outcome) => sum + outcome[part], 0);
 }
 
-const COST = 'time to grant, and CPU a grant and release';
-
-/** What the waits and the CPU were: with nobody else there, and with several who want each. */
-function costsOf({ ours }: Discipline, line: ContenderName, outcomes: Outcomes): Figure[] {
-  return [alone, equalClocks].flatMap((scenario) => {
-    const outcome = outcomes.get(scenario);
-    if (outcome === undefined) return [];
-    const figure = (what: string, unit: string, value: number): Figure => {
-      const column = `${scenario === alone ? 'alone' : 'contended'}: ${what}`;
-      return {
-        what: `${line}, ${column}`,
-        unit,
-        value: spreadOf([value]),
-        cell: { table: COST, line, column },
-      };
+/** Over all scenarios: what the goals are about, and what each of the chapter's adds to it. */
+function totals(entries: readonly Entry[]): Figure[] {
+  return disciplines.flatMap(({ ours, chapters, failure }) => {
+    const total = (who: string, contenders: readonly ContenderName[], goal?: Figure['goal']): Figure => {
+      const counted = entries.filter(({ contender }) => contenders.includes(contender));
+      const count = counted.reduce((sum, entry) => sum + sumOf(entry, 'overIssued'), 0);
+      return { what: `${who}: ${failure}`, unit: '', value: spreadOf([count]), ...(goal && { goal }) };
     };
-    const { waits, redisMicros, serverMicros } = outcome;
     return [
-      figure('p50', 'ms', quantile(waits, 0.5)),
-      figure('p99', 'ms', quantile(waits, 0.99)),
-      figure('Redis', 'µs', redisMicros),
-      ...(line === ours ? [figure('server', 'µs', serverMicros)] : []),
+      total(ours, [ours], { most: 0 }),
+      total('the chapter’s together', chapters, { least: 1 }),
+      ...chapters.map((contender) => total(contender, [contender])),
     ];
   });
 }
 
-/** Over all scenarios. */
-function total(what: string, outcomes: readonly Outcomes[], goal?: Figure['goal']): Figure {
-  const count = outcomes.flatMap((one) => [...one.values()]).reduce((sum, one) => sum + one.overIssued, 0);
-  return { what, unit: '', value: spreadOf([count]), ...(goal && { goal }) };
+function failuresOf(entry: Entry): Figure[] {
+  const { discipline, contender: line } = entry;
+  return discipline.scenarios.map((scenario) => {
+    const grants = sumOf(entry, 'grants', scenario);
+    const overIssued = sumOf(entry, 'overIssued', scenario);
+    return {
+      what: `${line}, ${scenario.name}: ${tableOf(discipline)}`,
+      unit: '',
+      value: spreadOf([(overIssued * 1000) / grants]),
+      detail: `(${overIssued} of ${grants.toLocaleString('en')})`,
+      cell: { table: tableOf(discipline), line, column: scenario.name },
+    };
+  });
 }
 
-async function playAll(ground: Ground, discipline: Discipline, say: RowContext['say']): Promise<Figure[]> {
-  const { contenders, scenarios, ours, chapters, failure } = discipline;
-  const all = new Map<ContenderName, Outcomes>();
-  for (const contender of contenders) {
-    const outcomes = new Map<Scenario, Outcome>();
-    for (const scenario of [alone, ...scenarios]) {
-      outcomes.set(scenario, await play(ground, discipline, contender, scenario));
-    }
-    all.set(contender, outcomes);
-    say(`${contender}: ${[...outcomes.values()].map(({ grants }) => grants).join(', ')} grants`);
-  }
-  const outcomesOf = (names: readonly ContenderName[]) => names.flatMap((name) => all.get(name) ?? []);
-  const counted = failure.replace(/,.*/, ', all scenarios together');
-  return [
-    total(`${ours}: ${counted}`, outcomesOf([ours]), { most: 0 }),
-    ...chapters.map((name) => total(`${name}: ${counted}`, outcomesOf([name]))),
-    ...[...all].flatMap(([name, outcomes]) => failuresOf(discipline, name, outcomes)),
-    ...[...all].flatMap(([name, outcomes]) => costsOf(discipline, name, outcomes)),
-  ];
+function tableOf({ failure }: Discipline): string {
+  return `${failure}, of 1,000 grants`;
 }
 
-async function run({ quick, say }: RowContext): Promise<Figure[]> {
-  return onStage(async (stage) => {
+/** With nobody else there, and with several who want each. */
+function costsOf({ discipline, contender: line, outcomes }: Entry): Figure[] {
+  return COST_SCENARIOS.flatMap((scenario) => {
+    const rounds = outcomes.get(scenario) ?? [];
+    const figure = (what: string, unit: string, of: (outcome: Outcome) => number): Figure => {
+      const column = `${scenario === alone ? 'alone' : 'contended'}: ${what}`;
+      return {
+        what: `${line}, ${column}`,
+        unit,
+        value: spreadOf(rounds.map(of)),
+        cell: { table: COST, line, column },
+      };
+    };
+    return [
+      figure('p50', 'ms', ({ waits }) => quantile(waits, 0.5)),
+      figure('p99', 'ms', ({ waits }) => quantile(waits, 0.99)),
+      figure('Redis', 'µs', ({ redisMicros }) => redisMicros),
+      ...(line === discipline.ours ? [figure('server', 'µs', ({ serverMicros }) => serverMicros)] : []),
+    ];
+  });
+}
+
+async function run(context: RowContext): Promise<Figure[]> {
+  const entries = disciplines.flatMap((discipline) =>
+    discipline.contenders.map((contender): Entry => ({ discipline, contender, outcomes: new Map() })),
+  );
+  await onStage(async (stage) => {
     await warmUpServer(stage.server.address);
     const group = new LoadGroup<ChapterTasks>('chapter', MACHINES);
+    const playOne: PlayOne = async ({ discipline, contender, outcomes }, scenario, forMs) => {
+      const outcome = await play(stage, group, { discipline, contender, scenario, forMs });
+      outcomes.set(scenario, [...(outcomes.get(scenario) ?? []), outcome]);
+    };
     try {
-      const figures: Figure[] = [];
-      for (const discipline of disciplines) {
-        figures.push(...(await playAll({ stage, group, share: quick ? 0.15 : 1 }, discipline, say)));
-      }
-      return figures;
+      await playAll(entries, playOne, context);
     } finally {
       group.end();
     }
   });
+  return [...totals(entries), ...entries.flatMap(failuresOf), ...entries.flatMap(costsOf)];
 }
 
 function picture(figures: readonly Figure[]): string {
   const series = allScenarios.map(({ name }) => name);
-  const panels = disciplines.map(({ failure, contenders }): Panel => {
+  const panels = disciplines.map((discipline): Panel => {
     const valueAt = (line: string, column: string) =>
-      figures.find(({ cell }) => cell?.table === failure && cell.line === line && cell.column === column)
-        ?.value.median;
+      figures.find(
+        ({ cell }) => cell?.table === tableOf(discipline) && cell.line === line && cell.column === column,
+      )?.value.median;
     return {
-      axis: failure,
-      groups: contenders.map((label) => ({ label, values: series.map((column) => valueAt(label, column)) })),
+      axis: tableOf(discipline),
+      groups: discipline.contenders.map((label) => ({
+        label,
+        values: series.map((column) => valueAt(label, column)),
+      })),
     };
   });
   return barChart({
@@ -236,7 +167,8 @@ export const chapter: Row = {
     'for ours the server is stopped for as long too, twice. `deaths`: one holder in ten never releases. `mixed TTLs`: ' +
     'two machines use 300 ms, two 3 s and hold for half a second at times. Of cost: `alone` one worker acquires and ' +
     'releases, `contended` is `equal clocks`. Who the contenders are, and how they differ from the published ' +
-    'code, is in [../chapter/README.md](../chapter/README.md). Each number is of one run.',
+    'code, is in [../chapter/README.md](../chapter/README.md). Costs are medians of three rounds in which all take ' +
+    'turns, with what a grant and its release cost together; a count is of one run.',
   picture,
   run,
 };

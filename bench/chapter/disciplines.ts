@@ -1,0 +1,39 @@
+import { locks, semaphores, type ContenderName } from './contenders';
+import { lockScenarios, semaphoreScenarios, type Scenario } from './scenarios';
+
+/** What is wanted, and by how many workers of each machine. */
+export interface Discipline {
+  readonly contenders: readonly ContenderName[];
+  readonly ours: ContenderName;
+  readonly chapters: readonly ContenderName[];
+  readonly scenarios: readonly Scenario[];
+  readonly limit: number;
+  readonly names: readonly string[];
+  readonly workersOfMachine: number;
+  /** What is counted; rates of it are of 1,000 grants. */
+  readonly failure: string;
+}
+
+/** Of both, twelve workers in all and three holders at a time. */
+export const disciplines: readonly Discipline[] = [
+  {
+    contenders: Object.keys(semaphores) as ContenderName[],
+    ours: 'Holdfast semaphore',
+    chapters: ['basic, time stamps', 'fair, counter', 'correct, fair with a lock'],
+    scenarios: semaphoreScenarios,
+    limit: 3,
+    names: ['pool'],
+    workersOfMachine: 3,
+    failure: 'permits over the limit',
+  },
+  {
+    contenders: Object.keys(locks) as ContenderName[],
+    ours: 'Holdfast lock',
+    chapters: ['SETNX', 'SETNX + EXPIRE', 'DEL + SETNX take-over', 'GETSET take-over', 'SET NX PX'],
+    scenarios: lockScenarios,
+    limit: 1,
+    names: ['first', 'second', 'third'],
+    workersOfMachine: 1,
+    failure: 'locks held twice',
+  },
+];

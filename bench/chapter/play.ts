@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChapterTasks } from '../load/chapter';
+import { cpuMs } from '../support/cpu';
+import type { LoadGroup } from '../support/load-process';
+import type { Stage } from '../support/stage';
+import type { ContenderName } from './contenders';
+import type { Discipline } from './disciplines';
+import { countOverIssued } from './over-issue';
+import { alone, type Scenario } from './scenarios';
+
+/** One contender in one scenario, once. */
+export interface Play {
+  readonly discipline: Discipline;
+  readonly contender: ContenderName;
+  readonly scenario: Scenario;
+  readonly forMs: number;
+}
+
+export interface Outcome {
+  readonly grants: number;
+  readonly overIssued: number;
+  readonly waits: readonly number[];
+  /** CPU per grant. */
+  readonly redisMicros: number;
+  readonly serverMicros: number;
+}
+
+let plays = 0;
+
+export async function play(
+  { redis, server }: Stage,
+  group: LoadGroup<ChapterTasks>,
+  { discipline, contender, scenario, forMs }: Play,
+): Promise<Outcome> {
+  const { limit, workersOfMachine, ours } = discipline;
+  const label = `play-${++plays}`;
+  const names = scenario === alone ? discipline.names.slice(0, 1) : discipline.names;
+  await group.askEach('prepare', (machine) => ({
+    contender,
+    limit,
+    names: names.map((name) => `${label}-${name}`),
+    workers: scenario === alone ? Number(machine === 0) : workersOfMachine,
+    habits: scenario.habitsOf(machine),
+    redisPort: redis.port,
+    address: server.address,
+  }));
+  const cpu = () => ({ redis: cpuMs(redis.pid), server: cpuMs(server.pid) });
+  const before = cpu();
+  const stops = contender === ours ? stopServer(server.pid, scenario, forMs) : undefined;
+  await group.ask('play', { forMs });
+  await stops;
+  const after = cpu();
+  const accounts = await group.ask('account', undefined);
+  const grants = accounts.flatMap((account) => account.grants);
+  return {
+    grants: grants.length,
+    overIssued: countOverIssued(grants, limit),
+    waits: accounts.flatMap(({ waits }) => waits),
+    redisMicros: ((after.redis - before.redis) * 1000) / grants.length,
+    serverMicros: ((after.server - before.server) * 1000) / grants.length,
+  };
+}
+
+/** Twice, in the middle of things. */
+async function stopServer(pid: number, { stopServerMs }: Scenario, forMs: number): Promise<void> {
+  if (stopServerMs === undefined) return;
+  for (let count = 0; count < 2; count += 1) {
+    await sleep(forMs / 4);
+    process.kill(pid, 'SIGSTOP');
+    await sleep(Math.min(stopServerMs, forMs / 4));
+    process.kill(pid, 'SIGCONT');
+  }
+}
