@@ -159,7 +159,7 @@ export const chapter: Row = {
   title: 'The chapter’s semaphores and locks beside ours',
   about:
     'Twelve workers in four processes, each process a machine with a clock of its own, want 3 permits of one ' +
-    'semaphore, or each a third of them one of three locks; they hold for 5 to 15 ms as a rule. Each writes down on the ' +
+    'semaphore, or, four of them each, one of three locks; they hold for 5 to 15 ms as a rule. Each writes down on the ' +
     'common monotonic clock when it received a grant and until when it believed in it, and a grant that is received ' +
     'while as many are believed as the limit allows counts. `clocks 10 ms apart`: two of the four are ahead. `clocks ' +
     '2 s apart`: they are ahead by 0, 10 ms, 500 ms and 2 s, the TTL is 2.5 s, some hold for 0.6 to 0.9 s. `pauses`: each ' +
