@@ -29,14 +29,14 @@ export const equalClocks: Scenario = { name: 'equal clocks', forMs: 1800, habits
 
 const tenMillisecondsApart: Scenario = {
   name: 'clocks 10 ms apart',
-  forMs: 1500,
+  forMs: 1000,
   habitsOf: (machine) => ({ ...calm, clockAheadMs: [0, 10, 0, 10][machine] ?? 0 }),
 };
 
 /** As far apart as the chapter allows for the fair semaphore, with a quarter of its TTL, so that a benchmark sees it. */
 const twoSecondsApart: Scenario = {
   name: 'clocks 2 s apart',
-  forMs: 2000,
+  forMs: 3000,
   habitsOf: (machine) => ({
     ...calm,
     ttlMs: 2500,
@@ -59,7 +59,7 @@ const pauses: Scenario = {
 
 const deaths: Scenario = {
   name: 'deaths',
-  forMs: 2000,
+  forMs: 1500,
   habitsOf: () => ({ ...calm, ttlMs: 300, deathOneIn: 10 }),
 };
 
