@@ -44,7 +44,7 @@ for i = 2, #KEYS do
   local members = redis.call('ZRANGE', KEYS[i], 0, -1, 'WITHSCORES')
   for m = 1, #members, 2 do redis.call('ZINCRBY', KEYS[i], by, members[m]) end
 end
-for _, field in ipairs({ 'seen', 'grace', 'graced' }) do
+for _, field in ipairs({ 'seen', 'grace', 'graced', 'offers', 'detached', 'ended' }) do
   if redis.call('HEXISTS', KEYS[1], field) == 1 then redis.call('HINCRBY', KEYS[1], field, by) end
 end`;
 
