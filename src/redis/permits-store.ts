@@ -167,10 +167,10 @@ export class RedisPermitsStore implements PermitsStore {
     args.unshift(serverId);
     let firstSentAt: number | undefined;
     const read = (reply: Reply[], sentAt: number): T | Promise<T> => {
-      const [word, more, offers] = reply;
+      const [word, more, offers, ...rest] = reply;
       if (more === '1') this.listener?.more(resource);
       for (const requestId of offers as string[]) this.listener?.look(resource, requestId);
-      if (word !== 'AGAIN') return parse({ word: word as string, rest: reply.slice(3), sentAt });
+      if (word !== 'AGAIN') return parse({ word: word as string, rest, sentAt });
       // A step that comes before all else goes on, a batch at a time; each try brings its end nearer.
       firstSentAt ??= sentAt;
       if (sentAt - firstSentAt > commandTimeoutMs) throw new StoreFailure('unknown', 'unavailable');

@@ -50,7 +50,7 @@ if moving then
   if moving.at then moving.at = moving.at - tonumber(ARGV[1]) end
   redis.call('HSET', KEYS[1], 'moving', cmsgpack.pack(moving))
 end
-for _, field in ipairs({ 'seen', 'grace', 'graced' }) do
+for _, field in ipairs({ 'seen', 'grace', 'graced', 'offers', 'detached', 'ended' }) do
   if redis.call('HEXISTS', KEYS[1], field) == 1 then redis.call('HINCRBY', KEYS[1], field, by) end
 end`;
 

@@ -63,12 +63,12 @@ if r then
     seen_alive(server)
   end
 end
-promote()
+local nobody_waits = promote()
 if r and r.s == 'O' then hold(id, r, attach) end
 if r and r.s == 'H' then return granted(retention, id, r) end
 
 if not r then
-  local waiters = redis.call('ZCARD', QUEUE)
+  local waiters = nobody_waits and 0 or redis.call('ZCARD', QUEUE)
   local at_once = waiters == 0 and fits(permits)
   if not at_once and not wait then return answer(retention, 'REFUSED', outlook()) end
   local places = at_once and 0 or waiters + redis.call('ZCARD', DETACHED)

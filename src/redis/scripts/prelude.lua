@@ -33,6 +33,7 @@ local GRACE_US = 3000000         -- ... for this long
 local KEEP_PLACE_US = 10000000   -- a detached place is kept this long
 local REMEMBER_US = 60000000     -- a tombstone is kept this long ...
 local MAX_TOMBSTONES = 10000     -- ... unless so many younger ones follow
+local NEVER = 9007199254740991   -- a time that does not come
 
 -- For arguments: exact, and a tenth of what Redis takes to write a Lua number (%.17g).
 local function int(number) return string.format('%d', number) end
@@ -43,8 +44,12 @@ local NOW = int(now)
 if now >= 9007199254740992 then return redis.error_reply('HOLDFAST clock is past 2^53 us') end
 
 -- limit (nil: unknown resource), used, token, ticket; seen: the last script; grace: nobody is judged until then,
--- graced: the end of the grace before it; till: the latest end of a lease; cursor: how far `walk` has come
+-- graced: the end of the grace before it; till: the latest end of a lease; cursor: how far `walk` has come;
+-- offers, detached, ended: nothing in that zset is due before then, though nothing need be due then either
+local NUMBERS = { 'limit', 'used', 'token', 'ticket', 'seen', 'grace', 'till', 'graced', 'cursor', 'offers',
+  'detached', 'ended' }
 local meta = {}
+local read = {}        -- the numbers as they were read; `answer` writes what has changed
 -- What a changed limit or a deletion has left to do or to remember, empty for nearly all resources:
 --   recall: offers are being taken back; misfits: who never fits is being told; dissolving: a deleted semaphore's
 --   requests are being ended; at, cut: when it was deleted (us), and the last ticket before that
@@ -54,6 +59,7 @@ local made = false     -- the limit is the one that this script's request brough
 local records = {}     -- request id -> record, as read or changed by this script
 local unsaved = {}     -- request id -> true: its record is written by `answer`
 local touched = {}     -- key -> true: its own expiry is set by `answer`
+local ends = {}        -- request id -> end of its lease, of some that are in ENDS now
 local more = false     -- purge or promote stopped at BATCH
 local offers = {}      -- requests of the calling server that became OFFERED
 local self = ''        -- the calling server
@@ -64,20 +70,20 @@ local function unpack_record(packed) return packed and cmsgpack.unpack(packed) o
 -- Reads the numbers and the request's own record; applies the stall rule. Every script starts with it.
 local function begin(server, id)
   self, own = server, id
-  local v = redis.call('HMGET', STATE, 'limit', 'used', 'token', 'ticket', 'seen', 'grace', 'till',
-    'graced', 'cursor', 'moving', 'r' .. id)
-  meta.limit = tonumber(v[1])
-  meta.used, meta.token, meta.ticket = tonumber(v[2]) or 0, tonumber(v[3]) or 0, tonumber(v[4]) or 0
-  meta.seen, meta.grace, meta.till = tonumber(v[5]) or now, tonumber(v[6]) or 0, tonumber(v[7]) or 0
-  meta.graced, meta.cursor = tonumber(v[8]) or 0, tonumber(v[9]) or 0
+  local v = redis.call('HMGET', STATE, 'moving', 'r' .. id, unpack(NUMBERS))
+  for i, name in ipairs(NUMBERS) do
+    local number = tonumber(v[i + 2])
+    read[name], meta[name] = number, number or 0
+  end
+  meta.limit, meta.seen = read.limit, read.seen or now
   if now - meta.seen > STALL_US then
     meta.graced = meta.grace -- a name that is just rarely used has one such pause after the other
     meta.grace = now + GRACE_US
   end
-  was_moving = v[10] ~= false
-  moving = unpack_record(v[10]) or moving
+  was_moving = v[1] ~= false
+  moving = unpack_record(v[1]) or moving
   if moving.at and now - moving.at > REMEMBER_US and not moving.dissolving then moving.at, moving.cut = nil, nil end
-  records[id] = unpack_record(v[11])
+  records[id] = unpack_record(v[2])
   return records[id]
 end
 
@@ -88,7 +94,10 @@ local function exists(initial_limit)
     local limit = LIMIT and tonumber(redis.call('GET', LIMIT))
     made = limit == nil
     meta.limit = limit or initial_limit
-    if meta.limit ~= nil and not was_moving then redis.call('UNLINK', unpack(KEYS, 2, 7)) end
+    if meta.limit ~= nil and not was_moving then
+      redis.call('UNLINK', unpack(KEYS, 2, 7))
+      meta.offers, meta.detached, meta.ended = NEVER, NEVER, NEVER
+    end
   end
   return meta.limit ~= nil
 end
@@ -113,6 +122,12 @@ end
 local function put(key, time, member)
   redis.call('ZADD', key, int(time), member)
   touched[key] = true
+end
+
+-- As `put`, into a zset whose earliest time is noted: 'offers', 'detached' or 'ended'.
+local function put_due(key, name, time, member)
+  put(key, time, member)
+  meta[name] = math.min(meta[name], time)
 end
 
 local function drop(key, ids)
@@ -158,34 +173,40 @@ local function next_ticket()
   return meta.ticket
 end
 
-local function end_of(id) return tonumber(redis.call('ZSCORE', ENDS, id)) or now end
+local function end_of(id) return ends[id] or tonumber(redis.call('ZSCORE', ENDS, id)) or now end
 
-local function lease_until(id, ends)
-  put(ENDS, ends, id)
-  meta.till = math.max(meta.till, ends)
+local function lease_until(id, time)
+  put(ENDS, time, id)
+  ends[id] = time
+  meta.till = math.max(meta.till, time)
+end
+
+local function end_lease(id)
+  redis.call('ZREM', ENDS, id)
+  ends[id] = nil
 end
 
 -- WAITING or DETACHED -> DETACHED: skipped by promote, its ticket kept for the same request.
 local function detach(id, r)
   redis.call('ZREM', QUEUE, id)
-  put(DETACHED, now + KEEP_PLACE_US, id)
+  put_due(DETACHED, 'detached', now + KEEP_PLACE_US, id)
   r.s, r.e = 'D', nil
   store(id, r)
 end
 
 -- OFFERED or HELD, but nobody was told -> DETACHED at its own ticket; the token is skipped.
 local function take_back(id, r)
-  redis.call('ZREM', r.s == 'O' and OFFERS or ENDS, id)
+  if r.s == 'O' then redis.call('ZREM', OFFERS, id) else end_lease(id) end
   meta.used = meta.used - r.n
   detach(id, r)
 end
 
 -- HELD -> ENDED, remembered with its cause.
 local function bury(id, r, cause)
-  redis.call('ZREM', ENDS, id)
+  end_lease(id)
   meta.used = meta.used - r.n
   store(id, { s = 'E', c = cause, a = r.a, k = r.k })
-  put(ENDED, now + REMEMBER_US, id)
+  put_due(ENDED, 'ended', now + REMEMBER_US, id)
   local excess = redis.call('ZCARD', ENDED) - MAX_TOMBSTONES
   if excess > 0 then drop(ENDED, redis.call('ZRANGE', ENDED, 0, math.min(excess, BATCH) - 1)) end
 end
@@ -247,13 +268,35 @@ local function due(key)
   return ids
 end
 
+-- As `due`, for a zset whose earliest time is noted: most of the time that says that there is nothing to ask for.
+local function due_as_noted(key, name)
+  if now < meta[name] then return {} end
+  local ids = due(key)
+  if #ids < BATCH then
+    local left = redis.call('ZRANGEBYSCORE', key, '(' .. NOW, '+inf', 'WITHSCORES', 'LIMIT', '0', '1')
+    meta[name] = tonumber(left[2]) or NEVER
+  end
+  return ids
+end
+
+-- The leases that are over. If the first one is not, none is, and its end is known from here on.
+local function expired()
+  local first = redis.call('ZRANGE', ENDS, '0', '0', 'WITHSCORES')
+  local first_end = tonumber(first[2])
+  if not first_end then return {} end
+  if first_end <= now then return due(ENDS) end
+  ends[first[1]] = first_end
+  return {}
+end
+
 -- The script's own request, if it is not where its state says: a hand deleted that key. A place and an offer
 -- are to be asked for again, under their ticket; a lease is gone, and what has gone is not put back. It may
 -- also be a lease past its end that has so many before it that `purge` did not come to it.
 local function check_own()
   local r = records[own]
   if not r or r.s == 'E' or r.s == 'D' then return end
-  local score = tonumber(redis.call('ZSCORE', r.s == 'H' and ENDS or r.s == 'O' and OFFERS or QUEUE, own))
+  local score = ends[own]
+    or tonumber(redis.call('ZSCORE', r.s == 'H' and ENDS or r.s == 'O' and OFFERS or QUEUE, own))
   if r.s == 'H' then
     if score == nil then drop(ENDS, { own }) elseif score <= now then bury(own, r, 'expired') end
   elseif score == nil then
@@ -262,37 +305,38 @@ local function check_own()
 end
 
 -- What came due in a stall had no chance to be claimed, and gets one: one.
-local function spare(key, id, r, time)
+local function spare(key, name, id, r, time)
   if now >= meta.grace or r.e then return false end
   r.e = 1
   store(id, r)
-  put(key, time, id)
+  put_due(key, name, time, id)
   return true
 end
 
 -- Ends what has expired, lapses offers, forgets what is past its time. A member without a record is what a
--- hand left behind that deleted the state.
+-- hand left behind that deleted the state. Without a state there is nothing, or nothing that `exists` will keep.
 local function purge()
+  if read.limit == nil and not was_moving then return end
   if moving.dissolving then dissolve() elseif moving.recall then recall() end
-  for _, id in ipairs(due(ENDS)) do
+  for _, id in ipairs(expired()) do
     local r = load(id)
     if r then bury(id, r, 'expired') else redis.call('ZREM', ENDS, id) end
   end
-  for _, id in ipairs(due(OFFERS)) do
+  for _, id in ipairs(due_as_noted(OFFERS, 'offers')) do
     local r = load(id)
     if not r then
       redis.call('ZREM', OFFERS, id)
-    elseif not spare(OFFERS, id, r, now + OFFER_US) then
+    elseif not spare(OFFERS, 'offers', id, r, now + OFFER_US) then
       take_back(id, r)
     end
   end
   local dropped = {}
-  for _, id in ipairs(due(DETACHED)) do
+  for _, id in ipairs(due_as_noted(DETACHED, 'detached')) do
     local r = load(id)
-    if not r or not spare(DETACHED, id, r, meta.grace) then dropped[#dropped + 1] = id end
+    if not r or not spare(DETACHED, 'detached', id, r, meta.grace) then dropped[#dropped + 1] = id end
   end
   drop(DETACHED, dropped)
-  drop(ENDED, due(ENDED))
+  drop(ENDED, due_as_noted(ENDED, 'ended'))
   check_own()
 end
 
@@ -312,17 +356,19 @@ end
 
 local function fits(permits)
   if meta.used + permits <= meta.limit then return true end
-  if redis.call('ZCARD', ENDS) + redis.call('ZCARD', OFFERS) > 0 then return false end
+  if next(ends) or redis.call('ZCARD', ENDS) + redis.call('ZCARD', OFFERS) > 0 then return false end
   meta.used = 0 -- a hand deleted the holders: nothing else would ever free their permits
   return permits <= meta.limit
 end
 
 -- While the head of the queue fits, it is offered its permits; a head whose server is silent is detached.
--- Every operation ends with it. Nobody behind the head is looked at, so nobody overtakes.
+-- Every operation ends with it. Nobody behind the head is looked at, so nobody overtakes. True: nobody waits (any
+-- more).
 local function promote()
   for _ = 1, BATCH do
-    local id = meta.limit and redis.call('ZRANGE', QUEUE, 0, 0)[1]
-    if not id or not fits(1) then return end
+    if not meta.limit or not fits(1) then return false end
+    local id = redis.call('ZRANGE', QUEUE, '0', '0')[1]
+    if not id then return true end
     local r = load(id)
     if not r then
       redis.call('ZREM', QUEUE, id)
@@ -330,16 +376,17 @@ local function promote()
       detach(id, r)
     elseif fits(r.n) then
       redis.call('ZREM', QUEUE, id)
-      put(OFFERS, now + OFFER_US, id)
+      put_due(OFFERS, 'offers', now + OFFER_US, id)
       take_permits(r)
       r.s, r.g, r.e = 'O', now, nil
       store(id, r)
       wake(r.a, id)
     else
-      return
+      return false
     end
   end
   more = true
+  return false
 end
 
 -- Goes once along the queue, a batch at a time: who never fits is told so, and who waits at a server that has gone is
@@ -378,8 +425,8 @@ end
 -- { us until the earliest end (-1: none), waiters, the holder whose lease ends first or nothing, us until then,
 --   limit ("": unknown), permits out }
 local function outlook()
-  local first = redis.call('ZRANGE', ENDS, 0, 0, 'WITHSCORES')
-  local lapse = redis.call('ZRANGE', OFFERS, 0, 0, 'WITHSCORES')
+  local first = redis.call('ZRANGE', ENDS, '0', '0', 'WITHSCORES')
+  local lapse = redis.call('ZRANGE', OFFERS, '0', '0', 'WITHSCORES')
   local earliest = math.min(tonumber(first[2]) or math.huge, tonumber(lapse[2]) or math.huge)
   local holder = first[1] or lapse[1]
   return {
@@ -413,20 +460,20 @@ local function view(most)
   return { meta.limit or '', meta.token, held, holder_count, redis.call('ZCARD', QUEUE), holders, waiters }
 end
 
--- Writes everything back in one step, lets each key expire a retention time after the last lease's end, and
+-- Writes back what has changed in one step, lets each key expire a retention time after the last lease's end, and
 -- makes the reply: { word, more, own requests to look at, ... }. A key not touched here keeps its expiry: its
 -- members are all younger than the retention time.
 local function answer(retention_ms, word, ...)
   meta.till = math.max(meta.till, now)
   local is_moving = next(moving) ~= nil
   if meta.limit or is_moving then
-    local fields = { 'used', int(meta.used), 'token', int(meta.token),
-      'ticket', int(meta.ticket), 'seen', NOW, 'grace', int(meta.grace), 'till', int(meta.till),
-      'graced', int(meta.graced), 'cursor', int(meta.cursor) }
-    local gone_at = now + REMEMBER_US -- of a deleted semaphore only the tombstones are kept
-    if meta.limit then
-      fields[#fields + 1], fields[#fields + 2] = 'limit', int(meta.limit)
-      gone_at = meta.till + retention_ms * 1000
+    local fields = { 'seen', NOW }
+    for _, name in ipairs(NUMBERS) do
+      local number = meta[name]
+      if number and number ~= read[name] then
+        fields[#fields + 1] = name
+        fields[#fields + 1] = int(number)
+      end
     end
     if is_moving then
       fields[#fields + 1], fields[#fields + 2] = 'moving', cmsgpack.pack(moving)
@@ -438,7 +485,10 @@ local function answer(retention_ms, word, ...)
       fields[#fields + 1] = cmsgpack.pack(records[id])
     end
     redis.call('HSET', STATE, unpack(fields))
-    touched[STATE] = true
+    local gone_at = now + REMEMBER_US -- of a deleted semaphore only the tombstones are kept
+    if meta.limit then gone_at = meta.till + retention_ms * 1000 end
+    -- The state goes when the script said that read this limit and this end, unless either is new.
+    if not meta.limit or not read.limit or meta.till ~= read.till then touched[STATE] = true end
     local expires_at = int(math.floor(gone_at / 1000))
     for key in pairs(touched) do redis.call('PEXPIREAT', key, expires_at) end
   elseif was_moving then
