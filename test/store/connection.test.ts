@@ -154,6 +154,68 @@ describe('RedisConnection', () => {
     await forEver;
   });
 
+  describe('takes a refused PING for a Redis that is there and takes no commands: the connection stays, health says so', () => {
+    let other: RedisProcess;
+    beforeAll(async () => {
+      other = await RedisProcess.start({ args: ['--enable-protected-configs', 'yes'] });
+    });
+    afterAll(() => other.close());
+
+    /** How a Redis comes to refuse, and how it ends. */
+    const refusals: [string, () => Promise<unknown>, () => Promise<unknown>][] = [
+      [
+        'MISCONF',
+        async () => {
+          // No snapshot can be written there, which Redis minds if it is told to make some.
+          await other.command('CONFIG', 'SET', 'save', '3600 1', 'dir', '/proc');
+          await other.command('BGSAVE');
+          await eventually('the snapshot to fail', async () =>
+            String(await other.command('INFO', 'persistence')).includes('rdb_last_bgsave_status:err'),
+          );
+        },
+        () => other.command('CONFIG', 'SET', 'stop-writes-on-bgsave-error', 'no'),
+      ],
+      [
+        'BUSY',
+        async () => {
+          await other.command('CONFIG', 'SET', 'busy-reply-threshold', '10');
+          const forEver = script('while true do end');
+          (await connect(other.url)).run(forEver, [], [], whole).catch(() => undefined);
+        },
+        () => other.command('SCRIPT', 'KILL'),
+      ],
+    ];
+    it.each(refusals)('%s', async (word, begin, end) => {
+      const proxy = await TcpProxy.open({ targetPort: other.port, protocol: 'tcp' });
+      const connection = await connect(`redis://${proxy.address}`);
+      await eventually('health to be good', () => connection.reachable);
+      try {
+        await begin();
+        await eventually('PING to be refused', () =>
+          other.command('PING').then(
+            () => false,
+            (error: Error) => error.message.startsWith(word),
+          ),
+        );
+        // What only reads may be answered still, before and after the PING is refused.
+        await eventually(
+          'health to say so',
+          async () => {
+            await connection.run(exact, [], ['1', 'x'], whole).catch(() => undefined);
+            return !connection.reachable;
+          },
+          { everyMs: 0 },
+        );
+      } finally {
+        await end();
+      }
+      await eventually('health to say that it is back', () => connection.reachable);
+      expect(proxy.connectionCount).toBe(1);
+      connection.close();
+      await proxy.close();
+    });
+  });
+
   it("passes a script's own error on as the defect it is", async () => {
     const connection = await connect();
     const broken = script("return redis.call('NO-SUCH-COMMAND')");
