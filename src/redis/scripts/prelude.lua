@@ -33,6 +33,7 @@ local GRACE_US = 3000000         -- ... for this long
 local KEEP_PLACE_US = 10000000   -- a detached place is kept this long
 local REMEMBER_US = 60000000     -- a tombstone is kept this long ...
 local MAX_TOMBSTONES = 10000     -- ... unless so many younger ones follow
+local LONGEST_US = 86400000000   -- the longest ttl that a server can be configured to give
 
 -- For arguments: exact, and a tenth of what Redis takes to write a Lua number (%.17g).
 local function int(number) return string.format('%d', number) end
@@ -158,7 +159,9 @@ local function next_ticket()
   return meta.ticket
 end
 
-local function end_of(id) return tonumber(redis.call('ZSCORE', ENDS, id)) or now end
+local function end_of(id)
+  return math.min(tonumber(redis.call('ZSCORE', ENDS, id)) or now, now + LONGEST_US)
+end
 
 local function lease_until(id, ends)
   put(ENDS, ends, id)
@@ -310,9 +313,23 @@ local function take_permits(r)
   r.f = meta.token
 end
 
+-- Whether anybody takes permits there. A time past the longest was written by a hand: nobody does so for ever.
+local function is_taken(key, longest)
+  local last = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')
+  if not last[1] then return false end
+  if tonumber(last[2]) > now + longest then
+    local r = load(last[1])
+    local ends = now + (r and r.s == 'H' and r.l or longest)
+    put(key, ends, last[1])
+    meta.till = math.max(meta.till, ends)
+  end
+  return true
+end
+
 local function fits(permits)
   if meta.used + permits <= meta.limit then return true end
-  if redis.call('ZCARD', ENDS) + redis.call('ZCARD', OFFERS) > 0 then return false end
+  local held, offered = is_taken(ENDS, LONGEST_US), is_taken(OFFERS, OFFER_US)
+  if held or offered then return false end
   meta.used = 0 -- a hand deleted the holders: nothing else would ever free their permits
   return permits <= meta.limit
 end
