@@ -59,7 +59,7 @@ describe('RedisConnection', () => {
     return { failure, tookMs: performance.now() - start };
   }
 
-  it('returns large numbers and any text exactly', async () => {
+  it('returns large numbers and any text exactly (chapter 27)', async () => {
     const connection = await connect();
     const text = 'ünï {}: \0 \u001b 😀';
     const { reply } = await connection.run(exact, [], ['9007199254740991', text], whole);
@@ -104,7 +104,7 @@ describe('RedisConnection', () => {
     expect(connection.reachable).toBe(false);
   });
 
-  it('does not know what became of a command that a stopped Redis was sent, and says so in time', async () => {
+  it('does not know what became of a command that a stopped Redis was sent, and says so in time (chapter 27)', async () => {
     const connection = await connect();
     const before = await increment(connection);
     await redis.stop();
@@ -224,6 +224,23 @@ describe('RedisConnection', () => {
     expect(error).not.toBeInstanceOf(StoreFailure);
   });
 
+  it('tells of a reply that cannot be read its own caller alone, and sends nothing again (chapter 27)', async () => {
+    const connection = await connect();
+    const before = await increment(connection);
+    const unreadable = () => {
+      throw new RangeError('no number');
+    };
+    const calls = Array.from({ length: 9 }, (_, index) =>
+      connection.run(count, ['n'], [], index % 3 === 0 ? unreadable : whole),
+    );
+    const outcomes = await Promise.allSettled(calls);
+    for (const [index, outcome] of outcomes.entries()) {
+      if (index % 3 === 0) expect(outcome).toMatchObject({ reason: { cause: { message: 'no number' } } });
+      else expect(outcome).toMatchObject({ value: { reply: [String(before + 1 + index)] } });
+    }
+    expect(await increment(connection)).toBe(before + 10);
+  });
+
   it('waits for a Redis that is killed and comes back within a second, and sends again', async () => {
     const other = await RedisProcess.start();
     const connection = await connect(other.url);
@@ -238,7 +255,7 @@ describe('RedisConnection', () => {
     await eventually('health to say so', () => !connection.reachable);
   });
 
-  it('gives up a half-open connection, and works again over a new one', async () => {
+  it('gives up a half-open connection, and works again over a new one (chapter 27)', async () => {
     const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'tcp' });
     const connection = await connect(`redis://${proxy.address}`);
     await connection.run(exact, [], ['1', 'x'], whole);
