@@ -63,6 +63,17 @@ describe('somebody writes a lock without an expiry (chapter 24)', () => {
     is('granted', await bob.claim());
   });
 
+  it('as an end that never comes, to a holder that lives: its renewal brings it back to its ttl', async () => {
+    const lock = on.resource();
+    const alice = await on.request('s1', lock, { ttlMs: 20_000, stream: true });
+    is('granted', await alice.try());
+    await on.redis.command('ZADD', on.key(lock, 'ends'), 'XX', '+inf', alice.requestId);
+    expect(is('granted', await alice.try()).remainingMs).toBe(20_000);
+    expect(is('granted', await alice.keepAlive(alice.secret)).remainingMs).toBe(20_000);
+    await on.passInUse(lock, 20_000);
+    is('granted', await (await on.request('s1', lock)).try());
+  });
+
   it('as keys that Redis never drops: the lease ends, and they have an expiry again', async () => {
     const lock = on.resource();
     const alice = await on.request('s1', lock, { ttlMs: 20_000 });

@@ -159,8 +159,15 @@ local function next_ticket()
   return meta.ticket
 end
 
+-- A time past the longest was written by a hand: nobody holds a lease, or is kept an offer, for ever.
+local function within(longest, id, ends)
+  if ends <= now + longest then return ends end
+  local r = load(id)
+  return now + (r and r.s == 'H' and r.l or longest)
+end
+
 local function end_of(id)
-  return math.min(tonumber(redis.call('ZSCORE', ENDS, id)) or now, now + LONGEST_US)
+  return within(LONGEST_US, id, tonumber(redis.call('ZSCORE', ENDS, id)) or now)
 end
 
 local function lease_until(id, ends)
@@ -313,13 +320,12 @@ local function take_permits(r)
   r.f = meta.token
 end
 
--- Whether anybody takes permits there. A time past the longest was written by a hand: nobody does so for ever.
+-- Whether anybody takes permits there.
 local function is_taken(key, longest)
   local last = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')
   if not last[1] then return false end
-  if tonumber(last[2]) > now + longest then
-    local r = load(last[1])
-    local ends = now + (r and r.s == 'H' and r.l or longest)
+  local ends = within(longest, last[1], tonumber(last[2]))
+  if ends < tonumber(last[2]) then
     put(key, ends, last[1])
     meta.till = math.max(meta.till, ends)
   end
