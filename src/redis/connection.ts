@@ -311,6 +311,8 @@ export class RedisConnection implements StoreHealth {
 
 /** Of ioredis's own commands (PING, INFO): a slow disk is no reason to cut the connection. */
 const SHORTEST_TIMEOUT_MS = 1000;
+/** How long a connection that is given up may take to end in order; then it is destroyed. */
+const DISCONNECT_TIMEOUT_MS = 50;
 
 /**
  * Without `socketTimeout`, which would be wound up anew by each command: the PING ends a connection that does
@@ -324,6 +326,7 @@ export function safeOptions(commandTimeoutMs: number) {
     maxRetriesPerRequest: 0,
     commandTimeout: Math.max(commandTimeoutMs, SHORTEST_TIMEOUT_MS),
     connectTimeout: commandTimeoutMs,
+    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     stringNumbers: true,
     retryStrategy: (attempt: number) => Math.min(10 * 2 ** Math.min(attempt, 10), 500),
   } satisfies RedisOptions;

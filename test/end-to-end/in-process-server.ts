@@ -46,13 +46,18 @@ export class InProcessServer {
     return this.server.drain();
   }
 
+  /** Waits until its engine holds nothing: nothing that a client or a store does may leave anything for ever. */
+  async rest(): Promise<void> {
+    await eventuallyPasses('nothing to be left in the engine', () => {
+      expect(Object.values(this.stats).filter((count) => count > 0)).toEqual([]);
+    });
+  }
+
   /** Ends it, and fails if it complained or has something left: nothing that a client does may bring that about. */
   async close(): Promise<void> {
     await this.server.drain();
     for (const client of this.clients) client.close();
-    await eventuallyPasses('nothing to be left in the engine', () => {
-      expect(Object.values(this.stats).filter((count) => count > 0)).toEqual([]);
-    });
+    await this.rest();
     if (this.complaints.length > 0) {
       throw new Error(`the server complained: ${JSON.stringify(this.complaints, undefined, 2)}`);
     }

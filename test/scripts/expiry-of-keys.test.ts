@@ -62,7 +62,7 @@ describe('expiry of keys', () => {
     }
   });
 
-  it('leaves no key without one, whatever was done', async () => {
+  it('leaves no key without one, whatever was done (chapter 17, 24)', async () => {
     const lock = on.resource();
     const [alice, bob, carol] = [
       await on.request('s1', lock),

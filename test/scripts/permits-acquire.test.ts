@@ -11,7 +11,7 @@ describe('permits-acquire', () => {
   afterAll(() => on.close());
 
   describe('a request that is new', () => {
-    it('is granted a free lock for its whole ttl, with a token that is the clock of Redis', async () => {
+    it('is granted a free lock for its whole ttl, with a token that is the clock of Redis (chapter 17)', async () => {
       const alice = await on.request('s1', on.resource(), { ttlMs: 12_345 });
       const before = BigInt(Date.now()) * 1000n;
       const lease = is('granted', await alice.try());

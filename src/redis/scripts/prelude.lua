@@ -34,6 +34,7 @@ local KEEP_PLACE_US = 10000000   -- a detached place is kept this long
 local REMEMBER_US = 60000000     -- a tombstone is kept this long ...
 local MAX_TOMBSTONES = 10000     -- ... unless so many younger ones follow
 local NEVER = 9007199254740991   -- a time that does not come
+local LONGEST_US = 86400000000   -- the longest ttl that a server can be configured to give
 
 -- For arguments: exact, and a tenth of what Redis takes to write a Lua number (%.17g).
 local function int(number) return string.format('%d', number) end
@@ -241,7 +242,7 @@ local function dissolve()
       if is_stream(r.a) then wake(r.a, id) end
       bury(id, r, 'revoked')
     else
-      redis.call('ZREM', ENDS, id)
+      end_lease(id)
     end
   end
   for _, key in ipairs({ OFFERS, QUEUE, DETACHED }) do
@@ -284,6 +285,11 @@ local function expired()
   local first = redis.call('ZRANGE', ENDS, '0', '0', 'WITHSCORES')
   local first_end = tonumber(first[2])
   if not first_end then return {} end
+  if first_end > now + LONGEST_US then -- a hand wrote it: no lease is held for ever
+    local r = load(first[1])
+    first_end = now + (r and r.l or 0)
+    lease_until(first[1], first_end)
+  end
   if first_end <= now then return due(ENDS) end
   ends[first[1]] = first_end
   return {}
@@ -320,7 +326,7 @@ local function purge()
   if moving.dissolving then dissolve() elseif moving.recall then recall() end
   for _, id in ipairs(expired()) do
     local r = load(id)
-    if r then bury(id, r, 'expired') else redis.call('ZREM', ENDS, id) end
+    if r then bury(id, r, 'expired') else end_lease(id) end
   end
   for _, id in ipairs(due_as_noted(OFFERS, 'offers')) do
     local r = load(id)
