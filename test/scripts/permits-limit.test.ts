@@ -253,8 +253,7 @@ describe('permits-limit', () => {
       expect(s1.looks).toEqual([own.requestId]);
       await eventually('the hint', () => s2.hinted.includes(others.requestId));
       expect((await others.touch()).waiters).toEqual(['look']);
-      for (const one of [own, others])
-        expect(await one.claim()).toEqual({ kind: 'never-fits', limit: 3 });
+      for (const one of [own, others]) expect(await one.claim()).toEqual({ kind: 'never-fits', limit: 3 });
       expect(is('waiting', await fits.claim()).position).toBe(1);
     });
 

@@ -91,7 +91,7 @@ export class PermitsModel {
     const refused = this.make(command);
     if (refused) return refused;
     this.promote();
-    const fits = this.in('waiting').length === 0 && this.used + command.permits <= this.limit;
+    const fits = this.in('waiting').length === 0 && this.used + command.permits <= (this.limit as number);
     if (!fits && !command.wait) return { kind: 'refused', outlook: this.outlook() };
     const places = this.in('waiting').length + this.in('detached').length;
     if (!fits && places >= command.maxWaiters) return { kind: 'queue-full', waiterCount: places };
