@@ -1,14 +1,16 @@
-import type { LeaseId } from '../../src/engine/lease-id';
-import { encodeLeaseId } from '../../src/engine/lease-id';
-import type { Lease, Service } from '../../src/engine/lease';
+import type { ServiceError } from '@grpc/grpc-js';
+import type { Duration } from '../../generated/typescript/google/protobuf/duration';
 import type * as proto from '../../generated/typescript/holdfast/v1/lease';
-import { AcquireLockRequest, LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
+import {
+  LockServiceClient,
+  type AcquireLockRequest,
+} from '../../generated/typescript/holdfast/v1/lock_service';
 import {
   AcquirePermitsRequest,
   SemaphoreServiceClient,
 } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import type { Duration } from '../../generated/typescript/google/protobuf/duration';
-import type { ServiceError } from '@grpc/grpc-js';
+import type { Lease, Service } from '../../src/engine/lease';
+import { encodeLeaseId } from '../../src/engine/lease-id';
 import { someLease } from './fake-engine';
 import { acquireRequest, call, drainStream, type Harness } from './harness';
 
@@ -43,8 +45,8 @@ export function leaseCalls(harness: Harness, service: Service): LeaseCalls {
 /** `someLease` as each service would name it. */
 export function leaseOf(service: Service): Lease {
   const { name, requestId } = someLease;
-  const id: LeaseId = { resource: { service, name }, requestId, secret: 'A'.repeat(22) };
-  return { ...someLease, leaseId: encodeLeaseId(id) };
+  const leaseId = encodeLeaseId({ resource: { service, name }, requestId, secret: 'A'.repeat(22) });
+  return { ...someLease, leaseId };
 }
 
 function lockCalls(harness: Harness): LeaseCalls {
