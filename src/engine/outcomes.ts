@@ -115,11 +115,11 @@ export function neverFits(resource: Resource, permits: number, limit: number): H
   );
 }
 
-export function noSuchSemaphore(resource: Resource): HoldfastError {
-  return new HoldfastError(
-    'NO_SUCH_SEMAPHORE',
-    `${described(resource)} does not exist; set its limit, or give initial_limit`,
-  );
+export function noSuchSemaphore(
+  resource: Resource,
+  advice = 'set its limit, or give initial_limit',
+): HoldfastError {
+  return new HoldfastError('NO_SUCH_SEMAPHORE', `${described(resource)} does not exist; ${advice}`);
 }
 
 export function limitMismatch(

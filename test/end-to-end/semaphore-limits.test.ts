@@ -34,19 +34,18 @@ async function waiterCount(name: string, count: number): Promise<void> {
 describe('a semaphore that nobody has made', () => {
   test.concurrent('is NO_SUCH_SEMAPHORE to every call that needs one', async () => {
     const name = 'nobody made';
+    const toAcquire = 'set its limit, or give initial_limit';
     const endings = [
-      await refusal(client.acquire({ name })),
-      await client.hold({ name }).ending,
-      await refusal(client.get(name)),
-      await refusal(client.setLimit(name, 5, 4)),
-      await refusal(client.delete(name)),
-      await refusal(client.delete(name, true)),
-    ];
-    for (const ending of endings) {
+      [await refusal(client.acquire({ name })), toAcquire],
+      [await client.hold({ name }).ending, toAcquire],
+      [await refusal(client.get(name)), 'setting its limit makes it, or an acquire with initial_limit'],
+      [await refusal(client.setLimit(name, 5, 4)), 'leave expected_limit unset to make it'],
+      [await refusal(client.delete(name)), 'there is nothing to delete'],
+      [await refusal(client.delete(name, true)), 'there is nothing to delete'],
+    ] as const;
+    for (const [ending, advice] of endings) {
       expect(ending).toMatchObject(NO_SUCH);
-      expect(ending.text).toBe(
-        'semaphore "nobody made" does not exist; set its limit, or give initial_limit [NO_SUCH_SEMAPHORE]',
-      );
+      expect(ending.text).toBe(`semaphore "nobody made" does not exist; ${advice} [NO_SUCH_SEMAPHORE]`);
     }
   });
 

@@ -10,7 +10,8 @@ const BATCH = 64;
 describe('permits-limit', () => {
   let on: PermitsFixture;
   beforeAll(async () => {
-    on = await PermitsFixture.open();
+    // Hundreds of commands are under way at once.
+    on = await PermitsFixture.open({ commandTimeoutMs: 20_000 });
   });
   afterAll(() => on.close());
 
@@ -305,7 +306,10 @@ describe('permits-limit', () => {
       const first = await waiter('s1', semaphore, 2);
       const tooMuch = await waiter('s1', semaphore, 10);
       const second = await waiter('s1', semaphore);
-      is('set', await on.setLimit(semaphore, 3));
+      const server = await on.server('s1');
+      server.looks = [];
+      expect(is('set', await on.setLimit(semaphore, 3)).view).toMatchObject({ usedCount: 3, waiterCount: 0 });
+      expect(server.looks).toEqual(ids([tooMuch, first, second]));
       expect(await tooMuch.claim()).toEqual({ kind: 'never-fits', limit: 3 });
       const { fencingToken } = is('granted', await first.claim());
       expect(is('granted', await second.claim()).fencingToken).toBeGreaterThan(fencingToken);
