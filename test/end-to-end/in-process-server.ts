@@ -3,6 +3,7 @@ import { readConfig } from '../../src/config';
 import { createServer, type HoldfastServer } from '../../src/server';
 import { eventuallyPasses } from '../support/eventually';
 import { LockClient } from '../support/lock-client';
+import { SemaphoreClient } from '../support/semaphore-client';
 
 /** The real server inside this process, over a real Redis, with clients that it closes at its end. */
 export class InProcessServer {
@@ -10,7 +11,7 @@ export class InProcessServer {
   readonly complaints: Record<string, unknown>[] = [];
   address = '';
   private readonly server: HoldfastServer;
-  private readonly clients: LockClient[] = [];
+  private readonly clients: { close(): void }[] = [];
 
   private constructor(redisUrl: string, env: Readonly<Record<string, string>>) {
     const config = readConfig({
@@ -33,6 +34,13 @@ export class InProcessServer {
   /** A client with a connection of its own. */
   client(address = this.address): LockClient {
     const client = new LockClient(address);
+    this.clients.push(client);
+    return client;
+  }
+
+  /** A client of SemaphoreService, with a connection of its own. */
+  semaphores(): SemaphoreClient {
+    const client = new SemaphoreClient(this.address);
     this.clients.push(client);
     return client;
   }

@@ -16,10 +16,10 @@ local initial_limit, most_waiters, retention = tonumber(ARGV[12]), tonumber(ARGV
 begin(server, id)
 purge()
 if unsettled() then return answer(retention, 'AGAIN') end
-if not exists(initial_limit) then return answer(retention, 'UNKNOWN') end
-
 local r = records[id]
 if r and r.s == 'E' then return answer(retention, 'FINISHED', r.c) end
+if not exists(initial_limit) then return answer(retention, 'UNKNOWN') end
+
 if r and (r.n ~= permits or r.x ~= mode or r.h ~= holder) then
   local field = r.h ~= holder and 'holder_id' or r.x ~= mode and 'mode' or 'permit_count'
   return answer(retention, 'MISMATCH', field)
@@ -43,9 +43,7 @@ end
 if never_fits(permits) then
   if r then dismiss(id, r) end
   promote()
-  local limit = meta.limit
-  if made then meta.limit = nil end -- a semaphore too small for the request that brought it is not made
-  return answer(retention, 'NEVER_FITS', limit)
+  return never_fit(retention)
 end
 
 if r then

@@ -507,3 +507,9 @@ local function granted(retention_ms, id, r)
   local remaining = end_of(id) - now
   return answer(retention_ms, 'GRANTED', r.f, remaining, r.l, r.k, r.n)
 end
+
+local function never_fit(retention)
+  local limit = meta.limit
+  if made then meta.limit = nil end -- a semaphore too small for the request that brought it is not made
+  return answer(retention, 'NEVER_FITS', limit)
+end
