@@ -11,6 +11,8 @@ export interface ConnectionOptions {
   readonly url: string;
   /** How long one store operation may take, retries after a broken connection included (ms). */
   readonly commandTimeoutMs: number;
+  /** Loaded into each Redis that is connected to, so that a crowd that comes back does not bring them one by one. */
+  readonly scripts?: readonly Script[];
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
 }
@@ -80,6 +82,8 @@ export class RedisConnection implements StoreHealth {
     this.client.on('ready', () => {
       this.connected = true;
       this.downTimer?.cancel();
+      // Ahead of every command, on the same connection. One that finds no script all the same brings it along.
+      for (const { text } of options.scripts ?? []) this.client.script('LOAD', text).catch(options.onError);
       for (const goOn of [...this.waiting]) goOn();
       // Commands need not wait for the verdict on this Redis, but nobody is sent here before it.
       void this.check().then(() => {

@@ -52,6 +52,8 @@ const scripts = {
   delete: script(permitsDelete),
 };
 
+export const permitsScripts: readonly Script[] = Object.values(scripts);
+
 /** How many holders and waiters are shown of a resource. */
 const SHOWN = 16;
 

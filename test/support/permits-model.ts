@@ -189,7 +189,7 @@ export class PermitsModel {
     this.begin(server, now);
     if (waiters.length > 0 && this.limit !== undefined) this.alive.set(server, now);
     this.purge();
-    for (const request of this.in('offered').sort((a, b) => a.until - b.until || (a.id < b.id ? -1 : 1))) {
+    for (const request of waiters.length > 0 ? this.in('offered') : []) {
       if (serverOf(request.attach) === server) this.tell(request);
     }
     this.promote();

@@ -26,6 +26,7 @@ local LIMIT = KEYS[8]    -- string: a limit that was set, not only brought by a 
 -- below 2^53, so a Lua number holds it exactly. A key's own expiry only collects garbage.
 
 local BATCH = 64                 -- a script purges and promotes at most this many of each and answers `more`
+local MOST_OFFERS = 256          -- no more than these are out at a time: each is to be claimed before it lapses
 local OFFER_US = 3000000         -- an offer not claimed by then lapses
 local SILENT_US = 4000000        -- a server unseen for this long has its waiters detached
 local STALL_US = 3000000         -- nobody seen for this long: Redis stalled, so nobody is judged by silence ...
@@ -371,6 +372,7 @@ end
 -- Every operation ends with it. Nobody behind the head is looked at, so nobody overtakes. True: nobody waits (any
 -- more).
 local function promote()
+  local offered
   for _ = 1, BATCH do
     if not meta.limit or not fits(1) then return false end
     local id = redis.call('ZRANGE', QUEUE, '0', '0')[1]
@@ -381,6 +383,8 @@ local function promote()
     elseif is_silent(server_of(r.a)) then
       detach(id, r)
     elseif fits(r.n) then
+      offered = (offered or redis.call('ZCARD', OFFERS)) + 1
+      if offered > MOST_OFFERS then return false end
       redis.call('ZREM', QUEUE, id)
       put_due(OFFERS, 'offers', now + OFFER_US, id)
       take_permits(r)
