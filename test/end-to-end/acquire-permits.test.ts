@@ -2,36 +2,25 @@ import { randomUUID } from 'node:crypto';
 import { LockMode, LossCause, type Lease } from '../../generated/typescript/holdfast/v1/lease';
 import { eventually } from '../support/eventually';
 import { ms, refusal, type LockClient } from '../support/lock-client';
-import { RedisProcess } from '../support/redis-process';
 import type { SemaphoreClient } from '../support/semaphore-client';
-import { InProcessServer } from './in-process-server';
+import { ServerPair, waiterCount } from './server-pair';
 
 /** Within this whatever needs no waiting is done, on a busy machine too; what it must not wait for takes longer. */
 const SLOW_MS = 750;
 
-let redis: RedisProcess;
-let server: InProcessServer;
-let other: InProcessServer;
+let pair: ServerPair;
 let client: SemaphoreClient;
 let elsewhere: SemaphoreClient;
 let locks: LockClient;
 
 beforeAll(async () => {
-  redis = await RedisProcess.start();
-  [server, other] = await Promise.all([InProcessServer.start(redis.url), InProcessServer.start(redis.url)]);
-  client = server.semaphores();
-  elsewhere = other.semaphores();
-  locks = server.client();
+  pair = await ServerPair.start();
+  client = pair.one.semaphores();
+  elsewhere = pair.other.semaphores();
+  locks = pair.one.client();
 });
 
-afterAll(async () => {
-  await Promise.all([server?.close(), other?.close()]);
-  await redis?.close();
-});
-
-async function waiterCount(name: string, count: number): Promise<void> {
-  await eventually(`${count} waiters`, async () => (await client.get(name)).waiterCount === count);
-}
+afterAll(() => pair?.close());
 
 describe('permits that are free', () => {
   test.concurrent('are granted at once, and the lease says all that the contract names', async () => {
@@ -57,7 +46,7 @@ describe('permits that are free', () => {
     const metadata = { at: '10.0.0.1' };
     const lease = await client.acquire({ name, ttlMs: 20_000, permitCount: 3, holderId: 'alice', metadata });
     const waiting = refusal(client.acquire({ name, permitCount: 2, holderId: 'bob', waitMs: 1000 }));
-    await waiterCount(name, 1);
+    await waiterCount(client, name, 1);
     const semaphore = await elsewhere.get(name);
     expect(semaphore).toMatchObject({
       name,
@@ -106,7 +95,7 @@ describe('permits that are taken', () => {
       );
       expect(ending.retryAfterMs).toBe(5000);
       const patient = elsewhere.acquire({ name, permitCount: 3, waitMs: 10_000 });
-      await waiterCount(name, 1);
+      await waiterCount(client, name, 1);
       await client.release(held.leaseId);
       expect((await patient).permitCount).toBe(3);
     },
@@ -118,7 +107,7 @@ describe('permits that are taken', () => {
     await client.acquire({ name, ttlMs: 100_000, permitCount: 5, holderId: 'bob' });
     await client.acquire({ name, ttlMs: 20_000, permitCount: 3, holderId: 'alice' });
     const waiting = refusal(client.acquire({ name, permitCount: 3, waitMs: 1500 }));
-    await waiterCount(name, 1);
+    await waiterCount(client, name, 1);
     const { text } = await refusal(client.acquire({ name, waitMs: 300 }));
     expect(text).toMatch(
       /^semaphore "several" has 8 of 10 permits taken, 3 of them by alice for (19|20) s more, with 1 waiting; gave up after \d+ ms; raise wait_timeout to queue longer \[CONTENDED\]$/,
@@ -154,10 +143,10 @@ describe('permits that are taken', () => {
       return lease;
     };
     const waits = [wait('five', client, 5)];
-    await waiterCount(name, 1);
+    await waiterCount(client, name, 1);
     for (let index = 0; index < 4; index += 1) {
       waits.push(wait(`one ${index}`, index % 2 === 0 ? elsewhere : client, 1));
-      await waiterCount(name, index + 2);
+      await waiterCount(client, name, index + 2);
       // Two permits are free all the time, and nobody passes.
       expect((await refusal(client.acquire({ name, waitMs: 0 }))).reason).toBe('CONTENDED');
     }
@@ -191,7 +180,7 @@ describe('permits that are taken', () => {
             await from.release(lease.leaseId);
           }),
         );
-        await waiterCount(name, index + 1);
+        await waiterCount(client, name, index + 1);
       }
       // Released by the other server than granted it, and once more: that clears nobody else's.
       await elsewhere.release(held[0]?.leaseId ?? '');

@@ -2,28 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
 import { eventually } from '../support/eventually';
 import { ms } from '../support/lock-client';
-import { RedisProcess } from '../support/redis-process';
 import type { SemaphoreClient } from '../support/semaphore-client';
-import { InProcessServer } from './in-process-server';
+import { ServerPair } from './server-pair';
 
 /** That the streams of both services are one is the engine's tests' to prove; here is that they do what they say. */
-let redis: RedisProcess;
-let server: InProcessServer;
-let other: InProcessServer;
+let pair: ServerPair;
 let client: SemaphoreClient;
 let elsewhere: SemaphoreClient;
 
 beforeAll(async () => {
-  redis = await RedisProcess.start();
-  [server, other] = await Promise.all([InProcessServer.start(redis.url), InProcessServer.start(redis.url)]);
-  client = server.semaphores();
-  elsewhere = other.semaphores();
+  pair = await ServerPair.start();
+  client = pair.one.semaphores();
+  elsewhere = pair.other.semaphores();
 });
 
-afterAll(async () => {
-  await Promise.all([server?.close(), other?.close()]);
-  await redis?.close();
-});
+afterAll(() => pair?.close());
 
 test.concurrent('a stream tells its life: queued, granted, renewed, released', async () => {
   const name = 'life';

@@ -1,35 +1,23 @@
 import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
-import { eventually } from '../support/eventually';
 import { refusal } from '../support/lock-client';
-import { RedisProcess } from '../support/redis-process';
 import type { SemaphoreClient } from '../support/semaphore-client';
-import { InProcessServer } from './in-process-server';
+import { ServerPair, waiterCount } from './server-pair';
 
 /** Within this whatever needs no waiting is done, on a busy machine too; what it must not wait for takes longer. */
 const SLOW_MS = 750;
 const NO_SUCH = { code: 'NOT_FOUND', reason: 'NO_SUCH_SEMAPHORE' };
 
-let redis: RedisProcess;
-let server: InProcessServer;
-let other: InProcessServer;
+let pair: ServerPair;
 let client: SemaphoreClient;
 let elsewhere: SemaphoreClient;
 
 beforeAll(async () => {
-  redis = await RedisProcess.start();
-  [server, other] = await Promise.all([InProcessServer.start(redis.url), InProcessServer.start(redis.url)]);
-  client = server.semaphores();
-  elsewhere = other.semaphores();
+  pair = await ServerPair.start();
+  client = pair.one.semaphores();
+  elsewhere = pair.other.semaphores();
 });
 
-afterAll(async () => {
-  await Promise.all([server?.close(), other?.close()]);
-  await redis?.close();
-});
-
-async function waiterCount(name: string, count: number): Promise<void> {
-  await eventually(`${count} waiters`, async () => (await client.get(name)).waiterCount === count);
-}
+afterAll(() => pair?.close());
 
 describe('a semaphore that nobody has made', () => {
   test.concurrent('is NO_SUCH_SEMAPHORE to every call that needs one', async () => {
@@ -90,7 +78,7 @@ describe('a limit', () => {
     const stream = elsewhere.hold({ name, ttlMs: 20_000 });
     await stream.next('queued');
     const unary = client.acquire({ name, permitCount: 2, ttlMs: 20_000, waitMs: 20_000 });
-    await waiterCount(name, 2);
+    await waiterCount(client, name, 2);
     const t0 = performance.now();
     expect(await client.setLimit(name, 5, 2)).toMatchObject({
       limit: 5,
@@ -110,11 +98,11 @@ describe('a limit', () => {
       await client.setLimit(name, 5);
       const held = await client.acquire({ name, ttlMs: 20_000, permitCount: 5 });
       const unary = refusal(elsewhere.acquire({ name, permitCount: 4, waitMs: 20_000 }));
-      await waiterCount(name, 1);
+      await waiterCount(client, name, 1);
       const stream = elsewhere.hold({ name, permitCount: 3 });
       await stream.next('queued');
       const fits = client.acquire({ name, permitCount: 2, ttlMs: 20_000, waitMs: 20_000 });
-      await waiterCount(name, 3);
+      await waiterCount(client, name, 3);
       const t0 = performance.now();
       expect(await client.setLimit(name, 2)).toMatchObject({ limit: 2, usedCount: 5, overcommittedCount: 3 });
       const endings = [await unary, await stream.ending];
@@ -147,7 +135,7 @@ describe('a limit', () => {
     expect(await stream.next('queued')).toMatchObject({ position: 1, waiterCount: 1 });
     await client.release(held.leaseId);
     const after = client.acquire({ name, ttlMs: 20_000, waitMs: 20_000 });
-    await waiterCount(name, 2);
+    await waiterCount(client, name, 2);
     expect(await client.get(name)).toMatchObject({ usedCount: 0, overcommittedCount: 0, waiterCount: 2 });
     await elsewhere.setLimit(name, 8);
     expect((await stream.until('granted')).lease?.permitCount).toBe(7);
@@ -174,7 +162,7 @@ describe('DeleteSemaphore', () => {
     const name = 'in use';
     const held = await client.acquire({ name, ttlMs: 20_000, initialLimit: 1 });
     const waiting = elsewhere.acquire({ name, ttlMs: 20_000, waitMs: 20_000 });
-    await waiterCount(name, 1);
+    await waiterCount(client, name, 1);
     expect(await refusal(client.delete(name))).toMatchObject({
       code: 'FAILED_PRECONDITION',
       reason: 'SEMAPHORE_IN_USE',
@@ -196,7 +184,7 @@ describe('DeleteSemaphore', () => {
       const holding = elsewhere.hold({ name, ttlMs: 60_000 });
       const { lease } = await holding.next('granted');
       const unary = refusal(client.acquire({ name, waitMs: 20_000, initialLimit: 9 }));
-      await waiterCount(name, 1);
+      await waiterCount(client, name, 1);
       const queued = elsewhere.hold({ name, initialLimit: 9 });
       await queued.next('queued');
       const t0 = performance.now();

@@ -1,26 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lease } from '../../generated/typescript/holdfast/v1/lease';
 import { refusal } from '../support/lock-client';
-import { RedisProcess } from '../support/redis-process';
 import type { SemaphoreClient } from '../support/semaphore-client';
-import { InProcessServer } from './in-process-server';
+import { ServerPair } from './server-pair';
 
 const HOUR_MS = 3_600_000;
 
-let redis: RedisProcess;
-let servers: InProcessServer[];
+let pair: ServerPair;
 let clients: SemaphoreClient[];
 
 beforeAll(async () => {
-  redis = await RedisProcess.start();
-  servers = await Promise.all([InProcessServer.start(redis.url), InProcessServer.start(redis.url)]);
-  clients = servers.map((server) => server.semaphores());
+  pair = await ServerPair.start();
+  clients = [pair.one.semaphores(), pair.other.semaphores()];
 });
 
-afterAll(async () => {
-  await Promise.all((servers ?? []).map((server) => server.close()));
-  await redis?.close();
-});
+afterAll(() => pair?.close());
 
 const clientOf = (index: number) => clients[index % clients.length] as SemaphoreClient;
 

@@ -1,33 +1,21 @@
 import { LockMode, type Lease } from '../../generated/typescript/holdfast/v1/lease';
-import { eventually } from '../support/eventually';
 import { refusal, type LockClient } from '../support/lock-client';
-import { RedisProcess } from '../support/redis-process';
-import { InProcessServer } from './in-process-server';
+import { ServerPair, waiterCount } from './server-pair';
 
 const SHARED = LockMode.LOCK_MODE_SHARED;
 const EXCLUSIVE = LockMode.LOCK_MODE_EXCLUSIVE;
 
-let redis: RedisProcess;
-let server: InProcessServer;
-let other: InProcessServer;
+let pair: ServerPair;
 let client: LockClient;
 let elsewhere: LockClient;
 
 beforeAll(async () => {
-  redis = await RedisProcess.start();
-  [server, other] = await Promise.all([InProcessServer.start(redis.url), InProcessServer.start(redis.url)]);
-  client = server.client();
-  elsewhere = other.client();
+  pair = await ServerPair.start();
+  client = pair.one.client();
+  elsewhere = pair.other.client();
 });
 
-afterAll(async () => {
-  await Promise.all([server?.close(), other?.close()]);
-  await redis?.close();
-});
-
-async function waiterCount(name: string, count: number): Promise<void> {
-  await eventually(`${count} waiters`, async () => (await client.get(name)).waiterCount === count);
-}
+afterAll(() => pair?.close());
 
 const read = (from: LockClient, name: string, waitMs = 0): Promise<Lease> =>
   from.acquire({ name, mode: SHARED, ttlMs: 20_000, waitMs });
@@ -38,7 +26,7 @@ test.concurrent('readers hold together, and GetLock shows each with its mode', a
   expect(new Set(leases.map(({ fencingToken }) => fencingToken)).size).toBe(3);
   for (const { permitCount } of leases) expect(permitCount).toBe(1);
   const writer = refusal(client.acquire({ name, waitMs: 800, holderId: 'writer' }));
-  await waiterCount(name, 1);
+  await waiterCount(client, name, 1);
   const lock = await elsewhere.get(name);
   expect(lock).toMatchObject({ holderCount: 3, waiterCount: 1 });
   expect(lock.holders.map(({ mode, permitCount }) => [mode, permitCount])).toEqual(
@@ -67,10 +55,10 @@ test.concurrent(
     const name = 'in turn';
     const readers = [await read(client, name), await read(elsewhere, name)];
     const writing = elsewhere.acquire({ name, ttlMs: 20_000, waitMs: 20_000 });
-    await waiterCount(name, 1);
+    await waiterCount(client, name, 1);
     expect((await refusal(read(client, name))).reason).toBe('CONTENDED');
     const late = [read(client, name, 20_000), read(elsewhere, name, 20_000)];
-    await waiterCount(name, 3);
+    await waiterCount(client, name, 3);
     await client.release(readers[0]?.leaseId ?? '');
     expect(await client.get(name)).toMatchObject({ holderCount: 1, waiterCount: 3 });
     await client.release(readers[1]?.leaseId ?? '');

@@ -2,6 +2,7 @@ import { permitsDelete } from '../../generated/redis/scripts';
 import type { Resource } from '../../src/engine/lease';
 import { eventually } from '../support/eventually';
 import { PARTS, PermitsFixture } from '../support/permits-fixture';
+import { brokenInvariants } from '../support/permits-invariants';
 import type { Requester } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
@@ -173,6 +174,7 @@ describe('permits-delete', () => {
       is('released', await first.release(first.secret));
       is('granted', await next.claim());
       expect((await on.stored(semaphore)).sets.queue).toEqual([]);
+      expect(brokenInvariants(await on.stored(semaphore))).toEqual([]);
     });
 
     it('ends a thousand leases and a thousand waits in bounded steps', async () => {
@@ -270,7 +272,9 @@ describe('permits-delete', () => {
       const { fencingToken } = is('granted', await holder.try());
       await on.passInUse(semaphore, MINUTE_MS + 1);
       expect(is('granted', await holder.renew(holder.secret)).fencingToken).toBe(fencingToken);
-      const { limit, used, moving } = (await on.stored(semaphore)).numbers;
+      const { numbers, records } = await on.stored(semaphore);
+      expect(Object.keys(records)).toEqual([holder.requestId]);
+      const { limit, used, moving } = numbers;
       expect({ limit, used, moving }).toEqual({ limit: '2', used: '1', moving: undefined });
     });
 

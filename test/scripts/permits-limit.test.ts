@@ -56,16 +56,7 @@ describe('permits-limit', () => {
     it('creates the semaphore, and shows it', async () => {
       const semaphore = on.resource('semaphore');
       const { view } = is('set', await on.setLimit(semaphore, 7));
-      expect(view).toEqual({
-        name: semaphore.name,
-        limit: 7,
-        usedCount: 0,
-        lastFencingToken: 0n,
-        holderCount: 0,
-        waiterCount: 0,
-        holders: [],
-        waiters: [],
-      });
+      expect(view).toMatchObject({ limit: 7, usedCount: 0, lastFencingToken: 0n, holders: [], waiters: [] });
       is('granted', await (await on.request('s2', semaphore, { permits: 7 })).try());
     });
 
