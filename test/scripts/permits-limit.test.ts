@@ -207,8 +207,12 @@ describe('permits-limit', () => {
       expect(await idsIn(semaphore, 'offers')).toHaveLength(150);
       const server = await on.server('s1');
       server.answers.splice(0);
+      const before = server.mores;
       is('set', await on.setLimit(semaphore, 10));
-      expect(server.answers.map(({ word }) => word)).toEqual(['AGAIN', 'AGAIN', 'SET']);
+      expect(server.mores).toBe(before + 1);
+      expect(await idsIn(semaphore, 'offers')).toHaveLength(150 - BATCH);
+      await goOn(semaphore, () => Promise.resolve());
+      expect(server.answers.map(({ word }) => word).slice(0, 3)).toEqual(['SET', 'AGAIN', 'DONE']);
       expect(new Set(await idsIn(semaphore, 'offers'))).toEqual(new Set(ids(all.slice(0, 10))));
       expect(await idsIn(semaphore, 'queue')).toEqual(ids(all.slice(10)));
     });
@@ -224,7 +228,7 @@ describe('permits-limit', () => {
       const all = await waiters(150, 's2', semaphore);
       await holder.release(holder.secret);
       await goOn(semaphore, () => Promise.resolve());
-      expect(await on.step(permitsLimit, semaphore, 10, '', 16, 3_600_000)).toBe('AGAIN');
+      expect(await on.step(permitsLimit, semaphore, 10, '', 16, 3_600_000)).toBe('SET');
       expect(await idsIn(semaphore, 'offers')).toHaveLength(150 - BATCH);
       // The last that was offered, and not taken back yet.
       expect((await act(all[149] as Requester)).kind).toBe(kind);
