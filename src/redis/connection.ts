@@ -4,7 +4,7 @@ import { type Clock, type Timer } from '../engine/clock';
 import { StoreFailure } from '../engine/errors';
 import type { StoreHealth } from '../engine/store';
 import { findDangers } from './dangers';
-import { commandText, ScriptCommand, type Outcome, type Reply } from './script-command';
+import { commandText, ScriptCommand, type Reply } from './script-command';
 
 export interface ConnectionOptions {
   /** `redis://[user:password@]host:port[/db]`, `rediss://…`, or the path of a unix socket. */
@@ -40,6 +40,8 @@ interface Operation<T> {
   readonly args: readonly (string | number)[];
   readonly read: (reply: Reply[], sentAt: number) => T;
   readonly deadline: number;
+  readonly resolve: (answer: T) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** A reply that could not be read: our mistake, and nothing that another try would mend. */
@@ -127,63 +129,66 @@ export class RedisConnection implements StoreHealth {
     args: readonly (string | number)[],
     read: (reply: Reply[], sentAt: number) => T,
   ): Promise<T> {
-    const operation = {
-      what,
-      keys,
-      args,
-      read,
-      deadline: this.options.clock.now() + this.options.commandTimeoutMs,
-    };
-    if (this.client.status !== 'ready') return this.retry(operation, false);
-    return this.send(operation, 'evalsha').catch((error) => this.recover(operation, error, false));
+    const deadline = this.options.clock.now() + this.options.commandTimeoutMs;
+    return new Promise((resolve, reject) => {
+      const operation: Operation<T> = { what, keys, args, read, deadline, resolve, reject };
+      if (this.client.status === 'ready') this.send(operation, 'evalsha', false);
+      else this.retry(operation, false);
+    });
   }
 
-  private async recover<T>(operation: Operation<T>, error: unknown, writtenBefore: boolean): Promise<T> {
+  private recover<T>(operation: Operation<T>, error: unknown, writtenBefore: boolean): void {
     if (isReplyError(error) && error.message.startsWith('NOSCRIPT')) {
-      return await this.send(operation, 'eval').catch((second) =>
-        this.recover(operation, second, writtenBefore),
-      );
+      return this.send(operation, 'eval', writtenBefore);
     }
     const fate = fateOf(error);
-    if (fate === 'defect') throw error;
+    if (fate === 'defect') return operation.reject(error);
     if (fate === 'refused' || fate === 'full' || fate === 'timed-out') {
       const unknown = writtenBefore || fate === 'timed-out';
-      throw new StoreFailure(unknown ? 'unknown' : 'no', fate === 'full' ? 'full' : 'unavailable', {
-        cause: error,
-      });
+      return operation.reject(
+        new StoreFailure(unknown ? 'unknown' : 'no', fate === 'full' ? 'full' : 'unavailable', {
+          cause: error,
+        }),
+      );
     }
-    return await this.retry(operation, writtenBefore || fate === 'cut');
+    this.retry(operation, writtenBefore || fate === 'cut');
   }
 
-  private async retry<T>(operation: Operation<T>, written: boolean): Promise<T> {
-    const { clock } = this.options;
+  private retry<T>(operation: Operation<T>, written: boolean): void {
+    this.readyAgain(operation.deadline)
+      .then((ready) => {
+        if (ready) this.send(operation, 'evalsha', written);
+        else operation.reject(new StoreFailure(written ? 'unknown' : 'no', 'unavailable'));
+      })
+      .catch(operation.reject);
+  }
+
+  private async readyAgain(deadline: number): Promise<boolean> {
+    // What was on the way fails before 'close' tells since when the connection is down.
+    await Promise.resolve();
     // A connection that has just ended is called ready until its 'close' comes, which needs the event loop.
     if (this.client.status === 'ready') await this.pause(UNWRITABLE_PAUSE_MS);
-    if (clock.now() >= operation.deadline || !(await this.becomesReady(operation.deadline)))
-      throw new StoreFailure(written ? 'unknown' : 'no', 'unavailable');
-    return await this.send(operation, 'evalsha').catch((error) => this.recover(operation, error, written));
+    return this.options.clock.now() < deadline && (await this.becomesReady(deadline));
   }
 
-  private send<T>({ what, keys, args, read, deadline }: Operation<T>, verb: 'eval' | 'evalsha'): Promise<T> {
+  private send<T>(operation: Operation<T>, verb: 'eval' | 'evalsha', writtenBefore: boolean): void {
+    const { what, keys, args, read, deadline } = operation;
     const text = commandText(verb, verb === 'eval' ? what.text : what.sha, keys, args);
-    return new Promise((resolve, reject) => {
-      const sentAt = this.options.clock.now();
-      const outcome: Outcome = {
-        answered: (reply) => {
-          this.heardAt = this.options.clock.now();
-          try {
-            resolve(read(reply, sentAt));
-          } catch (error) {
-            reject(new UnreadableReply(what.sha, { cause: error }));
-          }
-        },
-        failed: reject,
-      };
-      const command = new ScriptCommand(verb, text, outcome, deadline);
-      this.cork();
-      this.keepTime(command);
-      void this.client.sendCommand(command.asCommand());
+    const sentAt = this.options.clock.now();
+    const command = new ScriptCommand(verb, text, deadline, (error, reply) => {
+      if (error) return this.recover(operation, error, writtenBefore);
+      this.heardAt = this.options.clock.now();
+      let answer: T;
+      try {
+        answer = read(reply as Reply[], sentAt);
+      } catch (cause) {
+        return operation.reject(new UnreadableReply(what.sha, { cause }));
+      }
+      operation.resolve(answer);
     });
+    this.cork();
+    this.keepTime(command);
+    void this.client.sendCommand(command.asCommand());
   }
 
   /** What is sent while the event loop goes round once leaves in one write. */

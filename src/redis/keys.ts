@@ -31,9 +31,22 @@ const parts = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live'] 
  * neither leave its place nor meet another name's keys; the hash tag is read from the first brace, which is
  * ours.
  */
-export function permitsKeys(prefix: string, resource: Resource): string[] {
-  const bucket = `${prefix}:{${bucketOf(resource.name)}}:${serviceLetters[resource.service]}:`;
-  return parts.map((part) => `${bucket}${part}:${resource.name}`);
+export function permitsKeys(prefix: string, { service, name }: Resource): string[] {
+  return keyHeads(`${prefix}:{${bucketOf(name)}}:${serviceLetters[service]}:`).map((head) => head + name);
+}
+
+const knownHeads = new Map<string, readonly string[]>();
+/** Those of all buckets, a few prefixes over. */
+const MOST_KNOWN_HEADS = 16 * BUCKET_COUNT;
+
+/** What stands before the name in each key of a bucket; remembered, for every call needs it. */
+function keyHeads(bucket: string): readonly string[] {
+  let heads = knownHeads.get(bucket);
+  if (heads === undefined) {
+    heads = parts.map((part) => `${bucket}${part}:`);
+    if (knownHeads.size < MOST_KNOWN_HEADS) knownHeads.set(bucket, heads);
+  }
+  return heads;
 }
 
 /** The resource whose `state` key this is; undefined if it is none of this prefix. */

@@ -144,10 +144,10 @@ export class RedisPermitsStore implements PermitsStore {
     const { connection, prefix, serverId } = this.options;
     args.unshift(serverId);
     return connection.run(what, permitsKeys(prefix, resource), args, (reply, sentAt) => {
-      const [word, more, offers] = reply;
+      const [word, more, offers, ...rest] = reply;
       if (more === '1') this.listener?.more(resource);
       for (const requestId of offers as string[]) this.listener?.look(resource, requestId);
-      return parse({ word: word as string, rest: reply.slice(3), sentAt });
+      return parse({ word: word as string, rest, sentAt });
     });
   }
 }
