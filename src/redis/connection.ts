@@ -168,6 +168,8 @@ export class RedisConnection implements StoreHealth {
   }
 
   private async readyAgain(deadline: number): Promise<boolean> {
+    // What was on the way fails before 'close' tells since when the connection is down.
+    await Promise.resolve();
     // A connection that has just ended is called ready until its 'close' comes, which needs the event loop.
     if (this.client.status === 'ready') await this.pause(UNWRITABLE_PAUSE_MS);
     return this.options.clock.now() < deadline && (await this.becomesReady(deadline));

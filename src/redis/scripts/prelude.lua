@@ -1,5 +1,5 @@
--- What every script of the permits engine shares. The embedding step puts this file in front of each one,
--- so a script reads `KEYS` and `ARGV` into named locals, decides, and ends with `answer(...)`.
+-- What every script of the permits engine shares. The embedding step puts what a script uses of this file in
+-- front of it, so a script reads `KEYS` and `ARGV` into named locals, decides, and ends with `answer(...)`.
 --
 -- One resource (a lock or a semaphore) is seven keys, a semaphore eight, all in the slot of its bucket:
 local STATE = KEYS[1]    -- hash: the numbers in `meta` below, and `r<request_id>`: that request's record
