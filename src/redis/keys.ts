@@ -23,7 +23,7 @@ export function bucketOf(name: string): number {
 
 const serviceLetters = { lock: 'l', semaphore: 's' } as const;
 
-/** The keys of a resource, in the order of the scripts' KEYS (see scripts/prelude.lua). */
+/** The keys of a resource, in the order of the scripts' KEYS (see scripts/prelude/state.lua). */
 const lockParts = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live'] as const;
 const parts = { lock: lockParts, semaphore: [...lockParts, 'limit'] } as const;
 

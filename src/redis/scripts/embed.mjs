@@ -37,7 +37,9 @@ const compact = (lua) =>
     .join('\n');
 
 /** The statements of the prelude, each from its `local` or `if` at the left margin on. */
-const prelude = readFileSync(join(folder, 'prelude.lua'), 'utf8')
+const prelude = ['state', 'requests', 'queue', 'answers']
+  .map((part) => readFileSync(join(folder, 'prelude', `${part}.lua`), 'utf8'))
+  .join('\n')
   .split(/\n(?=local |if )/)
   .map(compact)
   .filter((statement) => statement !== '');
@@ -67,7 +69,7 @@ function withPrelude(source) {
 }
 
 const names = readdirSync(folder)
-  .filter((file) => file.endsWith('.lua') && file !== 'prelude.lua')
+  .filter((file) => file.endsWith('.lua'))
   .map((file) => file.slice(0, -'.lua'.length))
   .sort();
 
