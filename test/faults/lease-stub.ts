@@ -8,11 +8,8 @@ import {
   type LossCause,
 } from '../../generated/typescript/holdfast/v1/lease';
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
-import type {
-  AcquirePermitsRequest} from '../../generated/typescript/holdfast/v1/semaphore_service';
-import {
-  SemaphoreServiceClient,
-} from '../../generated/typescript/holdfast/v1/semaphore_service';
+import type { AcquirePermitsRequest } from '../../generated/typescript/holdfast/v1/semaphore_service';
+import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import type { Service } from '../../src/engine/lease';
 import type { LockMode } from '../support/history';
 import { acquireRequest, type Wanted } from '../support/lock-client';

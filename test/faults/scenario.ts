@@ -4,7 +4,7 @@ import type { Resource, Service } from '../../src/engine/lease';
 import { expectInvariantsToHold, type CheckAllOptions } from '../support/checkers/check-all';
 import { formatTrace } from '../support/checkers/violation';
 import type { FaultKind, FaultStarted, History, HistoryEvent } from '../support/history';
-import { MemorySink, Recorder } from '../support/history-recorder';
+import { MemorySink, mergeHistories, Recorder } from '../support/history-recorder';
 import type { Fleet, Member } from './fleet';
 import { leaseStub } from './lease-stub';
 import { Observer } from './observer';
@@ -31,6 +31,7 @@ export class Scenario {
   private readonly clients: RecordedClient[] = [];
   private readonly operators: Operator[] = [];
   private readonly resources: Resource[] = [];
+  private readonly sources: (() => readonly HistoryEvent[])[] = [];
   private readonly endings: (() => Promise<void>)[] = [];
   private faultCount = 0;
 
@@ -75,9 +76,9 @@ export class Scenario {
     this.endings.push(end);
   }
 
-  /** What another process wrote belongs to this story. */
-  include(events: readonly HistoryEvent[]): void {
-    for (const event of events) this.sink.write(event);
+  /** What another process writes belongs to this story. */
+  include(events: () => readonly HistoryEvent[]): void {
+    this.sources.push(events);
   }
 
   /** Written just before a client is killed. */
@@ -99,7 +100,7 @@ export class Scenario {
   }
 
   history(): History {
-    return this.sink.history();
+    return mergeHistories(this.sink.events, ...this.sources.map((events) => events()));
   }
 
   /** Waits until whatever nobody renews has ended, and looks at what is left. */
