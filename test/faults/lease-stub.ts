@@ -8,11 +8,12 @@ import {
   type LossCause,
 } from '../../generated/typescript/holdfast/v1/lease';
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
-import type { AcquirePermitsRequest } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import type { Service } from '../../src/engine/lease';
 import type { LockMode } from '../support/history';
-import { acquireRequest, type Wanted } from '../support/lock-client';
+import { OWN_CONNECTION, present, type Wanted } from '../support/lease-client';
+import { acquireRequest } from '../support/lock-client';
+import { acquirePermitsRequest } from '../support/semaphore-client';
 
 /** An acquire of either service: a mode is a lock's, the permits are a semaphore's. */
 export interface Asking extends Wanted {
@@ -46,15 +47,12 @@ export interface LeaseStub {
   close(): void;
 }
 
-/** A connection of its own; nothing is retried behind the caller's back. */
-export const CHANNEL = { 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_retries': 0 };
-
 export function leaseStub(service: Service, address: string): LeaseStub {
   return service === 'lock' ? lockStub(address) : semaphoreStub(address);
 }
 
 function lockStub(address: string): LeaseStub {
-  const stub = new LockServiceClient(address, credentials.createInsecure(), CHANNEL);
+  const stub = new LockServiceClient(address, credentials.createInsecure(), OWN_CONNECTION);
   return {
     acquire: (asking) => answerOf((done) => stub.acquireLock(lockRequest(asking), done)),
     renew: (request) => answerOf((done) => stub.renewLock(request, done)),
@@ -74,7 +72,7 @@ function lockStub(address: string): LeaseStub {
 }
 
 function semaphoreStub(address: string): LeaseStub {
-  const stub = new SemaphoreServiceClient(address, credentials.createInsecure(), CHANNEL);
+  const stub = new SemaphoreServiceClient(address, credentials.createInsecure(), OWN_CONNECTION);
   return {
     acquire: (asking) => answerOf((done) => stub.acquirePermits(permitsRequest(asking), done)),
     renew: (request) => answerOf((done) => stub.renewPermits(request, done)),
@@ -93,16 +91,15 @@ function semaphoreStub(address: string): LeaseStub {
   };
 }
 
-function lockRequest(asking: Asking) {
-  const mode =
-    asking.mode === 'shared' ? ProtoLockMode.LOCK_MODE_SHARED : ProtoLockMode.LOCK_MODE_UNSPECIFIED;
-  return { ...acquireRequest(asking), mode };
+function lockRequest({ mode, ...wanted }: Asking) {
+  return acquireRequest({
+    ...wanted,
+    mode: mode === 'shared' ? ProtoLockMode.LOCK_MODE_SHARED : ProtoLockMode.LOCK_MODE_UNSPECIFIED,
+  });
 }
 
-function permitsRequest(asking: Asking): AcquirePermitsRequest {
-  const { name, ttl, waitTimeout, holderId, metadata, requestId } = acquireRequest(asking);
-  const { permits: permitCount, initialLimit } = asking;
-  return { name, ttl, waitTimeout, holderId, metadata, requestId, permitCount, initialLimit };
+function permitsRequest({ permits, ...wanted }: Asking) {
+  return acquirePermitsRequest({ ...wanted, ...(permits !== undefined && { permitCount: permits }) });
 }
 
 /** A unary call of a generated stub as a promise. */
@@ -112,9 +109,4 @@ export function answerOf<Answer>(
   return new Promise((resolve, reject) => {
     send((error, answer) => (error === null ? resolve(answer) : reject(error)));
   });
-}
-
-function present<Value>(value: Value | undefined): Value {
-  if (value === undefined) throw new Error('the answer lacks its message');
-  return value;
 }

@@ -8,7 +8,8 @@ import { endingOf } from '../support/lock-client';
 import type { Recorder } from '../support/history-recorder';
 import type { Member } from './fleet';
 import { CallEnded } from './held';
-import { answerOf, CHANNEL } from './lease-stub';
+import { OWN_CONNECTION } from '../support/lease-client';
+import { answerOf } from './lease-stub';
 import { again } from './patience';
 
 /** What its tries failed with before the one that was answered. */
@@ -32,7 +33,7 @@ export class Operator {
   }
 
   moveTo(address: string): void {
-    this.stubs.push(new SemaphoreServiceClient(address, credentials.createInsecure(), CHANNEL));
+    this.stubs.push(new SemaphoreServiceClient(address, credentials.createInsecure(), OWN_CONNECTION));
   }
 
   async setLimit(name: string, limit: number, expectedLimit?: number): Promise<FailedTries> {

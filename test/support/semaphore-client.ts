@@ -11,7 +11,7 @@ export interface PermitsAsked extends Wanted {
   readonly initialLimit?: number;
 }
 
-function acquireRequest(asked: PermitsAsked): AcquirePermitsRequest {
+export function acquirePermitsRequest(asked: PermitsAsked): AcquirePermitsRequest {
   const { permitCount, initialLimit } = asked;
   return { ...AcquirePermitsRequest.create(), permitCount, initialLimit, ...commonFields(asked) };
 }
@@ -30,7 +30,7 @@ export class SemaphoreClient extends LeaseClient<
       release: stub.releasePermits,
       hold: stub.holdPermits,
     };
-    super(stub, rpcs, acquireRequest);
+    super(stub, rpcs, acquirePermitsRequest);
   }
 
   async get(name: string): Promise<Semaphore> {
