@@ -25,6 +25,4 @@ module.exports = {
   testTimeout: 30_000,
   // Tests measure times: more at once than there are cores would measure each other.
   maxWorkers: 2,
-  // A test that failed may leave connections open; the run must come to its end and say so all the same.
-  forceExit: true,
 };

@@ -1,13 +1,16 @@
-/** Unary calls of LockService and of the empty method, so many in flight. */
+/** Unary calls of LockService, SemaphoreService and of the empty method, so many in flight. */
 import { BenchClient } from './bench-client';
 import { inFlight, type Amount } from './in-flight';
 import { LockClient } from './lock-client';
+import { SemaphoreClient } from './semaphore-client';
 import { serveTasks } from './serve-tasks';
 
 const TTL_MS = 120_000;
+const PERMITS = 10;
 
 class UnaryLoad {
   private readonly locks: LockClient;
+  private readonly semaphores: SemaphoreClient;
   private readonly bench: BenchClient;
   private leaseIds: string[] = [];
 
@@ -17,6 +20,7 @@ class UnaryLoad {
     private readonly label: string,
   ) {
     this.locks = new LockClient(address);
+    this.semaphores = new SemaphoreClient(address);
     this.bench = new BenchClient(address);
   }
 
@@ -52,6 +56,14 @@ class UnaryLoad {
     });
   }
 
+  /** The same of a semaphore. */
+  async permitPairs(amount: Amount): Promise<void> {
+    await inFlight(amount, async (_, client) => {
+      const lease = await this.semaphores.acquire(this.name(client), PERMITS, TTL_MS, 0);
+      await this.semaphores.release(lease.leaseId);
+    });
+  }
+
   private name(index: number): string {
     return `${this.label}-${index}`;
   }
@@ -65,7 +77,7 @@ class UnaryLoad {
 
 let load: UnaryLoad | undefined;
 
-export type UnaryWork = 'empty' | 'acquire' | 'renew' | 'get' | 'release' | 'pairs';
+export type UnaryWork = 'empty' | 'acquire' | 'renew' | 'get' | 'release' | 'pairs' | 'permitPairs';
 
 const tasks = {
   connect: async ({ address, label }: { address: string; label: string }) => {

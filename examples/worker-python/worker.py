@@ -1,7 +1,7 @@
 """A worker that must not run twice at a time: it holds a lock over a stream, works in steps, and writes each result
 to a store that checks fencing tokens.
 
-    PYTHONPATH=generated/python python3 examples/worker-python/worker.py alice
+    PYTHONPATH=generated/python:examples/python-common python3 examples/worker-python/worker.py alice
 
 Exit code 0: stopped by Ctrl-C, the lock given back. 1: the lock could not be had. 2: wrong arguments. 3: the lease was
 lost, and the work was stopped.
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import queue
-import re
 import signal
 import sys
 import threading
@@ -21,25 +20,16 @@ from typing import Optional
 
 import grpc
 from held_lease import HeldLease, LeaseOver
+from hold import Hold, Wish
+from holdfast.v1 import lease_pb2
 from ledger import Ledger
-from lock_hold import LockHold, Wish
+from lock import Lock
 from servers import Servers
-from words import cause_text, rise_text, span_text
+from words import cause_text, say, span, span_text
 
 RELEASED, FAILED, LOST = 0, 1, 3
 INTERRUPTED = 130
 REPORT_EVERY = 2.0
-
-
-def say(text: str) -> None:
-    print(text, flush=True)
-
-
-def span(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m)", text)
-    if match is None or float(match[1]) <= 0:
-        raise argparse.ArgumentTypeError(f"{text}: a span is wanted, 5s or 250ms")
-    return float(match[1]) * {"ms": 0.001, "s": 1, "m": 60}[match[2]]
 
 
 def read_options() -> argparse.Namespace:
@@ -74,9 +64,8 @@ class Worker:
         # Connected first, so that what is measured is the lock.
         servers.connect()
         asked_at = time.monotonic()
-        hold = LockHold(
-            Wish(servers, options.name, options.worker, options.ttl, say, self._news.put, self._news.put)
-        )
+        lock = Lock(options.name, options.worker, options.ttl)
+        hold = Hold(Wish(servers, lock, say, say_queued, self._news.put, self._news.put))
         try:
             return self._hold_and_work(hold, asked_at)
         finally:
@@ -90,7 +79,7 @@ class Worker:
         self._stop.set()
         self._news.put(None)
 
-    def _hold_and_work(self, hold: LockHold, asked_at: float) -> int:
+    def _hold_and_work(self, hold: Hold, asked_at: float) -> int:
         news = self._news.get()
         if news is None:
             return RELEASED
@@ -130,7 +119,7 @@ class Worker:
         if newer is not None:
             raise LeaseOver(refusal(lease.token, newer))
 
-    def _stopped(self, reason: LeaseOver, lease: HeldLease, hold: LockHold) -> None:
+    def _stopped(self, reason: LeaseOver, lease: HeldLease, hold: Hold) -> None:
         """The lease is over: nothing is written any more, and nothing asked for anew."""
         say(f"{reason.describe()}, stopping")
         # Only our own clock has spoken: the server may keep the lease for us yet.
@@ -146,7 +135,7 @@ class Worker:
         else:
             say(refusal(lease.token, newer))
 
-    def _give_back(self, hold: LockHold, lease: HeldLease) -> None:
+    def _give_back(self, hold: Hold, lease: HeldLease) -> None:
         try:
             answer = hold.release(lease)
             say("released" if answer.released else f"the lease had ended already: {cause_text(answer.loss_cause)}")
@@ -163,6 +152,18 @@ class Worker:
         if before and since_write < since_asked:
             counted = f"{span_text(since_write)} (since {before['worker']}'s last write; in the queue for {counted})"
         return f"granted after {counted}; {rise_text(before['token'] if before else None, token)}"
+
+
+def rise_text(before: Optional[int], token: int) -> str:
+    """How the fencing token rose from one holder to the next."""
+    if before is None:
+        return f"token {token}, the first in this ledger"
+    return f"token {before} → {token} (+{token - before:,})"
+
+
+def say_queued(queued: lease_pb2.HoldQueued) -> None:
+    behind = f", behind {queued.holder.holder_id}" if queued.HasField("holder") else ""
+    say(f"queued: place {queued.position} of {queued.waiter_count}{behind}")
 
 
 def refusal(token: int, newer: int) -> str:

@@ -30,9 +30,13 @@ export class Servers {
     return this.addresses.length;
   }
 
-  /** Finds one that answers. It is no error yet that none does: calls go on looking. */
-  async connect(): Promise<void> {
-    for (let tried = 0; tried < this.count && !(await isReady(this.client())); tried++) this.next();
+  /** Finds one that answers; false: none does. That is no error yet: calls go on looking. */
+  async connect(): Promise<boolean> {
+    for (let tried = 0; tried < this.count; tried++) {
+      if (await isReady(this.client())) return true;
+      this.next();
+    }
+    return false;
   }
 
   client(): LockServiceClient {

@@ -8,6 +8,7 @@ import type { Resource } from './lease';
 import type { Limits } from './limits';
 import * as outcomes from './outcomes';
 import type {
+  AcquireReply,
   ClaimReply,
   Granted,
   Outlook,
@@ -88,11 +89,14 @@ export class Acquisitions {
   private async ask(quest: Quest, wait: boolean, overCap: boolean): Promise<Granted> {
     const { resource, wanted, stream, onPosition } = quest;
     const { store, limits } = this.options;
-    const command = { ...wanted, wait, takeOver: stream, maxWaiters: limits.maxWaitersPerName };
-    const reply = await store.acquire(resource, command).catch((error) => {
+    const how = { wait, takeOver: stream, maxWaiters: limits.maxWaitersPerName };
+    let reply: AcquireReply;
+    try {
+      reply = await store.acquire(resource, and(how, wanted));
+    } catch (error) {
       if (!(error instanceof StoreFailure && error.carriedOut === 'no')) this.giveBack(resource, wanted);
       throw outcomes.storeFailed(error, resource, wanted.requestId);
-    });
+    }
     switch (reply.kind) {
       case 'granted':
         return this.canBeDelivered(quest, reply) ? reply : await this.tryAgain(quest, reply, wait);
@@ -152,12 +156,15 @@ export class Acquisitions {
             throw outcomes.superseded(resource);
           case 'draining':
           case 'ended': {
-            const reply = await store.withdraw(resource, { ...wanted, giveBack: false }).catch((error) => {
-              this.giveBack(resource, wanted);
-              throw error instanceof StoreFailure
-                ? outcomes.outcomeUnknown(resource, wanted.requestId)
-                : error;
-            });
+            const { requestId, attach } = wanted;
+            const reply = await store
+              .withdraw(resource, { requestId, attach, giveBack: false })
+              .catch((error) => {
+                this.giveBack(resource, wanted);
+                throw error instanceof StoreFailure
+                  ? outcomes.outcomeUnknown(resource, wanted.requestId)
+                  : error;
+              });
             return await this.endWait(quest, signal, reply);
           }
           case 'look': {
@@ -178,7 +185,7 @@ export class Acquisitions {
     const { store, clock } = this.options;
     let reply: ClaimReply;
     try {
-      reply = await store.claim(resource, { ...wanted, ticket: waiter.ticket });
+      reply = await store.claim(resource, and({ ticket: waiter.ticket }, wanted));
     } catch (error) {
       if (!(error instanceof StoreFailure)) {
         this.giveBack(resource, wanted);
@@ -238,10 +245,13 @@ export class Acquisitions {
 
   /** Unanswered, it may be held still, so nobody may be told that nothing was done. */
   private async giveBackNow({ resource, wanted }: Quest): Promise<WithdrawReply> {
-    return await this.options.store.withdraw(resource, { ...wanted, giveBack: true }).catch((error) => {
-      this.giveBack(resource, wanted);
-      throw error instanceof StoreFailure ? outcomes.outcomeUnknown(resource, wanted.requestId) : error;
-    });
+    const { requestId, attach } = wanted;
+    return await this.options.store
+      .withdraw(resource, { requestId, attach, giveBack: true })
+      .catch((error) => {
+        this.giveBack(resource, wanted);
+        throw error instanceof StoreFailure ? outcomes.outcomeUnknown(resource, wanted.requestId) : error;
+      });
   }
 
   /**
@@ -251,10 +261,11 @@ export class Acquisitions {
   private giveBack(resource: Resource, wanted: PermitsWanted): void {
     if (this.givingBack >= MAX_GIVING_BACK) return;
     const { store, clock } = this.options;
-    const until = clock.now() + wanted.ttlMs;
+    const { requestId, attach, ttlMs } = wanted;
+    const until = clock.now() + ttlMs;
     this.givingBack += 1;
     const attempt = () => {
-      store.withdraw(resource, { ...wanted, giveBack: true }).then(
+      store.withdraw(resource, { requestId, attach, giveBack: true }).then(
         () => (this.givingBack -= 1),
         (error) => {
           reportDefect(error, this.options.onDefect);
@@ -296,4 +307,9 @@ export class Acquisitions {
 /** Nobody reads this: the call it answers is over. */
 function callIsGone(): HoldfastError {
   return new HoldfastError('OUTCOME_UNKNOWN', 'the call was cancelled');
+}
+
+/** Both in one: V8 takes ten times as long for `{ ...wanted, more }`, as there are more than eight fields. */
+function and<T extends object>(more: T, wanted: PermitsWanted): T & PermitsWanted {
+  return Object.assign(more, wanted);
 }

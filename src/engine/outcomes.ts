@@ -25,7 +25,7 @@ export function contended(
   waitedMs: number,
   aged = false,
 ): HoldfastError {
-  const { holder, holderEndMs = 0, waiterCount } = outlook;
+  const { holder, holderEndMs = 0, waiterCount, limit } = outlook;
   const state = resource.service === 'lock' ? lockState(outlook, waitedMs) : semaphoreState(outlook);
   const advice =
     waitedMs > 0
@@ -33,7 +33,8 @@ export function contended(
       : 'raise wait_timeout to queue';
   return new HoldfastError('CONTENDED', `${described(resource)} ${state}; ${advice}`, {
     metadata: { holder_id: holder?.holderId ?? '', waiter_count: String(waiterCount) },
-    retryAfterMs: Math.min(Math.max(holderEndMs, 100), MAX_RETRY_AFTER_MS),
+    // No lease's end ends a pause.
+    retryAfterMs: limit === 0 ? MAX_RETRY_AFTER_MS : Math.min(Math.max(holderEndMs, 100), MAX_RETRY_AFTER_MS),
   });
 }
 
@@ -43,10 +44,18 @@ function lockState({ holder, holderEndMs = 0, waiterCount }: Outlook, waitedMs: 
 }
 
 function semaphoreState({ holder, holderEndMs = 0, waiterCount, limit = 0, usedCount }: Outlook): string {
-  const behind = waiterCount > 0 ? `, and ${waiterCount} came first` : '';
-  if (limit === 0) return `is paused by its limit of 0${behind}`;
-  const next = holder ? `, those${by(holder)} for ${span(holderEndMs)} more` : '';
-  return `has ${usedCount} of ${limit} permits taken${next}${behind}`;
+  const waiting = waiterCount > 0 ? `, with ${waiterCount} waiting` : '';
+  if (limit === 0) return `is paused by its limit of 0${waiting}`;
+  const over = usedCount > limit;
+  const taken = `has ${usedCount} ${over ? '' : `of ${limit} `}permits taken`;
+  return `${taken}${holder ? takenBy(holder, holderEndMs, usedCount) : ''}${over ? `, over its limit of ${limit}` : ''}${waiting}`;
+}
+
+/** Of several holders the one whose permits come back first. */
+function takenBy(holder: HolderView, endMs: number, usedCount: number): string {
+  const { permitCount } = holder;
+  const some = permitCount < usedCount ? `, ${permitCount} of them` : '';
+  return `${some}${by(holder)} for ${span(endMs)} more`;
 }
 
 function by({ holderId }: HolderView): string {
@@ -106,11 +115,11 @@ export function neverFits(resource: Resource, permits: number, limit: number): H
   );
 }
 
-export function noSuchSemaphore(resource: Resource): HoldfastError {
-  return new HoldfastError(
-    'NO_SUCH_SEMAPHORE',
-    `${described(resource)} does not exist; set its limit, or give initial_limit`,
-  );
+export function noSuchSemaphore(
+  resource: Resource,
+  advice = 'set its limit, or give initial_limit',
+): HoldfastError {
+  return new HoldfastError('NO_SUCH_SEMAPHORE', `${described(resource)} does not exist; ${advice}`);
 }
 
 export function limitMismatch(
@@ -131,7 +140,7 @@ export function semaphoreInUse(
 ): HoldfastError {
   return new HoldfastError(
     'SEMAPHORE_IN_USE',
-    `${described(resource)} has ${holderCount} holders and ${waiterCount} waiters: nothing was deleted; wait for them, or set force`,
+    `${described(resource)} is in use, held by ${holderCount} and waited for by ${waiterCount}: nothing was deleted; wait for them, or set force`,
     { metadata: { holder_count: String(holderCount), waiter_count: String(waiterCount) } },
   );
 }
@@ -155,7 +164,7 @@ export function queueFull(resource: Resource, waiterCount: number): HoldfastErro
 export function tooManyWaiting(resource: Resource, most: number): HoldfastError {
   return new HoldfastError(
     'QUOTA_EXCEEDED',
-    `${described(resource)} is held, and ${most} calls of this connection wait already; use another connection, or HoldLock`,
+    `${described(resource)} is not free, and ${most} calls of this connection wait already; use another connection, or ${resource.service === 'lock' ? 'HoldLock' : 'HoldPermits'}`,
     { retryAfterMs: 1000 },
   );
 }

@@ -116,7 +116,12 @@ export class Permits {
     const view = await this.options.store.inspect(resource).catch((error) => {
       throw error instanceof StoreFailure ? outcomes.notCarriedOut(resource) : error; // a read changes nothing
     });
-    if (service === 'semaphore' && view.limit === undefined) throw outcomes.noSuchSemaphore(resource);
+    if (service === 'semaphore' && view.limit === undefined) {
+      throw outcomes.noSuchSemaphore(
+        resource,
+        'setting its limit makes it, or an acquire with initial_limit',
+      );
+    }
     return shownView(service, view);
   }
 
@@ -132,7 +137,7 @@ export class Permits {
       case 'limit-mismatch':
         throw outcomes.limitMismatch(resource, reply.limit, command.expectedLimit);
       case 'unknown-resource':
-        throw outcomes.noSuchSemaphore(resource);
+        throw outcomes.noSuchSemaphore(resource, 'leave expected_limit unset to make it');
     }
   }
 
@@ -143,7 +148,9 @@ export class Permits {
       .remove(resource, command)
       .catch((error) => this.failRepeatable(error, resource));
     if (reply.kind === 'in-use') throw outcomes.semaphoreInUse(resource, reply);
-    if (reply.kind === 'unknown-resource') throw outcomes.noSuchSemaphore(resource);
+    if (reply.kind === 'unknown-resource') {
+      throw outcomes.noSuchSemaphore(resource, 'there is nothing to delete');
+    }
   }
 
   /**

@@ -88,7 +88,7 @@ export function requestKey(resource: Resource, requestId: string): string {
 export class WaitQueue {
   private readonly watches = new Map<string, Watch>();
   private readonly early = new Set<string>();
-  private readonly sweeping = new Set<string>();
+  private readonly sweeping = new Map<string, 'once' | 'again'>();
 
   constructor(
     private readonly store: PermitsStore,
@@ -161,17 +161,24 @@ export class WaitQueue {
     return this.early.delete(requestKey(resource, requestId));
   }
 
-  /** Goes on where a bounded script stopped. Nobody overtakes meanwhile: whoever waits is ahead. */
+  /**
+   * Goes on where a bounded script stopped. Nobody overtakes meanwhile: whoever waits is ahead. It asks after no
+   * waiter, for there may be many steps to go.
+   */
   more(resource: Resource): void {
     const key = watchKey(resource);
-    const watch = this.watches.get(key);
-    if (watch) return this.touchNow(watch);
-    if (this.sweeping.has(key)) return;
-    this.sweeping.add(key);
-    void Promise.resolve()
-      .then(() => this.sweeping.delete(key)) // the sweep's own reply may ask for the next one
-      .then(() => this.store.touch(resource, []))
-      .catch((error) => reportDefect(error, this.onDefect)); // whoever comes next goes on
+    if (this.sweeping.has(key)) this.sweeping.set(key, 'again');
+    else void this.sweep(resource, key);
+  }
+
+  /** One step after the other; whoever asks meanwhile, this step's own reply too, asks for the next. */
+  private async sweep(resource: Resource, key: string): Promise<void> {
+    do {
+      this.sweeping.set(key, 'once');
+      // If it fails, whoever comes next goes on.
+      await this.store.touch(resource, []).catch((error) => reportDefect(error, this.onDefect));
+    } while (this.sweeping.get(key) === 'again');
+    this.sweeping.delete(key);
   }
 
   private schedule(watch: Watch, earliestEndMs: number | undefined): void {

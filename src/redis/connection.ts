@@ -4,13 +4,15 @@ import { type Clock, type Timer } from '../engine/clock';
 import { StoreFailure } from '../engine/errors';
 import type { StoreHealth } from '../engine/store';
 import { findDangers } from './dangers';
-import { commandText, ScriptCommand, type Outcome, type Reply } from './script-command';
+import { commandText, ScriptCommand, type Reply } from './script-command';
 
 export interface ConnectionOptions {
   /** `redis://[user:password@]host:port[/db]`, `rediss://…`, or the path of a unix socket. */
   readonly url: string;
   /** How long one store operation may take, retries after a broken connection included (ms). */
   readonly commandTimeoutMs: number;
+  /** Loaded into each Redis that is connected to, so that a crowd that comes back does not bring them one by one. */
+  readonly scripts?: readonly Script[];
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
 }
@@ -40,6 +42,8 @@ interface Operation<T> {
   readonly args: readonly (string | number)[];
   readonly read: (reply: Reply[], sentAt: number) => T | Promise<T>;
   readonly deadline: number;
+  readonly resolve: (answer: T | Promise<T>) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** A reply that could not be read: our mistake, and nothing that another try would mend. */
@@ -78,6 +82,8 @@ export class RedisConnection implements StoreHealth {
     this.client.on('ready', () => {
       this.connected = true;
       this.downTimer?.cancel();
+      // Ahead of every command, on the same connection. One that finds no script all the same brings it along.
+      for (const { text } of options.scripts ?? []) this.client.script('LOAD', text).catch(options.onError);
       for (const goOn of [...this.waiting]) goOn();
       // Commands need not wait for the verdict on this Redis, but nobody is sent here before it.
       void this.check().then(() => {
@@ -127,63 +133,68 @@ export class RedisConnection implements StoreHealth {
     args: readonly (string | number)[],
     read: (reply: Reply[], sentAt: number) => T | Promise<T>,
   ): Promise<T> {
-    const operation = {
-      what,
-      keys,
-      args,
-      read,
-      deadline: this.options.clock.now() + this.options.commandTimeoutMs,
-    };
-    if (this.client.status !== 'ready') return this.retry(operation, false);
-    return this.send(operation, 'evalsha').catch((error) => this.recover(operation, error, false));
+    const deadline = this.options.clock.now() + this.options.commandTimeoutMs;
+    return new Promise((resolve, reject) => {
+      const operation: Operation<T> = { what, keys, args, read, deadline, resolve, reject };
+      if (this.client.status === 'ready') this.send(operation, 'evalsha', false);
+      else this.retry(operation, false);
+    });
   }
 
-  private async recover<T>(operation: Operation<T>, error: unknown, writtenBefore: boolean): Promise<T> {
+  private recover<T>(operation: Operation<T>, error: unknown, writtenBefore: boolean): void {
     if (isReplyError(error) && error.message.startsWith('NOSCRIPT')) {
-      return await this.send(operation, 'eval').catch((second) =>
-        this.recover(operation, second, writtenBefore),
-      );
+      return this.send(operation, 'eval', writtenBefore);
     }
     const fate = fateOf(error);
-    if (fate === 'defect' || fate === 'settled') throw error;
+    if (fate === 'defect') return operation.reject(error);
     if (fate === 'refused' || fate === 'full' || fate === 'timed-out') {
       const unknown = writtenBefore || fate === 'timed-out';
-      throw new StoreFailure(unknown ? 'unknown' : 'no', fate === 'full' ? 'full' : 'unavailable', {
-        cause: error,
-      });
+      return operation.reject(
+        new StoreFailure(unknown ? 'unknown' : 'no', fate === 'full' ? 'full' : 'unavailable', {
+          cause: error,
+        }),
+      );
     }
-    return await this.retry(operation, writtenBefore || fate === 'cut');
+    this.retry(operation, writtenBefore || fate === 'cut');
   }
 
-  private async retry<T>(operation: Operation<T>, written: boolean): Promise<T> {
-    const { clock } = this.options;
+  private retry<T>(operation: Operation<T>, written: boolean): void {
+    this.readyAgain(operation.deadline)
+      .then((ready) => {
+        if (ready) this.send(operation, 'evalsha', written);
+        else operation.reject(new StoreFailure(written ? 'unknown' : 'no', 'unavailable'));
+      })
+      .catch(operation.reject);
+  }
+
+  private async readyAgain(deadline: number): Promise<boolean> {
+    // What was on the way fails before 'close' tells since when the connection is down.
+    await Promise.resolve();
     // A connection that has just ended is called ready until its 'close' comes, which needs the event loop.
     if (this.client.status === 'ready') await this.pause(UNWRITABLE_PAUSE_MS);
-    if (clock.now() >= operation.deadline || !(await this.becomesReady(operation.deadline)))
-      throw new StoreFailure(written ? 'unknown' : 'no', 'unavailable');
-    return await this.send(operation, 'evalsha').catch((error) => this.recover(operation, error, written));
+    return this.options.clock.now() < deadline && (await this.becomesReady(deadline));
   }
 
-  private send<T>({ what, keys, args, read, deadline }: Operation<T>, verb: 'eval' | 'evalsha'): Promise<T> {
+  private send<T>(operation: Operation<T>, verb: 'eval' | 'evalsha', writtenBefore: boolean): void {
+    const { what, keys, args, read, deadline } = operation;
     const text = commandText(verb, verb === 'eval' ? what.text : what.sha, keys, args);
-    return new Promise((resolve, reject) => {
-      const sentAt = this.options.clock.now();
-      const outcome: Outcome = {
-        answered: (reply) => {
-          this.heardAt = this.options.clock.now();
-          try {
-            resolve(read(reply, sentAt));
-          } catch (error) {
-            reject(error instanceof StoreFailure ? error : new UnreadableReply(what.sha, { cause: error }));
-          }
-        },
-        failed: reject,
-      };
-      const command = new ScriptCommand(verb, text, outcome, deadline);
-      this.cork();
-      this.keepTime(command);
-      void this.client.sendCommand(command.asCommand());
+    const sentAt = this.options.clock.now();
+    const command = new ScriptCommand(verb, text, deadline, (error, reply) => {
+      if (error) return this.recover(operation, error, writtenBefore);
+      this.heardAt = this.options.clock.now();
+      let answer: T | Promise<T>;
+      try {
+        answer = read(reply as Reply[], sentAt);
+      } catch (cause) {
+        return operation.reject(
+          cause instanceof StoreFailure ? cause : new UnreadableReply(what.sha, { cause }),
+        );
+      }
+      operation.resolve(answer);
     });
+    this.cork();
+    this.keepTime(command);
+    void this.client.sendCommand(command.asCommand());
   }
 
   /** What is sent while the event loop goes round once leaves in one write. */
@@ -306,6 +317,8 @@ export class RedisConnection implements StoreHealth {
 
 /** Of ioredis's own commands (PING, INFO): a slow disk is no reason to cut the connection. */
 const SHORTEST_TIMEOUT_MS = 1000;
+/** How long a connection that is given up may take to end in order; then it is destroyed. */
+const DISCONNECT_TIMEOUT_MS = 50;
 
 /**
  * Without `socketTimeout`, which would be wound up anew by each command: the PING ends a connection that does
@@ -319,6 +332,7 @@ export function safeOptions(commandTimeoutMs: number) {
     maxRetriesPerRequest: 0,
     commandTimeout: Math.max(commandTimeoutMs, SHORTEST_TIMEOUT_MS),
     connectTimeout: commandTimeoutMs,
+    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     stringNumbers: true,
     retryStrategy: (attempt: number) => Math.min(10 * 2 ** Math.min(attempt, 10), 500),
   } satisfies RedisOptions;
@@ -335,15 +349,14 @@ function isReplyError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }
 
-type Fate = 'refused' | 'full' | 'not-written' | 'cut' | 'timed-out' | 'settled' | 'defect';
+type Fate = 'refused' | 'full' | 'not-written' | 'cut' | 'timed-out' | 'defect';
 
 function fateOf(error: unknown): Fate {
   if (isReplyError(error)) {
     if (error.message.startsWith('OOM')) return 'full';
     return refusals.test(error.message) ? 'refused' : 'defect';
   }
-  if (!(error instanceof Error) || error instanceof UnreadableReply) return 'defect';
-  if (error instanceof StoreFailure) return 'settled';
+  if (!(error instanceof Error)) return 'defect';
   if (error.message.startsWith("Stream isn't writeable")) return 'not-written';
   return error.message === TIMED_OUT ? 'timed-out' : 'cut';
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../engine/clock';
 import type { PermitsStore, StoreHealth } from '../engine/store';
 import { RedisConnection } from './connection';
 import { Notifications } from './notifications';
-import { RedisPermitsStore } from './permits-store';
+import { permitsScripts, RedisPermitsStore } from './permits-store';
 
 export interface StoreOptions {
   /** `redis://…`, `rediss://…`, or the path of a unix socket. */
@@ -28,7 +28,7 @@ export interface Store {
  * rejects with a `StoreFailure` if it does not within `patienceMs`, closing what was opened.
  */
 export async function connectStore(options: StoreOptions, patienceMs: number): Promise<Store> {
-  const connection = new RedisConnection(options);
+  const connection = new RedisConnection({ ...options, scripts: permitsScripts });
   const permits = new RedisPermitsStore({ ...options, connection });
   const notifications = new Notifications({
     ...options,

@@ -1,4 +1,4 @@
-import type { Resource } from '../engine/lease';
+import type { Resource, Service } from '../engine/lease';
 
 /**
  * Names map to this many buckets by CRC16, and the bucket is the hash tag of all keys of its names: so one
@@ -23,7 +23,7 @@ export function bucketOf(name: string): number {
 
 const serviceLetters = { lock: 'l', semaphore: 's' } as const;
 
-/** The keys of a resource, in the order of the scripts' KEYS (see scripts/prelude.lua). */
+/** The keys of a resource, in the order of the scripts' KEYS (see scripts/prelude/state.lua). */
 const lockParts = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live'] as const;
 const parts = { lock: lockParts, semaphore: [...lockParts, 'limit'] } as const;
 
@@ -32,9 +32,24 @@ const parts = { lock: lockParts, semaphore: [...lockParts, 'limit'] } as const;
  * neither leave its place nor meet another name's keys; the hash tag is read from the first brace, which is
  * ours.
  */
-export function permitsKeys(prefix: string, resource: Resource): string[] {
-  const bucket = `${prefix}:{${bucketOf(resource.name)}}:${serviceLetters[resource.service]}:`;
-  return parts[resource.service].map((part) => `${bucket}${part}:${resource.name}`);
+export function permitsKeys(prefix: string, { service, name }: Resource): string[] {
+  return keyHeads(`${prefix}:{${bucketOf(name)}}:${serviceLetters[service]}:`, service).map(
+    (head) => head + name,
+  );
+}
+
+const knownHeads = new Map<string, readonly string[]>();
+/** Those of all buckets, a few prefixes over. */
+const MOST_KNOWN_HEADS = 16 * BUCKET_COUNT;
+
+/** What stands before the name in each key of a bucket; remembered, for every call needs it. */
+function keyHeads(bucket: string, service: Service): readonly string[] {
+  let heads = knownHeads.get(bucket);
+  if (heads === undefined) {
+    heads = parts[service].map((part) => `${bucket}${part}:`);
+    if (knownHeads.size < MOST_KNOWN_HEADS) knownHeads.set(bucket, heads);
+  }
+  return heads;
 }
 
 /** The resource whose `state` key this is; undefined if it is none of this prefix. */

@@ -10,15 +10,12 @@ import {
   permitsWithdraw,
 } from '../../generated/redis/scripts';
 import { StoreFailure } from '../engine/errors';
-import type { HolderView, LossCause, Mode, Resource, ResourceView } from '../engine/lease';
+import type { Resource, ResourceView } from '../engine/lease';
 import type {
   AcquireCommand,
   AcquireReply,
   ClaimCommand,
   ClaimReply,
-  Finished,
-  Granted,
-  Outlook,
   PermitsStore,
   PermitsWanted,
   ReleaseCommand,
@@ -32,12 +29,23 @@ import type {
   Speaker,
   StoreListener,
   TouchReply,
-  Waiting,
   WithdrawCommand,
   WithdrawReply,
 } from '../engine/store';
 import { script, type RedisConnection, type Script } from './connection';
 import { permitsKeys } from './keys';
+import {
+  parseAcquire,
+  parseClaim,
+  parseRelease,
+  parseRemove,
+  parseRenew,
+  parseSetLimit,
+  parseTouch,
+  parseView,
+  parseWithdraw,
+  type Answer,
+} from './permits-replies';
 import type { Reply } from './script-command';
 
 const scripts = {
@@ -52,6 +60,9 @@ const scripts = {
   delete: script(permitsDelete),
 };
 
+/** All of them, to be loaded ahead of use. */
+export const permitsScripts: readonly Script[] = Object.values(scripts);
+
 /** How many holders and waiters are shown of a resource. */
 const SHOWN = 16;
 
@@ -62,13 +73,6 @@ export interface PermitsStoreOptions {
   readonly retentionMs: number;
   /** How long one command may take, however many steps it is carried out in (ms). */
   readonly commandTimeoutMs: number;
-}
-
-/** A script's answer: its word, what came after, and when it was sent. */
-interface Answer {
-  readonly word: string;
-  readonly rest: readonly Reply[];
-  readonly sentAt: number;
 }
 
 /** The permits engine's store: each method is one script, its arguments in the order of the script's header. */
@@ -167,10 +171,10 @@ export class RedisPermitsStore implements PermitsStore {
     args.unshift(serverId);
     let firstSentAt: number | undefined;
     const read = (reply: Reply[], sentAt: number): T | Promise<T> => {
-      const [word, more, offers] = reply;
+      const [word, more, offers, ...rest] = reply;
       if (more === '1') this.listener?.more(resource);
       for (const requestId of offers as string[]) this.listener?.look(resource, requestId);
-      if (word !== 'AGAIN') return parse({ word: word as string, rest: reply.slice(3), sentAt });
+      if (word !== 'AGAIN') return parse({ word: word as string, rest, sentAt });
       // A step that comes before all else goes on, a batch at a time; each try brings its end nearer.
       firstSentAt ??= sentAt;
       if (sentAt - firstSentAt > commandTimeoutMs) throw new StoreFailure('unknown', 'unavailable');
@@ -178,132 +182,6 @@ export class RedisPermitsStore implements PermitsStore {
     };
     return connection.run(what, keys, args, read);
   }
-}
-
-function parseAcquire(answer: Answer): AcquireReply {
-  switch (answer.word) {
-    case 'REFUSED':
-      return { kind: 'refused', outlook: parseOutlook(answer.rest[0]) };
-    case 'MISMATCH':
-      return { kind: 'mismatch', field: answer.rest[0] as 'mode' | 'permit_count' | 'holder_id' };
-    case 'QUEUE_FULL':
-      return { kind: 'queue-full', waiterCount: Number(answer.rest[0]) };
-    default:
-      return parseAdmission(answer);
-  }
-}
-
-function parseClaim(answer: Answer): ClaimReply {
-  return answer.word === 'SUPERSEDED' ? { kind: 'superseded' } : parseAdmission(answer);
-}
-
-function parseWithdraw(answer: Answer): WithdrawReply {
-  switch (answer.word) {
-    case 'GRANTED':
-      return parseGranted(answer);
-    case 'WITHDRAWN':
-      return { kind: 'withdrawn', outlook: parseOutlook(answer.rest[0]) };
-    case 'KEPT':
-      return { kind: 'kept' };
-    case 'SUPERSEDED':
-      return { kind: 'superseded' };
-    case 'FINISHED':
-      return parseFinished(answer);
-    default:
-      throw unexpected(answer);
-  }
-}
-
-function parseTouch(answer: Answer): TouchReply {
-  if (answer.word !== 'DONE') throw unexpected(answer);
-  return {
-    outlook: parseOutlook(answer.rest[0]),
-    waiters: (answer.rest[1] as string[]).map((word) =>
-      word === 'LOOK' ? 'look' : word === 'SUPERSEDED' ? 'superseded' : Number(word),
-    ),
-  };
-}
-
-function parseRenew(answer: Answer): RenewReply {
-  switch (answer.word) {
-    case 'GRANTED':
-      return parseGranted(answer);
-    case 'ENDED':
-      return parseFinished(answer);
-    case 'SUPERSEDED':
-      return { kind: 'superseded' };
-    case 'GONE':
-      return { kind: 'gone' };
-    default:
-      throw unexpected(answer);
-  }
-}
-
-function parseRelease(answer: Answer): ReleaseReply {
-  switch (answer.word) {
-    case 'RELEASED':
-      return { kind: 'released' };
-    case 'ENDED':
-      return parseFinished(answer);
-    case 'SUPERSEDED':
-      return { kind: 'superseded' };
-    case 'GONE':
-      return { kind: 'gone' };
-    default:
-      throw unexpected(answer);
-  }
-}
-
-function parseSetLimit(resource: Resource, answer: Answer): SetLimitReply {
-  switch (answer.word) {
-    case 'SET':
-      return { kind: 'set', view: parseView(resource, answer.rest[0] as Reply[]) };
-    case 'MISMATCH':
-      return { kind: 'limit-mismatch', limit: Number(answer.rest[0]) };
-    case 'UNKNOWN':
-      return { kind: 'unknown-resource' };
-    default:
-      throw unexpected(answer);
-  }
-}
-
-function parseRemove({ word, rest, sentAt }: Answer): RemoveReply {
-  switch (word) {
-    case 'DELETED':
-      return { kind: 'removed' };
-    case 'IN_USE':
-      return { kind: 'in-use', holderCount: Number(rest[0]), waiterCount: Number(rest[1]) };
-    case 'UNKNOWN':
-      return { kind: 'unknown-resource' };
-    default:
-      throw unexpected({ word, rest, sentAt });
-  }
-}
-
-function parseView(resource: Resource, reply: readonly Reply[]): ResourceView {
-  const [limit, token, used, holderCount, waiterCount, holders, waiters] = reply;
-  return {
-    name: resource.name,
-    limit: parseLimit(limit as string),
-    usedCount: Number(used),
-    lastFencingToken: BigInt(token as string),
-    holderCount: Number(holderCount),
-    waiterCount: Number(waiterCount),
-    holders: (holders as string[][]).map(parseHolder).filter((holder) => holder !== undefined),
-    waiters: (waiters as string[][])
-      .map((fields, index) => {
-        const [holderId, metadata, permits, mode, queued] = fields;
-        return {
-          holderId: holderId ?? '',
-          metadata: parseMetadata(metadata),
-          permitCount: Number(permits),
-          mode: parseMode(mode),
-          position: index + 1,
-          enqueueTimeMs: Number(queued) / 1000,
-        };
-      })
-      .filter((_, index) => ((waiters as string[][])[index]?.length ?? 0) > 0),
-  };
 }
 
 function wanted(command: PermitsWanted): (string | number)[] {
@@ -331,96 +209,4 @@ function flag(value: boolean): string {
 /** Redis's times are whole microseconds. */
 function micros(ms: number): number {
   return Math.round(ms * 1000);
-}
-
-function parseAdmission(answer: Answer):
-  | Granted
-  | Waiting
-  | Finished
-  | { kind: 'never-fits'; limit: number }
-  | {
-      kind: 'unknown-resource';
-    } {
-  const { rest, sentAt } = answer;
-  switch (answer.word) {
-    case 'GRANTED':
-      return parseGranted(answer);
-    case 'WAITING':
-      return {
-        kind: 'waiting',
-        sentAt,
-        ticket: rest[0] as string,
-        position: Number(rest[1]),
-        outlook: parseOutlook(rest[2]),
-      };
-    case 'FINISHED':
-      return parseFinished(answer);
-    case 'NEVER_FITS':
-      return { kind: 'never-fits', limit: Number(rest[0]) };
-    case 'UNKNOWN':
-      return { kind: 'unknown-resource' };
-    default:
-      throw unexpected(answer);
-  }
-}
-
-function parseGranted({ rest, sentAt }: Answer): Granted {
-  return {
-    kind: 'granted',
-    sentAt,
-    fencingToken: BigInt(rest[0] as string),
-    remainingMs: Number(rest[1]) / 1000,
-    ttlMs: Number(rest[2]) / 1000,
-    secret: rest[3] as string,
-    permits: Number(rest[4]),
-  };
-}
-
-function parseFinished({ rest }: Answer): Finished {
-  return { kind: 'finished', cause: rest[0] as LossCause | 'released' };
-}
-
-type OutlookReply = [string, string, string[], string, string, string];
-
-function parseOutlook(reply: Reply | undefined): Outlook {
-  const [earliest, waiterCount, holder, holderEnd, limit, used] = reply as OutlookReply;
-  return {
-    earliestEndMs: Number(earliest) < 0 ? undefined : Number(earliest) / 1000,
-    waiterCount: Number(waiterCount),
-    holder: parseHolder(holder),
-    holderEndMs: holder.length === 0 ? undefined : Number(holderEnd) / 1000,
-    limit: parseLimit(limit),
-    usedCount: Number(used),
-  };
-}
-
-function parseHolder(fields: readonly string[]): HolderView | undefined {
-  if (fields.length === 0) return undefined;
-  const [holderId, metadata, token, permits, mode, granted, end, revoked] = fields;
-  return {
-    holderId: holderId ?? '',
-    metadata: parseMetadata(metadata),
-    fencingToken: BigInt(token ?? 0),
-    permitCount: Number(permits),
-    mode: parseMode(mode),
-    acquireTimeMs: Number(granted) / 1000,
-    expireTimeMs: Number(end) / 1000,
-    revoked: revoked === '1',
-  };
-}
-
-function parseLimit(text: string): number | undefined {
-  return text === '' ? undefined : Number(text);
-}
-
-function parseMode(letter: string | undefined): Mode {
-  return letter === 's' ? 'shared' : 'exclusive';
-}
-
-function parseMetadata(text: string | undefined): Record<string, string> {
-  return text ? (JSON.parse(text) as Record<string, string>) : {};
-}
-
-function unexpected(answer: Answer): Error {
-  return new Error(`script answered ${answer.word}`);
 }

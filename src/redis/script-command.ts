@@ -2,11 +2,10 @@ import type { Command } from 'ioredis';
 
 export type Reply = string | null | Reply[];
 
-/** What becomes of a command; exactly one of the two is called, once. */
-export interface Outcome {
-  answered(reply: Reply[]): void;
-  failed(error: Error): void;
-}
+/** What becomes of a command: it failed, or was answered. Called once. */
+export type OnOutcome = (error: Error | undefined, reply: Reply[] | undefined) => void;
+
+const NO_ARGUMENTS: readonly string[] = [];
 
 /**
  * A script call as ioredis sees it: just what its connection asks of a command, and no more. Its own `Command`
@@ -18,16 +17,16 @@ export class ScriptCommand {
   /** ioredis's tracing is off for it. */
   readonly isTraced = true;
   /** For ioredis's error texts, where a lease's secret has no business. */
-  readonly args: readonly string[] = [];
+  readonly args = NO_ARGUMENTS;
   readonly promise = undefined;
   private isSettled = false;
 
   constructor(
     readonly name: string,
     private readonly text: string,
-    private readonly outcome: Outcome,
     /** When it is given up (ms of the connection's clock). */
     readonly deadline: number,
+    private readonly onOutcome: OnOutcome,
   ) {}
 
   get settled(): boolean {
@@ -51,13 +50,13 @@ export class ScriptCommand {
   resolve(reply: unknown): void {
     if (this.isSettled) return;
     this.isSettled = true;
-    this.outcome.answered(decoded(reply) as Reply[]);
+    this.onOutcome(undefined, decoded(reply) as Reply[]);
   }
 
   reject(error: Error): void {
     if (this.isSettled) return;
     this.isSettled = true;
-    this.outcome.failed(error);
+    this.onOutcome(error, undefined);
   }
 }
 
@@ -66,19 +65,27 @@ function decoded(reply: unknown): Reply {
   return Array.isArray(reply) ? reply.map(decoded) : (reply as Reply);
 }
 
-/** The call in Redis's protocol. */
+/** The call in Redis's protocol: its parts in one array and joined at once, which makes no text in between. */
 export function commandText(
   verb: 'eval' | 'evalsha',
   script: string,
   keys: readonly string[],
   args: readonly (string | number)[],
 ): string {
-  let text = `*${3 + keys.length + args.length}\r\n${bulk(verb)}${bulk(script)}${bulk(String(keys.length))}`;
-  for (const key of keys) text += bulk(key);
-  for (const arg of args) text += bulk(typeof arg === 'string' ? arg : String(arg));
-  return text;
+  const lines = [`*${3 + keys.length + args.length}`];
+  addBulk(lines, verb);
+  addBulk(lines, script);
+  addBulk(lines, String(keys.length));
+  for (const key of keys) addBulk(lines, key);
+  for (const arg of args) addBulk(lines, typeof arg === 'string' ? arg : String(arg));
+  lines.push('');
+  return lines.join('\r\n');
 }
 
-function bulk(text: string): string {
-  return `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
+/** The first line of a text of so many bytes, made once for those that are usual. */
+const LENGTHS = Array.from({ length: 512 }, (_, bytes) => `$${bytes}`);
+
+function addBulk(lines: string[], text: string): void {
+  const bytes = Buffer.byteLength(text);
+  lines.push(LENGTHS[bytes] ?? `$${bytes}`, text);
 }

@@ -5,6 +5,7 @@ import {
   asked,
   ended,
   fault,
+  goesOnUntil,
   granted,
   holds,
   killed,
@@ -93,7 +94,7 @@ describe('over-issue', () => {
   });
 
   it('allows what was granted before the limit was lowered, even if it arrives later', () => {
-    const late = granted(200, 'b', 2, { name: SEMAPHORE, sentMs: 20 });
+    const late = granted(200, 'b', 2, { name: SEMAPHORE, sentMs: 20, madeMs: 99 });
     const events = [limit(0, SEMAPHORE, 2), holdsPermits(10, 'a', 1), asked(20, 'b', { name: SEMAPHORE })];
     expect(found(written(...events, limit(100, SEMAPHORE, 1, 110), late))).toBe(0);
   });
@@ -115,6 +116,28 @@ describe('over-issue', () => {
     const third = granted(510, 'c', 3, { name: SEMAPHORE, sentMs: 30 });
     expect(found(written(...events, third))).toBe(1);
     expect(found(written(...events, limit(400, SEMAPHORE, 2, 410), third))).toBe(0);
+  });
+
+  it('refuses what was offered before the limit was lowered and claimed after it, as the end of the lease tells', () => {
+    const events = [
+      limit(0, SEMAPHORE, 2),
+      holdsPermits(10, 'a', 1),
+      holdsPermits(20, 'b', 2),
+      asked(30, 'c', { name: SEMAPHORE }),
+      releases(50, 'b', 2),
+      limit(100, SEMAPHORE, 1, 110),
+    ];
+    const claimed = (madeMs: number) => granted(300, 'c', 3, { name: SEMAPHORE, sentMs: 30, madeMs });
+    expect(found(written(...events, claimed(111)))).toBe(1);
+    expect(found(written(...events, claimed(109)))).toBe(0);
+    const again = asked(40, 'c', { name: SEMAPHORE, call: 'c again' });
+    expect(found(written(...events, again, claimed(111)))).toBe(0);
+    expect(found(written(...events, fault('reply_dropped', 120, 121), claimed(111)))).toBe(0);
+  });
+
+  it('counts one grant over the limit once', () => {
+    const full = [limit(0, SEMAPHORE, 1), holdsPermits(10, 'a', 1), holdsPermits(20, 'b', 2, 1)] as const;
+    expect(found(written(...full, goesOnUntil(100)))).toBe(1);
   });
 
   it('ignores a change that was certainly not carried out', () => {

@@ -82,13 +82,15 @@ interface GrantOptions extends CallOptions {
   readonly permits?: number;
   /** When the call was sent; the offset reaches from there to TTL after the receipt. */
   readonly sentMs?: number;
+  /** When it was made, where it came later than that. */
+  readonly madeMs?: number;
   /** Which deadline the client made of it, where that is not by the rule. */
   readonly deadlineMs?: number;
 }
 
 export function granted(atMs: number, client: string, token: number, options: GrantOptions = {}): Timed {
   const { name = NAME, call = client, requestId = `request of ${client}`, ttlMs = TTL_MS } = options;
-  const { lease = `lease ${token}`, sentMs = atMs, permits = 1 } = options;
+  const { lease = `lease ${token}`, sentMs = atMs, madeMs = atMs, permits = 1 } = options;
   return {
     atMs,
     body: {
@@ -97,8 +99,8 @@ export function granted(atMs: number, client: string, token: number, options: Gr
       permitCount: permits,
       ttlUs: us(ttlMs),
       t0: us(sentMs),
-      expireOffsetUs: us(atMs - sentMs + ttlMs),
-      deadline: us(options.deadlineMs ?? atMs + ttlMs),
+      expireOffsetUs: us(madeMs - sentMs + ttlMs),
+      deadline: us(options.deadlineMs ?? madeMs + ttlMs),
     },
   };
 }

@@ -16,7 +16,7 @@ describe('duration', () => {
     expect(durationToMs(duration(ms))).toBeCloseTo(ms, 6);
   });
 
-  test.each([NaN, Infinity])('refuses %s', (ms) => {
+  test.each([NaN, Infinity])('refuses %s (chapter 27)', (ms) => {
     expect(() => duration(ms)).toThrow(RangeError);
   });
 });

@@ -12,7 +12,9 @@ import { goClient, javaClient, pythonClient, type BuiltClient } from './toolchai
 /**
  * What the errors look like in other languages, read with the helpers that their users have anyway: `status.Details`
  * in Go, `StatusProto` in Java, `grpc_status` in Python. Each client acquires a lock, asks for it once more, asks
- * for something that is wrong in three ways, releases, and prints what it has seen.
+ * for something that is wrong in three ways, and releases; then it takes 2 of a semaphore's 3 permits, is refused a
+ * semaphore that is not there, 5 permits, and a limit that expects another one, and releases. It prints what it has
+ * seen.
  */
 
 const run = promisify(execFile);
@@ -35,6 +37,15 @@ afterAll(async () => {
   await rm(scratch, { recursive: true, force: true });
 });
 
+function error(code: string, reason: string, text: string): string[] {
+  return [
+    `code: ${code}`,
+    `message: ${text} [${reason}]`,
+    `trailer: ${reason}`,
+    `reason: ${reason} holdfast`,
+  ];
+}
+
 /** Everything that each of them must print. A map has no order, nor have the details. */
 function expected(name: string): (string | RegExp)[] {
   const violations = [
@@ -56,6 +67,27 @@ function expected(name: string): (string | RegExp)[] {
     'trailer: INVALID_FIELD',
     'reason: INVALID_FIELD holdfast',
     ...violations.map((violation) => `violation: ${violation}`),
+    'released: true',
+    ...error(
+      'NOT_FOUND',
+      'NO_SUCH_SEMAPHORE',
+      `semaphore "${name}" does not exist; set its limit, or give initial_limit`,
+    ),
+    `permits: ${name} 2`,
+    ...error(
+      'FAILED_PRECONDITION',
+      'NEVER_FITS',
+      `5 permits never fit semaphore "${name}", whose limit is 3; ask for fewer or raise the limit`,
+    ),
+    'metadata: limit=3',
+    'metadata: permit_count=5',
+    ...error(
+      'FAILED_PRECONDITION',
+      'LIMIT_MISMATCH',
+      `the limit of semaphore "${name}" is 3, not 4: nothing was changed; look at it and decide again`,
+    ),
+    'metadata: limit=3',
+    'metadata: expected_limit=4',
     'released: true',
   ];
 }

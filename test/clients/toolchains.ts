@@ -83,7 +83,7 @@ async function cached(name: string, make: (folder: string) => Promise<void>): Pr
 }
 
 export async function pythonClient(): Promise<BuiltClient> {
-  const found = await pythonEnvironment(join(ROOT, 'examples', 'worker-python', 'requirements.txt'));
+  const found = await pythonEnvironment(join(ROOT, 'examples', 'python-common', 'requirements.txt'));
   if ('missing' in found) return found;
   const env = { PYTHONPATH: generated('python'), PYTHONDONTWRITEBYTECODE: '1' };
   return { command: [found.python, source('python', 'main.py')], env };

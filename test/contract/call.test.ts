@@ -6,6 +6,8 @@ import { AcquireLockRequest, LockServiceService } from '../../generated/typescri
 import type { Call } from '../../src/engine/call';
 import { clampedTimeout } from '../../src/transport/grpc-internals';
 import { eventually } from '../support/eventually';
+import { LockClient } from '../support/lock-client';
+import { TcpProxy } from '../support/proxy';
 import { someLease } from './fake-engine';
 import { acquireRequest, call, failureOf, Harness } from './harness';
 import { frame, RawConnection } from './raw-call';
@@ -192,6 +194,28 @@ describe('a client that gives up', () => {
     connection.close();
     await pending;
     await pinging.close();
+  });
+
+  test('opens no stream where it had gone before a server that was stopped could read its call', async () => {
+    const targetPort = Number(harness.target.split(':')[1]);
+    const proxy = await TcpProxy.open({ targetPort, protocol: 'tcp' });
+    const leaving = new LockClient(proxy.address);
+    await leaving.get('connected');
+    // The call and its cancel are to come in one read, as they lie in the socket of a server that goes on.
+    proxy.blackHole('toTarget');
+    const sent = proxy.bytes.toTarget;
+    const stream = leaving.attach(someLease.leaseId);
+    await eventually('the call to leave', () => proxy.bytes.toTarget > sent + someLease.leaseId.length + 20);
+    const called = proxy.bytes.toTarget;
+    stream.cancel();
+    await eventually('its cancel to leave', () => proxy.bytes.toTarget > called);
+    harness.engine.asked.splice(0);
+    proxy.passEverything();
+    // What is asked after it is answered after it.
+    await leaving.get('behind');
+    expect(harness.engine.asked).toEqual([{ verb: 'inspect', service: 'lock', name: 'behind' }]);
+    leaving.close();
+    await proxy.close();
   });
 
   test('breaks nothing where the listener itself is broken', async () => {

@@ -1,14 +1,18 @@
-import { status } from '@grpc/grpc-js';
+import { status, type ServiceError } from '@grpc/grpc-js';
 import { holdfastError } from '../../src/client';
 import { HoldfastError, StoreFailure, type ErrorDetails, type Reason } from '../../src/engine/errors';
 import { decodeStatusDetails } from '../../src/wire/status-details';
-import { acquireRequest, call, drainStream, failureOf, Harness, UUID_V4 } from './harness';
+import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
+import { call, failureOf, Harness, UUID_V4 } from './harness';
+import { leaseCalls, SERVICES, type LeaseCalls } from './services';
 
 let harness: Harness;
-let client: ReturnType<Harness['locks']>;
+let services: readonly LeaseCalls[];
+let semaphores: SemaphoreServiceClient;
 beforeAll(async () => {
   harness = await Harness.start();
-  client = harness.locks();
+  services = SERVICES.map((service) => leaseCalls(harness, service));
+  semaphores = harness.client(SemaphoreServiceClient);
 });
 beforeEach(() => harness.logged.splice(0));
 afterAll(() => harness.close());
@@ -37,27 +41,44 @@ const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'push
 };
 const ROWS = Object.entries(TABLE) as [Reason, (typeof TABLE)[Reason]][];
 
-/** What a unary call and a stream end with when the engine throws `error`. */
-async function bothFailures(error: unknown) {
+/** What each call of LockService and SemaphoreService ends with when the engine throws `error`. */
+async function allFailures(error: unknown): Promise<readonly ServiceError[]> {
   // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- that is what is tried here
   const reject = (): Promise<never> => Promise.reject(error);
-  harness.engine.onAcquire = reject;
-  harness.engine.onHold = reject;
-  const unary = await failureOf(call(client, client.acquireLock, acquireRequest()));
-  const value = acquireRequest({ requestId: UUID_V4 });
-  const stream = await drainStream(client.holdLock({ start: { $case: 'acquire', value } }));
-  return [unary, stream.error!] as const;
+  const verbs = [
+    'onAcquire',
+    'onHold',
+    'onRenew',
+    'onRelease',
+    'onInspect',
+    'onSetLimit',
+    'onRemove',
+  ] as const;
+  for (const verb of verbs) harness.engine[verb] = reject;
+  const failures: ServiceError[] = [];
+  for (const { acquire, hold, renew, release, get, leaseId } of services) {
+    failures.push(await failureOf(acquire()));
+    failures.push((await hold({ $case: 'acquire', value: { requestId: UUID_V4 } })).error!);
+    failures.push(await failureOf(renew({ leaseId, ttl: undefined })));
+    failures.push(await failureOf(release(leaseId)));
+    failures.push(await failureOf(get('hello')));
+  }
+  const limit = { name: 'hello', limit: 1, expectedLimit: undefined };
+  failures.push(await failureOf(call(semaphores, semaphores.setSemaphoreLimit, limit)));
+  const name = { name: 'hello', force: false };
+  failures.push(await failureOf(call(semaphores, semaphores.deleteSemaphore, name)));
+  return failures;
 }
 
 async function unaryFailure(message: string, details: ErrorDetails = {}, reason: Reason = 'CONTENDED') {
-  const [error] = await bothFailures(new HoldfastError(reason, message, details));
-  return error;
+  const [error] = await allFailures(new HoldfastError(reason, message, details));
+  return error!;
 }
 
 describe.each(ROWS)('%s', (reason, [code, retryAfterMs, pushback]) => {
   test('has its code, its word three times, and advice on retrying', async () => {
     const details = { metadata: { cause: 'EXPIRED', holder_id: 'älice' } };
-    for (const error of await bothFailures(new HoldfastError(reason, 'lock "hello" is held', details))) {
+    for (const error of await allFailures(new HoldfastError(reason, 'lock "hello" is held', details))) {
       expect(error.code).toBe(code);
       expect(error.details).toBe(`lock "hello" is held [${reason}]`);
       expect(error.metadata.get('holdfast-reason')).toEqual([reason]);
@@ -79,7 +100,7 @@ describe.each(ROWS)('%s', (reason, [code, retryAfterMs, pushback]) => {
   });
 
   test('waits for as long as the engine knows to be right', async () => {
-    for (const error of await bothFailures(new HoldfastError(reason, 'no', { retryAfterMs: 1234.5 }))) {
+    for (const error of await allFailures(new HoldfastError(reason, 'no', { retryAfterMs: 1234.5 }))) {
       expect(holdfastError(error)?.retryAfterMs).toBe(1234);
       expect(error.metadata.get('grpc-retry-pushback-ms')).toEqual(pushback === undefined ? [] : ['1235']);
     }
@@ -94,7 +115,7 @@ describe('what is no error for callers', () => {
     ['nothing', undefined, 'undefined'],
     ['something that looks like a status', { code: 7, details: 'internal secret' }, 'secret'],
   ])('%s is INTERNAL, bland outside and whole in the log', async (_what, thrown, leak) => {
-    for (const error of await bothFailures(thrown)) {
+    for (const error of await allFailures(thrown)) {
       expect(error.code).toBe(status.INTERNAL);
       expect(error.details).toMatch(/^the server failed; .* \[INTERNAL\]$/);
       expect(error.details + JSON.stringify(error.metadata.toJSON())).not.toContain(leak);
@@ -107,6 +128,16 @@ describe('what is no error for callers', () => {
     expect(harness.logged.map(({ fields }) => fields['method'])).toEqual([
       '/holdfast.v1.LockService/AcquireLock',
       '/holdfast.v1.LockService/HoldLock',
+      '/holdfast.v1.LockService/RenewLock',
+      '/holdfast.v1.LockService/ReleaseLock',
+      '/holdfast.v1.LockService/GetLock',
+      '/holdfast.v1.SemaphoreService/AcquirePermits',
+      '/holdfast.v1.SemaphoreService/HoldPermits',
+      '/holdfast.v1.SemaphoreService/RenewPermits',
+      '/holdfast.v1.SemaphoreService/ReleasePermits',
+      '/holdfast.v1.SemaphoreService/GetSemaphore',
+      '/holdfast.v1.SemaphoreService/SetSemaphoreLimit',
+      '/holdfast.v1.SemaphoreService/DeleteSemaphore',
     ]);
   });
 
@@ -114,8 +145,8 @@ describe('what is no error for callers', () => {
     harness.engine.onAcquire = () => {
       throw new Error('at once');
     };
-    const error = await failureOf(call(client, client.acquireLock, acquireRequest()));
-    expect(holdfastError(error)?.reason).toBe('INTERNAL');
+    for (const { acquire } of services)
+      expect(holdfastError(await failureOf(acquire()))?.reason).toBe('INTERNAL');
   });
 
   test.each([
@@ -123,7 +154,7 @@ describe('what is no error for callers', () => {
     [new StoreFailure('no', 'full'), 'STORE_FULL'],
     [new StoreFailure('unknown', 'unavailable'), 'OUTCOME_UNKNOWN'],
   ])('a store failure that the engine let through (%s) tells no lie', async (failure, reason) => {
-    for (const error of await bothFailures(failure)) {
+    for (const error of await allFailures(failure)) {
       expect(holdfastError(error)?.reason).toBe(reason);
       expect(error.details).not.toContain('carried out:');
     }

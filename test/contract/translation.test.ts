@@ -1,9 +1,11 @@
 import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
 import { LockMode, LossCause } from '../../generated/typescript/holdfast/v1/lease';
+import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import { Feature, StoreState } from '../../generated/typescript/holdfast/v1/server_service';
-import type { HolderView, HoldEvent as EngineEvent } from '../../src/engine/lease';
+import type { HolderView, HoldEvent as EngineEvent, ResourceView, Service } from '../../src/engine/lease';
 import { someLease } from './fake-engine';
-import { acquireRequest, call, drainStream, Harness, UUID_V4 } from './harness';
+import { call, Harness, UUID_V4 } from './harness';
+import { leaseCalls, SERVICES, type Fields, type LeaseCalls } from './services';
 
 let harness: Harness;
 let client: ReturnType<Harness['locks']>;
@@ -51,56 +53,132 @@ const aliceMessage = {
   revoked: false,
 };
 
-test('AcquireLock', async () => {
-  const request = acquireRequest({
-    ttl: ms(5000),
-    waitTimeout: ms(0),
-    holderId: 'alice',
-    metadata: new Map([['at', '10.0.0.1']]),
-    requestId: UUID_V4,
-    mode: LockMode.LOCK_MODE_EXCLUSIVE,
-  });
-  expect(await call(client, client.acquireLock, request)).toEqual({ lease: leaseMessage });
-  expect(harness.engine.asked).toEqual([
+const EVENTS: readonly [EngineEvent, HoldEvent['event']][] = [
+  [
+    { kind: 'queued', requestId: UUID_V4, position: 3, waiterCount: 7, holder: alice },
     {
-      verb: 'acquire',
-      service: 'lock',
-      request: {
-        name: 'hello',
-        requestId: UUID_V4,
-        mode: 'exclusive',
-        permitCount: 1,
-        holderId: 'alice',
-        metadata: { at: '10.0.0.1' },
-        ttlMs: 5000,
-        waitTimeoutMs: 0,
-      },
+      $case: 'queued',
+      value: { requestId: UUID_V4, position: 3, waiterCount: 7, holder: aliceMessage },
     },
-  ]);
-});
+  ],
+  [
+    { kind: 'queued', requestId: UUID_V4, position: 1, waiterCount: 1, holder: undefined },
+    { $case: 'queued', value: { requestId: UUID_V4, position: 1, waiterCount: 1, holder: undefined } },
+  ],
+  [
+    { kind: 'granted', lease: someLease },
+    { $case: 'granted', value: { lease: leaseMessage } },
+  ],
+  [
+    { kind: 'renewed', expireOffsetMs: 40_000.9 },
+    { $case: 'renewed', value: { expireOffset: ms(40_000) } },
+  ],
+  [
+    { kind: 'renewal-failed', expireOffsetMs: 40_000.9, cause: 'store-unavailable' },
+    {
+      $case: 'renewalFailed',
+      value: { expireOffset: ms(40_000), cause: LossCause.LOSS_CAUSE_STORE_UNAVAILABLE },
+    },
+  ],
+  [{ kind: 'released' }, { $case: 'released', value: {} }],
+  [
+    { kind: 'lost', cause: 'expired' },
+    { $case: 'lost', value: { cause: LossCause.LOSS_CAUSE_EXPIRED } },
+  ],
+];
 
-test.each([
-  [ms(60_000), 60_000],
-  [undefined, undefined],
-])('RenewLock with a ttl of %j', async (ttl, ttlMs) => {
-  const answer = await call(client, client.renewLock, { leaseId: someLease.leaseId, ttl });
-  expect(answer).toEqual({ lease: leaseMessage });
-  expect(harness.engine.asked).toEqual([
-    { verb: 'renew', service: 'lock', leaseId: someLease.leaseId, ttlMs },
-  ]);
-});
+/** What each service asks for by itself, and what the engine is asked then. */
+const AMOUNTS: Readonly<Record<Service, readonly (readonly [Fields, object])[]>> = {
+  lock: [
+    [{}, { mode: 'exclusive', permitCount: 1 }],
+    [{ mode: LockMode.LOCK_MODE_EXCLUSIVE }, { mode: 'exclusive', permitCount: 1 }],
+    [{ mode: LockMode.LOCK_MODE_SHARED }, { mode: 'shared', permitCount: 1 }],
+  ],
+  semaphore: [
+    [{}, { mode: 'exclusive', permitCount: 1 }],
+    [
+      { permitCount: 1, initialLimit: 0 },
+      { mode: 'exclusive', permitCount: 1, initialLimit: 0 },
+    ],
+    [
+      { permitCount: 2 ** 31 - 1, initialLimit: 2 ** 31 - 1 },
+      { mode: 'exclusive', permitCount: 2 ** 31 - 1, initialLimit: 2 ** 31 - 1 },
+    ],
+  ],
+};
 
-test.each([
-  [true, undefined, LossCause.LOSS_CAUSE_UNSPECIFIED],
-  [false, undefined, LossCause.LOSS_CAUSE_UNSPECIFIED],
-  [false, 'expired', LossCause.LOSS_CAUSE_EXPIRED],
-  [false, 'revoked', LossCause.LOSS_CAUSE_REVOKED],
-  [false, 'store-reset', LossCause.LOSS_CAUSE_STORE_RESET],
-  [false, 'store-unavailable', LossCause.LOSS_CAUSE_STORE_UNAVAILABLE],
-] as const)('ReleaseLock, released %s, cause %s', async (released, lossCause, cause) => {
-  harness.engine.onRelease = () => Promise.resolve({ released, lossCause });
-  const answer = await call(client, client.releaseLock, { leaseId: someLease.leaseId });
-  expect(answer).toEqual({ released, lossCause: cause });
+describe.each(SERVICES)('of a %s', (service) => {
+  let calls: LeaseCalls;
+  beforeAll(() => {
+    calls = leaseCalls(harness, service);
+  });
+
+  test.each(AMOUNTS[service])('an acquire for %p', async (own, amount) => {
+    const fields = {
+      ...own,
+      ttl: ms(5000),
+      waitTimeout: ms(0),
+      holderId: 'alice',
+      metadata: new Map([['at', '10.0.0.1']]),
+      requestId: UUID_V4,
+    };
+    const request = {
+      name: 'hello',
+      requestId: UUID_V4,
+      holderId: 'alice',
+      metadata: { at: '10.0.0.1' },
+      ttlMs: 5000,
+      waitTimeoutMs: 0,
+      ...amount,
+    };
+    expect(await calls.acquire(fields)).toEqual({ lease: leaseMessage });
+    await calls.hold({ $case: 'acquire', value: fields });
+    expect(harness.engine.asked).toEqual([
+      { verb: 'acquire', service, request },
+      { verb: 'hold', service, start: { kind: 'acquire', request } },
+    ]);
+  });
+
+  test.each([
+    [ms(60_000), 60_000],
+    [undefined, undefined],
+  ])('a renewal with a ttl of %j', async (ttl, ttlMs) => {
+    const { leaseId } = calls;
+    expect(await calls.renew({ leaseId, ttl })).toEqual({ lease: leaseMessage });
+    expect(harness.engine.asked).toEqual([{ verb: 'renew', service, leaseId, ttlMs }]);
+  });
+
+  test.each([
+    [true, undefined, LossCause.LOSS_CAUSE_UNSPECIFIED],
+    [false, undefined, LossCause.LOSS_CAUSE_UNSPECIFIED],
+    [false, 'expired', LossCause.LOSS_CAUSE_EXPIRED],
+    [false, 'revoked', LossCause.LOSS_CAUSE_REVOKED],
+    [false, 'store-reset', LossCause.LOSS_CAUSE_STORE_RESET],
+    [false, 'store-unavailable', LossCause.LOSS_CAUSE_STORE_UNAVAILABLE],
+  ] as const)('a release, released %s, cause %s', async (released, lossCause, cause) => {
+    harness.engine.onRelease = () => Promise.resolve({ released, lossCause });
+    const { leaseId } = calls;
+    expect(await calls.release(leaseId)).toEqual({ released, lossCause: cause });
+    expect(harness.engine.asked).toEqual([{ verb: 'release', service, leaseId }]);
+  });
+
+  test('a stream tells every event, in order, and ends OK', async () => {
+    harness.engine.onHold = (_call, _start, sink) => {
+      for (const [event] of EVENTS) sink.send(event);
+      return Promise.resolve();
+    };
+    const value = { requestId: UUID_V4 };
+    const { messages, error } = await calls.hold({ $case: 'acquire', value });
+    expect(messages.map(({ holdEvent }) => holdEvent?.event)).toEqual(EVENTS.map(([, event]) => event));
+    expect(error).toBeUndefined();
+  });
+
+  test('a stream attaches by lease_id', async () => {
+    harness.engine.onHold = () => Promise.resolve();
+    const { leaseId } = calls;
+    await calls.hold({ $case: 'leaseId', value: leaseId });
+    expect(harness.engine.asked).toEqual([{ verb: 'hold', service, start: { kind: 'attach', leaseId } }]);
+  });
 });
 
 test('GetLock', async () => {
@@ -144,62 +222,83 @@ test('GetLock', async () => {
   });
 });
 
-describe('HoldLock', () => {
-  const events: readonly [EngineEvent, HoldEvent['event']][] = [
-    [
-      { kind: 'queued', requestId: UUID_V4, position: 3, waiterCount: 7, holder: alice },
+describe('what only semaphores have', () => {
+  let client: SemaphoreServiceClient;
+  beforeAll(() => {
+    client = harness.client(SemaphoreServiceClient);
+  });
+  const view: ResourceView = {
+    name: 'hello',
+    limit: 10,
+    usedCount: 12,
+    lastFencingToken: alice.fencingToken,
+    holderCount: 17,
+    waiterCount: 20,
+    holders: [{ ...alice, permitCount: 3, mode: undefined }],
+    waiters: [
       {
-        $case: 'queued',
-        value: { requestId: UUID_V4, position: 3, waiterCount: 7, holder: aliceMessage },
+        holderId: 'bob',
+        metadata: {},
+        permitCount: 5,
+        mode: undefined,
+        position: 1,
+        enqueueTimeMs: 1_795_172_436_001,
       },
     ],
-    [
-      { kind: 'queued', requestId: UUID_V4, position: 1, waiterCount: 1, holder: undefined },
-      { $case: 'queued', value: { requestId: UUID_V4, position: 1, waiterCount: 1, holder: undefined } },
-    ],
-    [
-      { kind: 'granted', lease: someLease },
-      { $case: 'granted', value: { lease: leaseMessage } },
-    ],
-    [
-      { kind: 'renewed', expireOffsetMs: 40_000.9 },
-      { $case: 'renewed', value: { expireOffset: ms(40_000) } },
-    ],
-    [
-      { kind: 'renewal-failed', expireOffsetMs: 40_000.9, cause: 'store-unavailable' },
+  };
+  const message = {
+    name: 'hello',
+    limit: 10,
+    usedCount: 12,
+    overcommittedCount: 2,
+    waiterCount: 20,
+    lastFencingToken: alice.fencingToken,
+    holders: [{ ...aliceMessage, permitCount: 3, mode: LockMode.LOCK_MODE_UNSPECIFIED }],
+    waiters: [
       {
-        $case: 'renewalFailed',
-        value: { expireOffset: ms(40_000), cause: LossCause.LOSS_CAUSE_STORE_UNAVAILABLE },
+        holderId: 'bob',
+        metadata: new Map(),
+        permitCount: 5,
+        mode: LockMode.LOCK_MODE_UNSPECIFIED,
+        position: 1,
+        enqueueTime: { seconds: 1_795_172_436n, nanos: 1_000_000 },
       },
     ],
-    [{ kind: 'released' }, { $case: 'released', value: {} }],
-    [
-      { kind: 'lost', cause: 'expired' },
-      { $case: 'lost', value: { cause: LossCause.LOSS_CAUSE_EXPIRED } },
-    ],
-  ];
+    holderCount: 17,
+  };
 
-  test('tells every event, in order, and ends OK', async () => {
-    harness.engine.onHold = (_call, _start, sink) => {
-      for (const [event] of events) sink.send(event);
-      return Promise.resolve();
-    };
-    const value = acquireRequest({ requestId: UUID_V4 });
-    const { messages, error } = await drainStream(client.holdLock({ start: { $case: 'acquire', value } }));
-    expect(messages.map(({ holdEvent }) => holdEvent?.event)).toEqual(events.map(([, event]) => event));
-    expect(error).toBeUndefined();
-    expect(harness.engine.asked).toMatchObject([
-      { verb: 'hold', service: 'lock', start: { kind: 'acquire', request: { requestId: UUID_V4 } } },
-    ]);
+  test('GetSemaphore', async () => {
+    harness.engine.onInspect = () => Promise.resolve(view);
+    expect(await call(client, client.getSemaphore, { name: 'hello' })).toEqual({ semaphore: message });
+    expect(harness.engine.asked).toEqual([{ verb: 'inspect', service: 'semaphore', name: 'hello' }]);
   });
 
-  test('attaches by lease_id', async () => {
-    harness.engine.onHold = () => Promise.resolve();
-    const start = { $case: 'leaseId', value: someLease.leaseId } as const;
-    await drainStream(client.holdLock({ start }));
-    expect(harness.engine.asked).toEqual([
-      { verb: 'hold', service: 'lock', start: { kind: 'attach', leaseId: someLease.leaseId } },
-    ]);
+  test.each([
+    [10, 0, 0],
+    [10, 10, 0],
+    [10, 11, 1],
+    [0, 4, 4],
+    [2 ** 31 - 1, 2 ** 31 - 1, 0],
+  ])('of a limit of %d, %d used, %d are overcommitted', async (limit, usedCount, overcommittedCount) => {
+    harness.engine.onInspect = () => Promise.resolve({ ...view, limit, usedCount });
+    const { semaphore } = await call(client, client.getSemaphore, { name: 'hello' });
+    expect(semaphore).toMatchObject({ limit, usedCount, overcommittedCount });
+  });
+
+  test.each([
+    [0, undefined],
+    [10, 0],
+    [2 ** 31 - 1, 2 ** 31 - 1],
+  ])('SetSemaphoreLimit to %d where %p is expected', async (limit, expectedLimit) => {
+    harness.engine.onSetLimit = () => Promise.resolve(view);
+    const request = { name: 'hello', limit, expectedLimit };
+    expect(await call(client, client.setSemaphoreLimit, request)).toEqual({ semaphore: message });
+    expect(harness.engine.asked).toEqual([{ verb: 'setLimit', ...request }]);
+  });
+
+  test.each([false, true])('DeleteSemaphore, by force: %p', async (force) => {
+    expect(await call(client, client.deleteSemaphore, { name: 'hello', force })).toEqual({});
+    expect(harness.engine.asked).toEqual([{ verb: 'remove', name: 'hello', force }]);
   });
 });
 

@@ -1,15 +1,16 @@
 import { status } from '@grpc/grpc-js';
 import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
-import type { AcquireLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
+import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import { holdfastError } from '../../src/client';
-import { someLease } from './fake-engine';
-import { acquireRequest, call, drainStream, failureOf, Harness, UUID_V4 } from './harness';
+import type { Service } from '../../src/engine/lease';
+import { call, failureOf, Harness, UUID_V4 } from './harness';
+import { leaseCalls, leaseOf, SERVICES, type Fields, type LeaseCalls } from './services';
 
 let harness: Harness;
-let client: ReturnType<Harness['locks']>;
+const calls = {} as Record<Service, LeaseCalls>;
 beforeAll(async () => {
   harness = await Harness.start();
-  client = harness.locks();
+  for (const service of SERVICES) calls[service] = leaseCalls(harness, service);
 });
 beforeEach(() => harness.engine.asked.splice(0));
 afterAll(() => harness.close());
@@ -19,7 +20,10 @@ const ms = (value: number) => ({ seconds: BigInt(Math.trunc(value / 1000)), nano
 const unknownMode = (value: number): LockMode => value;
 
 /** What is wrong with one field of an acquire, and words of the description that must say so. */
-const BAD_FIELDS: readonly (readonly [string, Partial<AcquireLockRequest>, string, string])[] = [
+const BAD_NAMES = ['', 'a\nb', 'x'.repeat(513)];
+
+type BadField = readonly [what: string, Fields, field: string, words: string];
+const BAD_FIELDS: readonly BadField[] = [
   ['no name', { name: '' }, 'name', 'is required'],
   ['a name of 513 bytes', { name: 'x'.repeat(513) }, 'name', '513 bytes'],
   ['a name of 171 characters and 513 bytes', { name: '€'.repeat(171) }, 'name', '513 bytes'],
@@ -48,8 +52,6 @@ const BAD_FIELDS: readonly (readonly [string, Partial<AcquireLockRequest>, strin
   ['a UUID of version 5', { requestId: '2ed6657d-e927-568b-95e1-2665a8aea6a2' }, 'request_id', 'version 4'],
   ['the nil UUID', { requestId: '00000000-0000-0000-0000-000000000000' }, 'request_id', 'version 4'],
   ['the max UUID', { requestId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }, 'request_id', 'version 4'],
-  ['a mode that does not exist', { mode: unknownMode(3) }, 'mode', '3 is no LockMode'],
-  ['a negative mode', { mode: unknownMode(-1) }, 'mode', '-1 is no LockMode'],
   ['17 pairs of metadata', { metadata: pairs(17, 'v') }, 'metadata', '17 pairs'],
   [
     '4 KiB and a byte of metadata',
@@ -61,13 +63,34 @@ const BAD_FIELDS: readonly (readonly [string, Partial<AcquireLockRequest>, strin
   ['a key with a line break', { metadata: new Map([['a\nb', 'v']]) }, 'metadata', 'key'],
 ];
 
+/** What only one of the services has. */
+const OWN_BAD_FIELDS: Readonly<Record<Service, readonly BadField[]>> = {
+  lock: [
+    ['a mode that does not exist', { mode: unknownMode(3) }, 'mode', '3 is no LockMode'],
+    ['a negative mode', { mode: unknownMode(-1) }, 'mode', '-1 is no LockMode'],
+  ],
+  semaphore: [
+    ['a permit_count of 0', { permitCount: 0 }, 'permit_count', 'is 0 and must be at least 1'],
+    ['a negative permit_count', { permitCount: -1 }, 'permit_count', 'is -1 and must be at least 1'],
+    ['a permit_count of int32 min', { permitCount: -(2 ** 31) }, 'permit_count', 'is -2147483648'],
+    ['a negative initial_limit', { initialLimit: -1 }, 'initial_limit', 'is -1 and must be at least 0'],
+  ],
+};
+
 function pairs(count: number, value: string): Map<string, string> {
   return new Map(Array.from({ length: count }, (_, index) => [`key${index}`, value]));
 }
 
-describe('INVALID_FIELD', () => {
-  test.each(BAD_FIELDS)('AcquireLock, %s', async (_what, fields, field, words) => {
-    const error = await failureOf(call(client, client.acquireLock, acquireRequest(fields)));
+async function violationsOf(pending: Promise<unknown>): Promise<string[] | undefined> {
+  const error = await failureOf(pending);
+  return holdfastError(error)?.violations.map(({ field }) => field);
+}
+
+describe.each(SERVICES)('INVALID_FIELD of a %s', (service) => {
+  const bad = [...BAD_FIELDS, ...OWN_BAD_FIELDS[service]];
+
+  test.each(bad)('in a unary call, %s', async (_what, fields, field, words) => {
+    const error = await failureOf(calls[service].acquire(fields));
     expect(error.code).toBe(status.INVALID_ARGUMENT);
     expect(error.details).toMatch(/ \[INVALID_FIELD\]$/);
     expect(holdfastError(error)).toMatchObject({
@@ -77,9 +100,9 @@ describe('INVALID_FIELD', () => {
     expect(harness.engine.asked).toEqual([]);
   });
 
-  test.each(BAD_FIELDS)('HoldLock, %s', async (_what, fields, field, words) => {
-    const value = acquireRequest({ requestId: UUID_V4, ...fields });
-    const { error } = await drainStream(client.holdLock({ start: { $case: 'acquire', value } }));
+  test.each(bad)('in a stream, %s', async (_what, fields, field, words) => {
+    const value = { requestId: UUID_V4, ...fields };
+    const { error } = await calls[service].hold({ $case: 'acquire', value });
     expect(error?.code).toBe(status.INVALID_ARGUMENT);
     expect(holdfastError(error)).toMatchObject({
       reason: 'INVALID_FIELD',
@@ -89,26 +112,23 @@ describe('INVALID_FIELD', () => {
   });
 
   test('names every bad field at once', async () => {
+    const own = { mode: unknownMode(9), permitCount: 0, initialLimit: -7 };
     const error = await failureOf(
-      call(
-        client,
-        client.acquireLock,
-        acquireRequest({
-          name: 'a\0\u{FFFD}',
-          holderId: 'x'.repeat(300),
-          mode: unknownMode(9),
-          requestId: 'no',
-          metadata: pairs(17, 'v'.repeat(300)),
-          ttl: ms(1),
-          waitTimeout: ms(-1),
-        }),
-      ),
+      calls[service].acquire({
+        ...own,
+        name: 'a\0\u{FFFD}',
+        holderId: 'x'.repeat(300),
+        requestId: 'no',
+        metadata: pairs(17, 'v'.repeat(300)),
+        ttl: ms(1),
+        waitTimeout: ms(-1),
+      }),
     );
     expect(holdfastError(error)?.violations.map(({ field }) => field)).toEqual([
       'name',
       'name',
       'holder_id',
-      'mode',
+      ...(service === 'lock' ? ['mode'] : ['permit_count', 'initial_limit']),
       'request_id',
       'metadata',
       'metadata',
@@ -118,49 +138,91 @@ describe('INVALID_FIELD', () => {
     expect(error.details).toContain('; ttl is 1 ms');
   });
 
-  test('HoldLock needs a request_id', async () => {
-    const start = { $case: 'acquire', value: acquireRequest() } as const;
-    const { error } = await drainStream(client.holdLock({ start }));
+  test('a stream needs a request_id', async () => {
+    const { error } = await calls[service].hold({ $case: 'acquire', value: {} });
     expect(holdfastError(error)?.violations).toEqual([
       { field: 'acquire.request_id', description: 'is required: a UUID of version 4 or 7' },
     ]);
   });
 
-  test('HoldLock needs a start', async () => {
-    const { error } = await drainStream(client.holdLock({ start: undefined }));
+  test('a stream needs a start', async () => {
+    const { error } = await calls[service].hold(undefined);
     expect(holdfastError(error)?.violations).toEqual([
       { field: 'start', description: 'is required: acquire or lease_id' },
     ]);
   });
 
-  test('RenewLock says that the ttl is wrong, and the lease_id too where it is', async () => {
+  test('a renewal says that the ttl is wrong, and the lease_id too where it is', async () => {
+    const { renew, leaseId } = calls[service];
     const ttl = ms(5);
-    const good = await failureOf(call(client, client.renewLock, { leaseId: someLease.leaseId, ttl }));
-    expect(holdfastError(good)?.violations.map(({ field }) => field)).toEqual(['ttl']);
-    const both = await failureOf(call(client, client.renewLock, { leaseId: 'nonsense', ttl }));
-    expect(holdfastError(both)?.violations.map(({ field }) => field)).toEqual(['ttl', 'lease_id']);
+    expect(await violationsOf(renew({ leaseId, ttl }))).toEqual(['ttl']);
+    expect(await violationsOf(renew({ leaseId: 'nonsense', ttl }))).toEqual(['ttl', 'lease_id']);
+    const [other] = SERVICES.filter((one) => one !== service) as [Service];
+    const foreign = leaseOf(other).leaseId;
+    expect(await violationsOf(renew({ leaseId: foreign, ttl }))).toEqual(['ttl', 'lease_id']);
     expect(harness.engine.asked).toEqual([]);
   });
 
-  test.each(['', 'a\nb', 'x'.repeat(513)])('GetLock checks its name', async (name) => {
-    const error = await failureOf(call(client, client.getLock, { name }));
-    expect(holdfastError(error)?.violations.map(({ field }) => field)).toEqual(['name']);
+  test.each(BAD_NAMES)('a look at it checks the name %j', async (name) => {
+    expect(await violationsOf(calls[service].get(name))).toEqual(['name']);
+    expect(harness.engine.asked).toEqual([]);
+  });
+});
+
+describe('INVALID_FIELD of what only semaphores have', () => {
+  let client: SemaphoreServiceClient;
+  beforeAll(() => {
+    client = harness.client(SemaphoreServiceClient);
+  });
+  const setLimit = (fields: { name?: string; limit?: number; expectedLimit?: number }) =>
+    call(client, client.setSemaphoreLimit, {
+      name: 'hello',
+      limit: undefined,
+      expectedLimit: undefined,
+      ...fields,
+    });
+
+  test.each([
+    ['no limit', {}, 'limit', 'is required'],
+    ['a negative limit', { limit: -1 }, 'limit', 'is -1 and must be at least 0'],
+    ['a limit of int32 min', { limit: -(2 ** 31) }, 'limit', 'is -2147483648 and must be at least 0'],
+    ['a negative expected_limit', { limit: 1, expectedLimit: -1 }, 'expected_limit', 'is -1 and must be'],
+  ])('SetSemaphoreLimit, %s', async (_what, fields, field, words) => {
+    const error = await failureOf(setLimit(fields));
+    expect(error.code).toBe(status.INVALID_ARGUMENT);
+    expect(holdfastError(error)).toMatchObject({
+      reason: 'INVALID_FIELD',
+      violations: [{ field, description: expect.stringContaining(words) as string }],
+    });
+    expect(harness.engine.asked).toEqual([]);
+  });
+
+  test('SetSemaphoreLimit names every bad field at once', async () => {
+    const fields = { name: '', limit: -5, expectedLimit: -6 };
+    expect(await violationsOf(setLimit(fields))).toEqual(['name', 'limit', 'expected_limit']);
+    expect(await violationsOf(setLimit({ name: '' }))).toEqual(['name', 'limit']);
+  });
+
+  test.each(BAD_NAMES)('SetSemaphoreLimit and DeleteSemaphore check the name %j', async (name) => {
+    expect(await violationsOf(setLimit({ name, limit: 1 }))).toEqual(['name']);
+    expect(await violationsOf(call(client, client.deleteSemaphore, { name, force: true }))).toEqual(['name']);
+    expect(harness.engine.asked).toEqual([]);
   });
 });
 
 test('a shared lock is asked for as one, in a unary call and in a stream', async () => {
-  const request = acquireRequest({ mode: LockMode.LOCK_MODE_SHARED, requestId: UUID_V4 });
-  await call(client, client.acquireLock, request);
-  await drainStream(client.holdLock({ start: { $case: 'acquire', value: request } }));
+  const value = { mode: LockMode.LOCK_MODE_SHARED, requestId: UUID_V4 };
+  await calls.lock.acquire(value);
+  await calls.lock.hold({ $case: 'acquire', value });
   expect(harness.engine.asked).toMatchObject([
     { verb: 'acquire', service: 'lock', request: { mode: 'shared', permitCount: 1 } },
     { verb: 'hold', service: 'lock', start: { request: { mode: 'shared', permitCount: 1 } } },
   ]);
 });
 
-describe('what is data comes through as it is', () => {
-  async function asked(fields: Partial<AcquireLockRequest>): Promise<unknown> {
-    await call(client, client.acquireLock, acquireRequest(fields));
+describe.each(SERVICES)('of a %s what is data comes through as it is', (service) => {
+  async function asked(fields: Fields): Promise<unknown> {
+    await calls[service].acquire(fields);
     const [last] = harness.engine.asked as { request: unknown }[];
     return last?.request;
   }

@@ -52,20 +52,26 @@ describe('a free lock', () => {
     expect(again.leaseId).toBe(lease.leaseId);
   });
 
-  test.concurrent('is granted on a try without waiting, and tokens rise from grant to grant', async () => {
-    let last = 0n;
-    for (let round = 0; round < 5; round += 1) {
-      const lease = await (round % 2 === 0 ? client : other.client()).acquire({ name: 'rising', waitMs: 0 });
-      expect(lease.fencingToken).toBeGreaterThan(last);
-      last = lease.fencingToken;
-      await client.release(lease.leaseId);
-    }
-  });
+  test.concurrent(
+    'is granted on a try without waiting, and tokens rise from grant to grant (chapter 28)',
+    async () => {
+      let last = 0n;
+      for (let round = 0; round < 5; round += 1) {
+        const lease = await (round % 2 === 0 ? client : other.client()).acquire({
+          name: 'rising',
+          waitMs: 0,
+        });
+        expect(lease.fencingToken).toBeGreaterThan(last);
+        last = lease.fencingToken;
+        await client.release(lease.leaseId);
+      }
+    },
+  );
 });
 
 describe('a held lock', () => {
   test.concurrent(
-    'refuses a try at once, and says who holds it, how many wait, and when to come back',
+    'refuses a try at once, and says who holds it, how many wait, and when to come back (chapter 28)',
     async () => {
       await client.acquire({ name: 'held', ttlMs: 20_000, holderId: 'alice', waitMs: 0 });
       const waiting = refusal(client.acquire({ name: 'held', waitMs: 1500 }));
@@ -84,7 +90,7 @@ describe('a held lock', () => {
     },
   );
 
-  test.concurrent('is waited for as long as wait_timeout says, and no longer', async () => {
+  test.concurrent('is waited for as long as wait_timeout says, and no longer (chapter 17, 19)', async () => {
     await client.acquire({ name: 'patient', ttlMs: 20_000 });
     const t0 = performance.now();
     const ending = await refusal(client.acquire({ name: 'patient', waitMs: 400 }));
@@ -123,19 +129,22 @@ describe('a held lock', () => {
     expect(waited).toBeLessThan(1200 + SLOW_MS);
   });
 
-  test.concurrent('is granted on its release, within the whole ttl of the new lease', async () => {
-    const first = await client.acquire({ name: 'handed over', ttlMs: 20_000 });
-    const waiting = other.client().acquire({ name: 'handed over', ttlMs: 2000, waitMs: 10_000 });
-    await waiterCount('handed over', 1);
-    await sleep(300);
-    const released = performance.now();
-    await client.release(first.leaseId);
-    const second = await waiting;
-    expect(performance.now() - released).toBeLessThan(SLOW_MS);
-    // Counted from the receipt of the call, so the wait is part of it.
-    expect(ms(second.expireOffset)).toBeGreaterThan(2000 + 300 - 20);
-    expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
-  });
+  test.concurrent(
+    'is granted on its release, within the whole ttl of the new lease (chapter 17)',
+    async () => {
+      const first = await client.acquire({ name: 'handed over', ttlMs: 20_000 });
+      const waiting = other.client().acquire({ name: 'handed over', ttlMs: 2000, waitMs: 10_000 });
+      await waiterCount('handed over', 1);
+      await sleep(300);
+      const released = performance.now();
+      await client.release(first.leaseId);
+      const second = await waiting;
+      expect(performance.now() - released).toBeLessThan(SLOW_MS);
+      // Counted from the receipt of the call, so the wait is part of it.
+      expect(ms(second.expireOffset)).toBeGreaterThan(2000 + 300 - 20);
+      expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
+    },
+  );
 
   test.concurrent('is granted in the order of asking, on whichever server', async () => {
     const name = 'order';
@@ -165,7 +174,7 @@ describe('a held lock', () => {
 });
 
 test.concurrent(
-  'a holder that is silent loses the lock at the end of its ttl, and the next is granted',
+  'a holder that is silent loses the lock at the end of its ttl, and the next is granted (chapter 14)',
   async () => {
     const t0 = performance.now();
     const first = await client.acquire({ name: 'silent', ttlMs: 500 });

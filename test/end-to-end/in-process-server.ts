@@ -3,6 +3,7 @@ import { readConfig } from '../../src/config';
 import { createServer, type HoldfastServer } from '../../src/server';
 import { eventuallyPasses } from '../support/eventually';
 import { LockClient } from '../support/lock-client';
+import { SemaphoreClient } from '../support/semaphore-client';
 
 /** The real server inside this process, over a real Redis, with clients that it closes at its end. */
 export class InProcessServer {
@@ -10,7 +11,7 @@ export class InProcessServer {
   readonly complaints: Record<string, unknown>[] = [];
   address = '';
   private readonly server: HoldfastServer;
-  private readonly clients: LockClient[] = [];
+  private readonly clients: { close(): void }[] = [];
 
   private constructor(redisUrl: string, env: Readonly<Record<string, string>>) {
     const config = readConfig({
@@ -37,6 +38,13 @@ export class InProcessServer {
     return client;
   }
 
+  /** A client of SemaphoreService, with a connection of its own. */
+  semaphores(): SemaphoreClient {
+    const client = new SemaphoreClient(this.address);
+    this.clients.push(client);
+    return client;
+  }
+
   /** What is under way in its engine. */
   get stats(): Readonly<Record<string, number>> {
     return { ...this.server.stats() };
@@ -46,13 +54,18 @@ export class InProcessServer {
     return this.server.drain();
   }
 
+  /** Waits until its engine holds nothing: nothing that a client or a store does may leave anything for ever. */
+  async rest(): Promise<void> {
+    await eventuallyPasses('nothing to be left in the engine', () => {
+      expect(Object.values(this.stats).filter((count) => count > 0)).toEqual([]);
+    });
+  }
+
   /** Ends it, and fails if it complained or has something left: nothing that a client does may bring that about. */
   async close(): Promise<void> {
     await this.server.drain();
     for (const client of this.clients) client.close();
-    await eventuallyPasses('nothing to be left in the engine', () => {
-      expect(Object.values(this.stats).filter((count) => count > 0)).toEqual([]);
-    });
+    await this.rest();
     if (this.complaints.length > 0) {
       throw new Error(`the server complained: ${JSON.stringify(this.complaints, undefined, 2)}`);
     }

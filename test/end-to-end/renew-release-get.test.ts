@@ -92,7 +92,7 @@ describe('RenewLock', () => {
 });
 
 describe('ReleaseLock', () => {
-  test.concurrent('gives the lock back, and says the same when it is asked again', async () => {
+  test.concurrent('gives the lock back, and says the same when it is asked again (chapter 20)', async () => {
     const { leaseId } = await client.acquire({ name: 'given back', ttlMs: 20_000 });
     const unspecified = LossCause.LOSS_CAUSE_UNSPECIFIED;
     for (let time = 0; time < 3; time += 1) {
@@ -101,17 +101,20 @@ describe('ReleaseLock', () => {
     expect((await client.get('given back')).holderCount).toBe(0);
   });
 
-  test.concurrent('of an expired lease says that it was lost and why, and frees nobody else', async () => {
-    const { leaseId } = await client.acquire({ name: 'too late', ttlMs: 150 });
-    const next = await client.acquire({ name: 'too late', ttlMs: 20_000, waitMs: 5000 });
-    const expired = LossCause.LOSS_CAUSE_EXPIRED;
-    for (let time = 0; time < 2; time += 1) {
-      expect(await client.release(leaseId)).toEqual({ released: false, lossCause: expired });
-    }
-    expect((await client.get('too late')).holders[0]?.fencingToken).toBe(next.fencingToken);
-  });
+  test.concurrent(
+    'of an expired lease says that it was lost and why, and frees nobody else (chapter 13, 20)',
+    async () => {
+      const { leaseId } = await client.acquire({ name: 'too late', ttlMs: 150 });
+      const next = await client.acquire({ name: 'too late', ttlMs: 20_000, waitMs: 5000 });
+      const expired = LossCause.LOSS_CAUSE_EXPIRED;
+      for (let time = 0; time < 2; time += 1) {
+        expect(await client.release(leaseId)).toEqual({ released: false, lossCause: expired });
+      }
+      expect((await client.get('too late')).holders[0]?.fencingToken).toBe(next.fencingToken);
+    },
+  );
 
-  test.concurrent('of a lease that never was says false, with no cause', async () => {
+  test.concurrent('of a lease that never was says false, with no cause (chapter 18)', async () => {
     const { leaseId } = await client.acquire({ name: 'guessed', ttlMs: 20_000 });
     expect(await client.release(neverGiven(leaseId))).toEqual({
       released: false,

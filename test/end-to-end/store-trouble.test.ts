@@ -27,11 +27,17 @@ async function behindProxy(use: (proxy: TcpProxy, client: LockClient) => Promise
   const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' });
   const env = { HOLDFAST_COMMAND_TIMEOUT: `${COMMAND_TIMEOUT_MS}ms` };
   const server = await InProcessServer.start(`redis://${proxy.address}`, env);
-  try {
-    await use(proxy, server.client());
-  } finally {
+  const heal = (): void => {
     proxy.passEverything();
     proxy.cutAll();
+  };
+  try {
+    await use(proxy, server.client());
+    heal();
+    // It gives back what it may have been granted, as soon as it can.
+    await server.rest();
+  } finally {
+    heal();
     await server.drain();
     await proxy.close();
   }

@@ -338,6 +338,23 @@ describe('an acquire', () => {
       on.expectRest();
     });
 
+    it.each([
+      ['taken over by another call', { kind: 'superseded' }, 'OUTCOME_UNKNOWN'],
+      ['answered to another call', { kind: 'kept' }, 'OUTCOME_UNKNOWN'],
+      ['over', { kind: 'finished', cause: 'released' }, 'REQUEST_FINISHED'],
+    ] as const)('never says that nothing is held, if the lease is %s by then', async (_, reply, reason) => {
+      for (const waitTimeoutMs of [0, undefined]) {
+        const pending = on.acquire({ ttlMs: 1000, waitTimeoutMs });
+        const sent = await on.store.next('acquire');
+        await on.clock.advance(1000);
+        await sent.answer(grantedAt(sent.at, late));
+        await (await on.store.next('withdraw')).answer(reply);
+        expect(pending.outcome).toBe(reason);
+        expect(pending.failure.details.metadata).toEqual({ request_id: ALICE });
+        on.expectRest();
+      }
+    });
+
     it('claims again after a claim that was answered too late', async () => {
       const pending = on.acquire({ ttlMs: 1000 });
       const { command } = await letWait(on);

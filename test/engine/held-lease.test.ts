@@ -148,7 +148,7 @@ describe('a lease that a stream holds', () => {
       expect(held.status).toBe('LEASE_LOST');
     });
 
-    it('is retried until the last confirmed end, and lost exactly then', async () => {
+    it('is retried until the last confirmed end, and lost exactly then (chapter 13)', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       const confirmedEnd = 3000 * (1 - RHO);
       for (let time = 0; time < confirmedEnd; time += SLOT_MS) {

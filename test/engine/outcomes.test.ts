@@ -1,7 +1,8 @@
 import type { HoldfastError } from '../../src/engine/errors';
 import { StoreFailure } from '../../src/engine/errors';
+import { contended, draining, semaphoreInUse, storeFailed, tooManyWaiting } from '../../src/engine/outcomes';
+import type { Outlook } from '../../src/engine/store';
 import { NOBODY } from '../support/fake-store';
-import { contended, draining, storeFailed } from '../../src/engine/outcomes';
 
 const LOCK = { service: 'lock', name: 'hello' } as const;
 const ID = '01a1f89e-ab95-77dc-a5c3-74f67a69cde4';
@@ -38,4 +39,81 @@ it('a wait that ended by its age is not told to raise what it did not set', () =
   const outlook = { ...NOBODY, earliestEndMs: 1, waiterCount: 1 };
   expect(contended(LOCK, outlook, 5000, true).message).not.toContain('wait_timeout');
   expect(contended(LOCK, outlook, 5000).message).toContain('wait_timeout');
+});
+
+describe('what is said of a semaphore', () => {
+  const POOL = { service: 'semaphore', name: 'pool' } as const;
+  const holder = (holderId: string, permitCount: number): Partial<Outlook> => ({
+    holder: {
+      holderId,
+      metadata: {},
+      fencingToken: 1n,
+      permitCount,
+      mode: undefined,
+      acquireTimeMs: 0,
+      expireTimeMs: 0,
+      revoked: false,
+    },
+    holderEndMs: 21_000,
+  });
+  const refused = (outlook: Partial<Outlook>) => contended(POOL, { ...NOBODY, limit: 10, ...outlook }, 0);
+
+  it.each([
+    [
+      'one holder',
+      { ...holder('alice', 8), usedCount: 8 },
+      'has 8 of 10 permits taken by alice for 21 s more',
+    ],
+    [
+      'one holder without a label',
+      { ...holder('', 8), usedCount: 8 },
+      'has 8 of 10 permits taken for 21 s more',
+    ],
+    [
+      'several holders',
+      { ...holder('alice', 3), usedCount: 8 },
+      'has 8 of 10 permits taken, 3 of them by alice for 21 s more',
+    ],
+    [
+      'several without labels',
+      { ...holder('', 3), usedCount: 8 },
+      'has 8 of 10 permits taken, 3 of them for 21 s more',
+    ],
+    [
+      'others before',
+      { ...holder('alice', 8), usedCount: 8, waiterCount: 1 },
+      'has 8 of 10 permits taken by alice for 21 s more, with 1 waiting',
+    ],
+    ['nobody but others before', { waiterCount: 2 }, 'has 0 of 10 permits taken, with 2 waiting'],
+    [
+      'more out than the limit',
+      { ...holder('alice', 3), usedCount: 12 },
+      'has 12 permits taken, 3 of them by alice for 21 s more, over its limit of 10',
+    ],
+    ['a pause', { limit: 0 }, 'is paused by its limit of 0'],
+    [
+      'a pause, and holders',
+      { ...holder('alice', 3), usedCount: 3, limit: 0 },
+      'is paused by its limit of 0',
+    ],
+    ['a pause, and waiters', { limit: 0, waiterCount: 4 }, 'is paused by its limit of 0, with 4 waiting'],
+  ])('that is contended: %s', (_, outlook, state) => {
+    expect(refused(outlook).message).toBe(`semaphore "pool" ${state}; raise wait_timeout to queue`);
+  });
+
+  it('in a pause, whose end no lease brings, is not to ask again at once', () => {
+    expect(refused({ limit: 0 }).details.retryAfterMs).toBe(5000);
+    expect(refused({ ...holder('alice', 8), usedCount: 8, holderEndMs: 700 }).details.retryAfterMs).toBe(700);
+  });
+
+  it('names the stream of its own service', () => {
+    expect(tooManyWaiting(POOL, 500).message).toMatch(/, or HoldPermits$/);
+    expect(tooManyWaiting(LOCK, 500).message).toMatch(/, or HoldLock$/);
+  });
+
+  it('counts who uses it, in words that fit one too', () => {
+    expect(semaphoreInUse(POOL, { holderCount: 1, waiterCount: 0 }).message).toBe(
+      'semaphore "pool" is in use, held by 1 and waited for by 0: nothing was deleted; wait for them, or set force',
+    );
+  });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { AcquireRequest } from '../../src/engine/call';
+import { believedLeases, leaseOf, letGo } from '../support/believed-leases';
 import { EngineFixture, type Pending } from '../support/engine-fixture';
 import { ManualClock } from '../support/manual-clock';
 import { ModelWorld, type Fate, type ModelStore } from '../support/model-store';
@@ -241,31 +242,14 @@ describe('two servers', () => {
     on: EngineFixture<ModelStore>,
     pending: Pending<unknown> | undefined,
   ): Promise<void> {
-    const lease =
-      (pending?.result as { leaseId: string } | undefined) ??
-      pending?.sink.events.map((event) => (event.kind === 'granted' ? event.lease : undefined)).find(Boolean);
-    if (!pending || !lease) return;
-    pending.sink.send({ kind: 'released' }); // from here on its holder does not believe in it
+    const lease = pending && leaseOf(pending);
+    if (!lease) return;
+    letGo(pending);
     on.permits.release(pending.call, 'lock', lease.leaseId).catch(() => undefined);
   }
 
-  /** No two different grants are believed at once: by their offsets, until they were released or lost. */
+  /** No two different grants are believed at once. */
   function expectExclusion(calls: readonly Pending<unknown>[]): void {
-    const believed = new Set<bigint>();
-    const over = new Set<bigint>();
-    for (const { call, sink, result } of calls) {
-      const unary = result as { fencingToken: bigint; expireOffsetMs: number } | undefined;
-      let token = unary?.fencingToken;
-      let offset = unary?.expireOffsetMs ?? 0;
-      for (const event of sink.events) {
-        if (event.kind === 'granted') token = event.lease.fencingToken;
-        if (event.kind === 'granted') offset = event.lease.expireOffsetMs;
-        if (event.kind === 'renewed') offset = Math.max(offset, event.expireOffsetMs);
-      }
-      if (token === undefined) continue;
-      if (sink.events.some(({ kind }) => kind === 'lost' || kind === 'released')) over.add(token);
-      if (call.receivedAt + offset > clock.now()) believed.add(token);
-    }
-    expect([...believed].filter((token) => !over.has(token)).length).toBeLessThanOrEqual(1);
+    expect(believedLeases(calls, clock.now()).size).toBeLessThanOrEqual(1);
   }
 });

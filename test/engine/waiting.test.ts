@@ -224,17 +224,18 @@ describe('a call that waits', () => {
     on.store.listener?.more(HELLO);
     expect(on.store.underWay).toEqual(['touch']);
     on.store.listener?.more(HELLO);
-    await answerTouch(on);
+    await answerTouch(on, []);
     expect(on.store.underWay).toEqual(['touch']);
   });
 
   it('also for names that nobody here waits for', async () => {
     on.store.listener?.more(HELLO);
-    on.store.listener?.more(HELLO);
     const touch = await on.store.next('touch');
     expect(touch.command).toEqual([]);
     // The reply itself asks for the next step.
     on.store.listener?.more(HELLO);
+    on.store.listener?.more(HELLO);
+    expect(on.store.underWay).toEqual([]);
     await touch.answer({ outlook: NOBODY, waiters: [] });
     expect(on.store.underWay).toEqual(['touch']);
     await answerTouch(on, []);

@@ -69,7 +69,7 @@ test('the first loss stands', () => {
   expect(reasonOf(lease).describe()).toBe('lease lost: STORE_RESET');
 });
 
-test('a step under way is told at the deadline, without anybody asking', async () => {
+test('a step under way is told at the deadline, without anybody asking (chapter 13)', async () => {
   const t0 = performance.now();
   const lease = new HeldLease(t0, leaseOf(50));
   lease.renewed(t0, duration(100));

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { pythonEnvironment } from '../support/python-environment';
 import { ROOT } from '../support/root';
 import type { Launcher } from './worker-process';
@@ -14,14 +14,17 @@ export const typescriptWorker: Launcher = {
   env: {},
 };
 
-/** The worker in Python, or in words why it cannot be run here. */
-export async function findPythonWorker(): Promise<Launcher | string> {
-  const folder = join(ROOT, 'examples', 'worker-python');
-  const found = await pythonEnvironment(join(folder, 'requirements.txt'));
+/** A Python program of the examples, or in words why it cannot be run here. */
+export async function findPythonExample(folder: string, program: string): Promise<Launcher | string> {
+  const common = join(ROOT, 'examples', 'python-common');
+  const found = await pythonEnvironment(join(common, 'requirements.txt'));
   if ('missing' in found) return found.missing;
   return {
     command: found.python,
-    args: [join(folder, 'worker.py')],
-    env: { PYTHONPATH: join(ROOT, 'generated', 'python'), PYTHONDONTWRITEBYTECODE: '1' },
+    args: [join(ROOT, 'examples', folder, program)],
+    env: {
+      PYTHONPATH: [join(ROOT, 'generated', 'python'), common].join(delimiter),
+      PYTHONDONTWRITEBYTECODE: '1',
+    },
   };
 }

@@ -16,7 +16,8 @@ const SERVER_ENV = { HOLDFAST_KEEPALIVE_TIME: '500ms', HOLDFAST_KEEPALIVE_TIMEOU
 
 /** One Redis, two servers over it, and for each test a lock, a ledger and workers of its own. */
 export class Stage {
-  private name = '';
+  /** Of the lock, or of the semaphore. */
+  name = '';
   private ledgerFolder = '';
   private ledger = new Ledger('');
   private workers: WorkerProcess[] = [];
@@ -24,7 +25,7 @@ export class Stage {
 
   private constructor(
     readonly redis: RedisProcess,
-    private readonly folder: string,
+    readonly folder: string,
     readonly servers: readonly ServerProcess[],
   ) {}
 
@@ -69,15 +70,20 @@ export class Stage {
     servers: readonly ServerProcess[] = this.servers,
     args: readonly string[] = [],
   ): Promise<WorkerProcess> {
-    const worker = await WorkerProcess.start(launcher, [
+    return this.start(launcher, [
       holder,
       ...['--server', servers.map(({ listen }) => listen).join(',')],
       ...['--name', this.name, '--ledger', this.ledgerFolder],
       ...['--ttl', `${TTL_MS}ms`, '--step', `${STEP_MS}ms`],
       ...args,
     ]);
-    this.workers.push(worker);
-    return worker;
+  }
+
+  /** Starts any program of the examples. */
+  async start(launcher: Launcher, args: readonly string[]): Promise<WorkerProcess> {
+    const started = await WorkerProcess.start(launcher, args);
+    this.workers.push(started);
+    return started;
   }
 
   /** The newest entry of the ledger, once it is as wanted. */

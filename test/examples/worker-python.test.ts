@@ -1,4 +1,4 @@
-import { findPythonWorker, typescriptWorker } from './launchers';
+import { findPythonExample, typescriptWorker } from './launchers';
 import { workerSuite } from './worker-suite';
 
-workerSuite('the worker in Python', findPythonWorker, typescriptWorker);
+workerSuite('the worker in Python', () => findPythonExample('worker-python', 'worker.py'), typescriptWorker);

@@ -43,7 +43,7 @@ async function expectRecovery(
   await scene.client('releaser', fleet.member(0)).release(held);
 }
 
-test.concurrent('a killed holder of a unary lease delays the next by the rest of its ttl', () =>
+test.concurrent('a killed holder of a unary lease delays the next by the rest of its ttl (chapter 14)', () =>
   story({ fleet, title: 'killed unary holder', ...CHECKS }, async (scene) => {
     const name = scene.lock('lock');
     const { address } = fleet.member(0);

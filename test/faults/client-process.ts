@@ -1,47 +1,70 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Guard } from '../../src/dev/guard';
+import { createInterface } from 'node:readline';
+import { Guard, type ChildExit } from '../../src/dev/guard';
 import { eventually } from '../support/eventually';
 import type { HistoryEvent } from '../support/history';
 import { readHistoryFile } from '../support/history-recorder';
 import { lifeline } from '../support/lifeline';
 import type { ClientTask } from './client-program';
+import { clientsOf } from './load';
 import type { Scenario } from './scenario';
 
 const PROGRAM = join(__dirname, '..', '..', 'dist', 'test', 'faults', 'client-program.js');
 
 type Event<Type extends HistoryEvent['type']> = Extract<HistoryEvent, { type: Type }>;
 
-/** A client that can be killed and stopped; what it saw is part of the story's history. */
+/** Clients that can be killed and stopped; what they saw is part of the story's history. */
 export class ClientProcess {
+  /** Who the history says they are. */
+  readonly clients: readonly string[];
+  private exit: ChildExit | undefined;
+  private readonly output: string[] = [];
+  private readonly guard: Guard;
+  /** All that it wrote, once it can write no more. */
+  private whole: readonly HistoryEvent[] | undefined;
+
   private constructor(
     private readonly scene: Scenario,
-    private readonly guard: Guard,
-    private readonly task: ClientTask,
-  ) {}
-
-  static async start(scene: Scenario, task: Omit<ClientTask, 'historyFile'>): Promise<ClientProcess> {
-    const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-client-'));
-    const whole = { ...task, historyFile: join(folder, 'history.jsonl') };
-    const guard = new Guard({
+    task: ClientTask,
+    private readonly historyFile: string,
+  ) {
+    this.clients = task.call === 'load' ? clientsOf(task) : [task.client];
+    this.guard = new Guard({
       command: process.execPath,
-      args: [PROGRAM, JSON.stringify(whole)],
+      args: [PROGRAM, JSON.stringify(task), historyFile],
       env: { PATH: process.env['PATH'] },
       graceMs: 0,
       ...lifeline(),
+      onExit: (exit) => (this.exit = exit),
+      onOutput: (...pipes) => {
+        for (const input of pipes) createInterface({ input }).on('line', (line) => this.output.push(line));
+      },
     });
+  }
+
+  static async start(scene: Scenario, task: ClientTask): Promise<ClientProcess> {
+    const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-client-'));
+    const client = new ClientProcess(scene, task, join(folder, 'history.jsonl'));
+    scene.include(() => client.events());
     scene.atEnd(async () => {
-      await guard.end();
-      scene.include(readHistoryFile(whole.historyFile));
+      await client.guard.end();
+      client.whole = client.events();
       await rm(folder, { recursive: true });
     });
-    await guard.start();
-    return new ClientProcess(scene, guard, whole);
+    await client.guard.start();
+    return client;
   }
 
   get name(): string {
-    return this.task.client;
+    return this.clients.join(', ');
+  }
+
+  /** Waits for the end of what it does; fails if that was no good end. */
+  async finished(timeoutMs: number): Promise<void> {
+    const exit = await eventually(`${this.name} to finish`, () => this.exit, { timeoutMs });
+    if (exit.code !== 0) throw new Error(`${this.name} ended badly:\n${this.output.join('\n')}`);
   }
 
   /** Waits for what it writes of this type; the first. */
@@ -53,22 +76,23 @@ export class ClientProcess {
     );
   }
 
-  events(): HistoryEvent[] {
+  events(): readonly HistoryEvent[] {
+    if (this.whole !== undefined) return this.whole;
     try {
-      return readHistoryFile(this.task.historyFile);
+      return readHistoryFile(this.historyFile);
     } catch {
       return []; // it has not come to writing yet
     }
   }
 
   kill(): void {
-    this.scene.willKill(this.name);
+    for (const client of this.clients) this.scene.willKill(client);
     this.signal('SIGKILL');
   }
 
   /** SIGSTOP until the function that this answers is called. */
   stop(): () => void {
-    const end = this.scene.fault('client_stopped', 'SIGSTOP', { clients: [this.name] });
+    const end = this.scene.fault('client_stopped', 'SIGSTOP', { clients: this.clients });
     this.signal('SIGSTOP');
     return () => {
       this.signal('SIGCONT');

@@ -1,29 +1,41 @@
 /**
- * A client as a process of its own, for tests that kill or stop clients: does the one call that its argument names
- * (see client-process.ts), writes its history to a file, and stays until it is ended.
+ * Clients as a process of their own, for tests that kill or stop them: does what its argument says (see
+ * client-process.ts) and writes its history to a file. The client of one call then stays until it is ended.
  */
+import type { Service } from '../../src/engine/lease';
 import { FileSink, Recorder } from '../support/history-recorder';
+import { runLoad, type LoadTask } from './load';
 import { RecordedClient } from './recorded-client';
 
-export interface ClientTask {
+export interface OneCallTask {
+  readonly call: 'acquire' | 'hold';
   /** Its name in the history. */
   readonly client: string;
-  readonly historyFile: string;
   readonly address: string;
-  readonly call: 'acquire' | 'hold';
+  readonly service?: Service;
   readonly name: string;
   readonly ttlMs: number;
+  readonly permits?: number;
 }
 
-async function run({ client: label, historyFile, address, call, name, ttlMs }: ClientTask): Promise<void> {
-  const client = new RecordedClient(label, address, new Recorder(label, new FileSink(historyFile)));
+export type ClientTask = OneCallTask | LoadTask;
+
+async function run(task: ClientTask, historyFile: string): Promise<void> {
+  const sink = new FileSink(historyFile);
+  if (task.call === 'load') {
+    await runLoad(task, sink);
+    return;
+  }
+  const { client: label, address, service, call, ...asking } = task;
+  const client = new RecordedClient(label, address, new Recorder(label, sink), service);
   setInterval(() => undefined, 60_000);
-  if (call === 'hold') client.hold({ name, ttlMs });
-  else await client.acquire({ name, ttlMs });
+  if (call === 'hold') client.hold(asking);
+  else await client.acquire(asking);
 }
 
 if (require.main === module) {
-  run(JSON.parse(process.argv[2] ?? '{}') as ClientTask).catch((error: unknown) => {
+  const [task = '', historyFile = ''] = process.argv.slice(2);
+  run(JSON.parse(task) as ClientTask, historyFile).catch((error: unknown) => {
     console.error(error);
     process.exit(1);
   });

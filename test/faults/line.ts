@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Member } from './fleet';
 import type { Held } from './held';
+import type { Asking } from './lease-stub';
 import { acquirePatiently, holdPatiently } from './patience';
 import type { Scenario } from './scenario';
 
 const TTL_MS = 3000;
 
-/** Waiters of one lock that come one after the other; each gives it back after a while. */
+/** Waiters of one name that come one after the other; each gives its lease back after a while. */
 export class Line {
   /** Who was served, in that order. */
   readonly order: string[] = [];
@@ -19,21 +20,26 @@ export class Line {
     private readonly name: string,
     /** Where they go on when their server is gone. */
     private readonly fallback: Member,
-    /** How long each keeps the lock. */
+    /** How long each keeps its lease. */
     private readonly workMs = 0,
   ) {}
 
   /** Resolves when it has its place at the end of the line. */
-  async join(label: string, member: Member, how: 'stream' | 'unary' = 'stream'): Promise<void> {
-    this.come(label, member, how);
+  async join(
+    label: string,
+    member: Member,
+    how: 'stream' | 'unary' = 'stream',
+    more: Partial<Asking> = {},
+  ): Promise<void> {
+    this.come(label, member, how, more);
     await this.isWhole();
   }
 
   /** It comes when nobody can see whether it has got its place. */
-  come(label: string, member: Member, how: 'stream' | 'unary' = 'stream'): void {
+  come(label: string, member: Member, how: 'stream' | 'unary' = 'stream', more: Partial<Asking> = {}): void {
     this.length += 1;
-    const client = this.scene.client(label, member);
-    const wanted = { name: this.name, ttlMs: TTL_MS, requestId: randomUUID() };
+    const client = this.scene.client(label, member, this.scene.observer.serviceOf(this.name));
+    const wanted = { name: this.name, ttlMs: TTL_MS, requestId: randomUUID(), ...more };
     const granted: Promise<Held> =
       how === 'unary'
         ? acquirePatiently(client, wanted, this.fallback)

@@ -73,7 +73,7 @@ function scriptsEach({ handOvers, touches, calls }: Cost): number {
 }
 
 test(
-  '500 waiters of one lock are served in order, and each hand-over costs Redis what it costs among 10',
+  '500 waiters of one lock are served in order, and each hand-over costs Redis what it costs among 10 (chapter 17)',
   () =>
     story({ fleet, title: 'many waiters', limitMs: 50_000 }, async (scene) => {
       const few = await handThrough(scene, FEW);

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Lock } from '../../generated/typescript/holdfast/v1/lock_service';
+import type { Resource, Service } from '../../src/engine/lease';
 import { permitsKeys } from '../../src/redis/keys';
-import { LockClient } from '../support/lock-client';
 import { eventually } from '../support/eventually';
 import type { Recorder } from '../support/history-recorder';
 import type { RedisProcess } from '../support/redis-process';
 import type { Held } from './held';
+import { leaseStub, type LeaseStub, type Seen } from './lease-stub';
 
 export const PREFIX = 'holdfast';
 const INTERVAL_MS = 200;
@@ -19,6 +19,8 @@ return { time[1] * 1000000 + time[2], redis.call('ZSCORE', KEYS[1], ARGV[1]) or 
 export class Observer {
   private readonly leases = new Map<string, Held>();
   private readonly names = new Set<string>();
+  private readonly services = new Map<string, Service>();
+  private readonly stubs: Record<Service, LeaseStub>;
   private stopped = false;
   private running: Promise<void> | undefined;
 
@@ -26,8 +28,15 @@ export class Observer {
     private readonly redis: RedisProcess,
     private readonly recorder: Recorder,
     /** A server that stays up. */
-    private readonly address: string,
-  ) {}
+    address: string,
+  ) {
+    this.stubs = { lock: leaseStub('lock', address), semaphore: leaseStub('semaphore', address) };
+  }
+
+  /** Which service a name belongs to: in one story there are no two things of one name. */
+  know({ service, name }: Resource): void {
+    this.services.set(name, service);
+  }
 
   watchName(name: string): void {
     this.names.add(name);
@@ -41,26 +50,32 @@ export class Observer {
 
   /** Waits until so many are in the queue of a name. */
   async waiterCount(name: string, count: number): Promise<void> {
-    await this.see(name, `${count} to wait for ${name}`, (lock) => lock.waiterCount === count);
+    await this.see(name, `${count} to wait for ${name}`, (seen) => seen.waiterCount === count);
   }
 
   /** Waits until somebody else than this token's lease holds a name, offers included; their tokens. */
   async holdersOtherThan(name: string, token: bigint): Promise<number[]> {
-    const others = (lock: Lock) => lock.holders.filter(({ fencingToken }) => fencingToken !== token);
-    const lock = await this.see(name, `another holder of ${name}`, (seen) => others(seen).length > 0);
-    return others(lock).map(({ fencingToken }) => Number(fencingToken));
+    const others = (seen: Seen) => seen.holders.filter(({ fencingToken }) => fencingToken !== token);
+    const found = await this.see(name, `another holder of ${name}`, (seen) => others(seen).length > 0);
+    return others(found).map(({ fencingToken }) => Number(fencingToken));
   }
 
-  private async see(name: string, what: string, check: (lock: Lock) => boolean): Promise<Lock> {
-    const client = new LockClient(this.address);
-    try {
-      return await eventually(what, async () => {
-        const lock = await client.get(name);
-        return check(lock) && lock;
-      });
-    } finally {
-      client.close();
-    }
+  /** Looks at a name until it is as wanted. */
+  see(name: string, what: string, check: (seen: Seen) => boolean): Promise<Seen> {
+    return eventually(what, async () => {
+      const seen = await this.look(name);
+      return check(seen) && seen;
+    });
+  }
+
+  look(name: string): Promise<Seen> {
+    return this.stubs[this.serviceOf(name)].look(name);
+  }
+
+  serviceOf(name: string): Service {
+    const service = this.services.get(name);
+    if (service === undefined) throw new Error(`${name} is no name of this story`);
+    return service;
   }
 
   async stop(): Promise<void> {
@@ -68,20 +83,22 @@ export class Observer {
     await this.running;
   }
 
+  close(): void {
+    for (const stub of Object.values(this.stubs)) stub.close();
+  }
+
   private async run(): Promise<void> {
-    const client = new LockClient(this.address);
     while (!this.stopped) {
       await Promise.all([
         ...[...this.leases.values()].map((held) => this.lookAtLease(held)),
-        ...[...this.names].map((name) => this.lookAtHolders(client, name)),
+        ...[...this.names].map((name) => this.lookAtHolders(name)),
       ]);
       await sleep(INTERVAL_MS);
     }
-    client.close();
   }
 
   private async lookAtLease({ name, requestId, hash }: Held): Promise<void> {
-    const [, ends = ''] = permitsKeys(PREFIX, { service: 'lock', name });
+    const [, ends = ''] = permitsKeys(PREFIX, { service: this.serviceOf(name), name });
     const before = this.recorder.now();
     const reply = await this.redis.command('EVAL', READ_END, 1, ends, requestId).catch(() => undefined);
     if (!Array.isArray(reply)) return;
@@ -96,10 +113,10 @@ export class Observer {
     });
   }
 
-  private async lookAtHolders(client: LockClient, name: string): Promise<void> {
-    const lock = await client.get(name).catch(() => undefined);
-    if (lock === undefined) return;
-    const tokens = lock.holders.map(({ fencingToken }) => Number(fencingToken));
+  private async lookAtHolders(name: string): Promise<void> {
+    const seen = await this.look(name).catch(() => undefined);
+    if (seen === undefined) return;
+    const tokens = seen.holders.map(({ fencingToken }) => Number(fencingToken));
     this.recorder.record({ type: 'holders_observed', name, tokens });
   }
 }

@@ -1,17 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Wanted } from '../support/lock-client';
 import type { Member } from './fleet';
 import { CallEnded, type Held } from './held';
+import type { Asking } from './lease-stub';
 import type { RecordedClient } from './recorded-client';
 
-type Request = Wanted & { readonly requestId: string };
+type Request = Asking & { readonly requestId: string };
 
 const PAUSE_MS = 50;
 const MOST_TRIES = 200;
 const LONGEST_WAIT_MS = 30_000;
 
 /** What the contract tells clients to do: after UNAVAILABLE the same request again, at another server. */
-async function again<T>(client: RecordedClient, fallback: Member, attempt: () => Promise<T>): Promise<T> {
+export async function again<T>(
+  client: { moveTo(address: string): void },
+  fallback: Pick<Member, 'address'>,
+  attempt: () => Promise<T>,
+): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await attempt();
@@ -24,12 +28,20 @@ async function again<T>(client: RecordedClient, fallback: Member, attempt: () =>
   }
 }
 
-/** Waits for the lock by streams. */
-export function holdPatiently(client: RecordedClient, wanted: Request, fallback: Member): Promise<Held> {
+/** Waits for a lease by streams. */
+export function holdPatiently(
+  client: RecordedClient,
+  wanted: Request,
+  fallback: Pick<Member, 'address'>,
+): Promise<Held> {
   return again(client, fallback, () => client.hold(wanted).granted(LONGEST_WAIT_MS));
 }
 
-/** Waits for the lock by unary calls. */
-export function acquirePatiently(client: RecordedClient, wanted: Request, fallback: Member): Promise<Held> {
+/** Waits for a lease by unary calls. */
+export function acquirePatiently(
+  client: RecordedClient,
+  wanted: Request,
+  fallback: Pick<Member, 'address'>,
+): Promise<Held> {
   return again(client, fallback, () => client.acquire(wanted));
 }

@@ -1,52 +1,42 @@
-import {
-  credentials,
-  Metadata,
-  type CallOptions,
-  type ClientReadableStream,
-  type ClientUnaryCall,
-  type ServiceError,
-} from '@grpc/grpc-js';
 import { randomUUID } from 'node:crypto';
 import type { Lease } from '../../generated/typescript/holdfast/v1/lease';
-import {
-  LockServiceClient,
-  type HoldLockRequest,
-  type HoldLockResponse,
-} from '../../generated/typescript/holdfast/v1/lock_service';
 import { duration } from '../../src/client';
-import { acquireRequest, endingOf, type Wanted } from '../support/lock-client';
+import type { Service } from '../../src/engine/lease';
+import { endingOf } from '../support/lock-client';
 import type { Asked, EventBody, LossCause, Micros } from '../support/history';
 import type { Recorder } from '../support/history-recorder';
 import { CallEnded, causeOf, heldOf, type Held } from './held';
+import { leaseStub, type Asking, type LeaseStub, type Start } from './lease-stub';
 import { RecordedStream } from './recorded-stream';
 
 const DEFAULT_TTL_MS = 30_000;
 let callCount = 0;
 
 /**
- * A client over the generated stubs that writes down all that it sends and receives. It retries nothing by itself,
+ * A client of one service, over the generated stubs, that writes down all that it sends and receives. It retries nothing by itself,
  * has a connection of its own, and may change to another server, as a client does whose own one is gone.
  */
 export class RecordedClient {
-  private readonly stubs: LockServiceClient[];
+  private readonly stubs: LeaseStub[];
 
   constructor(
     readonly name: string,
     address: string,
     readonly recorder: Recorder,
+    private readonly service: Service = 'lock',
   ) {
-    this.stubs = [connect(address)];
+    this.stubs = [leaseStub(service, address)];
   }
 
   /** Later calls go there; earlier ones stay where they are. */
   moveTo(address: string): void {
-    this.stubs.push(connect(address));
+    this.stubs.push(leaseStub(this.service, address));
   }
 
   /** Rejects with a CallEnded when it is not granted. */
-  async acquire(wanted: Wanted): Promise<Held> {
+  async acquire(wanted: Asking): Promise<Held> {
     const { call, t0 } = this.ask('acquire', wanted, undefined);
-    const { lease } = await this.unary(call, this.stub.acquireLock, acquireRequest(wanted));
+    const { lease } = await this.answered(call, this.stub.acquire(wanted));
     const held = this.granted(call, t0, lease);
     this.record({ type: 'ended', ...this.of(call), code: 'OK', reason: null });
     return held;
@@ -57,7 +47,7 @@ export class RecordedClient {
     const ttl = ttlMs === undefined ? undefined : duration(ttlMs);
     const ttlUs = ttlMs === undefined ? null : ttlMs * 1000;
     const { at: t0 } = this.record({ type: 'renew_asked', ...this.of(call), lease: held.hash, ttlUs });
-    const { lease } = await this.unary(call, this.stub.renewLock, { leaseId: held.leaseId, ttl });
+    const { lease } = await this.answered(call, this.stub.renew({ leaseId: held.leaseId, ttl }));
     const at = this.recorder.now();
     const renewed = heldOf(lease, t0, at);
     this.record({ type: 'renewed', ...this.of(call), ...believed(renewed, t0) }, at);
@@ -67,7 +57,7 @@ export class RecordedClient {
   async release(held: Held): Promise<{ released: boolean; cause: LossCause | null }> {
     const call = this.newCall();
     this.record({ type: 'release_asked', ...this.of(call), lease: held.hash });
-    const answer = await this.unary(call, this.stub.releaseLock, { leaseId: held.leaseId });
+    const answer = await this.answered(call, this.stub.release({ leaseId: held.leaseId }));
     const { released } = answer;
     const lossCause = released ? null : causeOf(answer.lossCause);
     this.record({ type: 'release_answered', ...this.of(call), lease: held.hash, released, lossCause });
@@ -75,15 +65,15 @@ export class RecordedClient {
   }
 
   /** A stream that asks; with a request id of its own unless one is given. */
-  hold(given: Wanted): RecordedStream {
+  hold(given: Asking): RecordedStream {
     const wanted = { requestId: randomUUID(), ...given };
     const { call, t0 } = this.ask('hold', wanted, undefined);
-    return this.open(call, t0, { start: { $case: 'acquire', value: acquireRequest(wanted) } });
+    return this.open(call, t0, { $case: 'acquire', value: wanted });
   }
 
   attach(held: Held): RecordedStream {
     const { call, t0 } = this.ask('attach', { name: held.name, ttlMs: held.ttlUs / 1000 }, held);
-    return this.open(call, t0, { start: { $case: 'leaseId', value: held.leaseId } });
+    return this.open(call, t0, { $case: 'leaseId', value: held.leaseId });
   }
 
   close(): void {
@@ -109,7 +99,7 @@ export class RecordedClient {
     return held;
   }
 
-  private ask(rpc: Asked['rpc'], wanted: Wanted, held: Held | undefined): { call: string; t0: Micros } {
+  private ask(rpc: Asked['rpc'], wanted: Asking, held: Held | undefined): { call: string; t0: Micros } {
     const call = this.newCall();
     const { at: t0 } = this.record({
       type: 'asked',
@@ -118,40 +108,27 @@ export class RecordedClient {
       name: wanted.name,
       requestId: held === undefined ? (wanted.requestId ?? null) : null,
       lease: held?.hash ?? null,
-      mode: 'exclusive',
-      permitCount: 1,
+      mode: wanted.mode ?? 'exclusive',
+      permitCount: wanted.permits ?? 1,
       ttlUs: (wanted.ttlMs ?? DEFAULT_TTL_MS) * 1000,
       waitTimeoutUs: wanted.waitMs === undefined ? null : wanted.waitMs * 1000,
     });
     return { call, t0 };
   }
 
-  private open(call: string, t0: Micros, request: HoldLockRequest): RecordedStream {
-    const stream: ClientReadableStream<HoldLockResponse> = this.stub.holdLock(request);
-    return new RecordedStream(this, stream, call, t0);
+  private open(call: string, t0: Micros, start: Start): RecordedStream {
+    return new RecordedStream(this, this.stub.hold(start), call, t0);
   }
 
-  private async unary<Request, Response>(
-    call: string,
-    method: (
-      request: Request,
-      metadata: Metadata,
-      options: Partial<CallOptions>,
-      callback: (error: ServiceError | null, response: Response) => void,
-    ) => ClientUnaryCall,
-    request: Request,
-  ): Promise<Response> {
-    return new Promise((resolve, reject) => {
-      method.call(this.stub, request, new Metadata(), {}, (error, response) => {
-        if (error === null) return resolve(response);
-        const ending = endingOf(error);
-        this.record({ type: 'ended', ...this.of(call), code: ending.code, reason: ending.reason ?? null });
-        reject(new CallEnded(ending));
-      });
+  private answered<Answer>(call: string, answer: Promise<Answer>): Promise<Answer> {
+    return answer.catch((error: unknown) => {
+      const ending = endingOf(error);
+      this.record({ type: 'ended', ...this.of(call), code: ending.code, reason: ending.reason ?? null });
+      throw new CallEnded(ending);
     });
   }
 
-  private get stub(): LockServiceClient {
+  private get stub(): LeaseStub {
     const stub = this.stubs.at(-1);
     if (stub === undefined) throw new Error('a client has a connection at all times');
     return stub;
@@ -161,13 +138,6 @@ export class RecordedClient {
     callCount += 1;
     return `${this.name}-${process.pid}-${callCount}`;
   }
-}
-
-function connect(address: string): LockServiceClient {
-  return new LockServiceClient(address, credentials.createInsecure(), {
-    'grpc.use_local_subchannel_pool': 1,
-    'grpc.enable_retries': 0,
-  });
 }
 
 function believed({ hash, ttlUs, expireOffsetUs, deadline }: Held, t0: Micros) {

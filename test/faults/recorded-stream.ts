@@ -1,9 +1,9 @@
-import type { ClientReadableStream, StatusObject } from '@grpc/grpc-js';
+import type { StatusObject } from '@grpc/grpc-js';
 import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
-import type { HoldLockResponse } from '../../generated/typescript/holdfast/v1/lock_service';
 import { endingOf, type Ending } from '../support/lock-client';
 import type { LossCause, Micros } from '../support/history';
 import { CallEnded, causeOf, deadlineOf, microsOf, type Held } from './held';
+import type { HoldCall } from './lease-stub';
 import type { RecordedClient } from './recorded-client';
 
 type Event = NonNullable<HoldEvent['event']>;
@@ -26,11 +26,11 @@ export class RecordedStream {
 
   constructor(
     private readonly client: RecordedClient,
-    private readonly stream: ClientReadableStream<HoldLockResponse>,
+    private readonly stream: HoldCall,
     private readonly call: string,
     private readonly t0: Micros,
   ) {
-    stream.on('data', (response: HoldLockResponse) => {
+    stream.on('data', (response: { holdEvent?: HoldEvent | undefined }) => {
       this.receive(response.holdEvent?.event);
       this.wake();
     });

@@ -1,3 +1,4 @@
+import type { Resource } from '../../src/engine/lease';
 import { permitsKeys } from '../../src/redis/keys';
 import type { RedisProcess } from '../support/redis-process';
 import { PREFIX } from './observer';
@@ -6,15 +7,16 @@ import { PREFIX } from './observer';
  * What Redis still has of a name at rest and should not: holders, offers and waiters; a key that never expires;
  * a record that is neither a tombstone nor a place that is kept for a while.
  */
-export async function residueOf(redis: RedisProcess, name: string): Promise<string[]> {
-  const keys = permitsKeys(PREFIX, { service: 'lock', name });
-  const [state = '', ends = '', offers = '', queue = '', detached = '', ended = ''] = keys;
+export async function residueOf(redis: RedisProcess, resource: Resource): Promise<string[]> {
+  const keys = permitsKeys(PREFIX, resource);
+  const [state = '', ends = '', offers = '', queue = '', detached = '', ended = '', , limit] = keys;
   const left: string[] = [];
   for (const key of [ends, offers, queue]) {
     const members = (await redis.command('ZRANGE', key, 0, -1)) as string[];
     left.push(...members.map((member) => `${key} ${member}`));
   }
   for (const key of keys) {
+    if (key === limit) continue; // one that was set stays until its semaphore is deleted
     if (Number(await redis.command('PTTL', key)) === -1) left.push(`${key}, which never expires`);
   }
   const fields = (await redis.command('HKEYS', state)) as string[];

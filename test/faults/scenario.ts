@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LockClient } from '../support/lock-client';
+import { endingOf } from '../support/lock-client';
+import type { Resource, Service } from '../../src/engine/lease';
 import { expectInvariantsToHold, type CheckAllOptions } from '../support/checkers/check-all';
 import { formatTrace } from '../support/checkers/violation';
 import type { FaultKind, FaultStarted, History, HistoryEvent } from '../support/history';
-import { MemorySink, Recorder } from '../support/history-recorder';
+import { MemorySink, mergeHistories, Recorder } from '../support/history-recorder';
 import type { Fleet, Member } from './fleet';
+import { leaseStub } from './lease-stub';
 import { Observer } from './observer';
+import { Operator } from './operator';
 import { RecordedClient } from './recorded-client';
 import { residueOf } from './residue';
 
@@ -26,7 +29,9 @@ export class Scenario {
   private readonly sink = new MemorySink();
   private readonly recorder: Recorder;
   private readonly clients: RecordedClient[] = [];
-  private readonly names: string[] = [];
+  private readonly operators: Operator[] = [];
+  private readonly resources: Resource[] = [];
+  private readonly sources: (() => readonly HistoryEvent[])[] = [];
   private readonly endings: (() => Promise<void>)[] = [];
   private faultCount = 0;
 
@@ -42,20 +47,28 @@ export class Scenario {
 
   /** A lock of this story's own; looking at it costs Redis commands that a test may want to count. */
   lock(label: string, watched = true): string {
-    const name = `${this.title} ${label}`;
-    this.names.push(name);
-    if (watched) this.observer.watchName(name);
+    return this.resource('lock', label, watched);
+  }
+
+  /** A semaphore of this story's own, with its limit set. */
+  async semaphore(label: string, limit: number): Promise<string> {
+    const name = this.resource('semaphore', label, true);
+    await this.operator(`first limit of ${label}`, this.witness).setLimit(name, limit);
     return name;
   }
 
-  client(label: string, member: Member): RecordedClient {
-    const client = new RecordedClient(
-      `${this.title} ${label}`,
-      member.address,
-      new Recorder(label, this.sink),
-    );
+  client(label: string, member: Member, service: Service = 'lock'): RecordedClient {
+    const recorder = new Recorder(label, this.sink);
+    const client = new RecordedClient(`${this.title} ${label}`, member.address, recorder, service);
     this.clients.push(client);
     return client;
+  }
+
+  /** Somebody who sets limits and deletes semaphores; goes on at the witness where the member is gone. */
+  operator(label: string, member: Member): Operator {
+    const operator = new Operator(member.address, this.witness, new Recorder(label, this.sink));
+    this.operators.push(operator);
+    return operator;
   }
 
   /** Runs when the story is at rest, or has failed. */
@@ -63,9 +76,9 @@ export class Scenario {
     this.endings.push(end);
   }
 
-  /** What another process wrote belongs to this story. */
-  include(events: readonly HistoryEvent[]): void {
-    for (const event of events) this.sink.write(event);
+  /** What another process writes belongs to this story. */
+  include(events: () => readonly HistoryEvent[]): void {
+    this.sources.push(events);
   }
 
   /** Written just before a client is killed. */
@@ -87,7 +100,7 @@ export class Scenario {
   }
 
   history(): History {
-    return this.sink.history();
+    return mergeHistories(this.sink.events, ...this.sources.map((events) => events()));
   }
 
   /** Waits until whatever nobody renews has ended, and looks at what is left. */
@@ -95,25 +108,40 @@ export class Scenario {
     const ttls = this.history().flatMap((event) => ('ttlUs' in event ? [event.ttlUs ?? 0] : []));
     await sleep(Math.max(0, ...ttls) / 1000 + REST_MS);
     await this.observer.stop();
-    const probe = new LockClient(this.witness.address);
-    try {
-      for (const name of this.names) {
-        const lease = await probe.acquire({ name, waitMs: 0 }).catch(() => undefined);
-        const obtained = lease === undefined ? 0 : 1;
-        this.recorder.record({ type: 'permits_probed', name, limit: 1, obtained });
-        if (lease !== undefined) await probe.release(lease.leaseId);
-      }
-    } finally {
-      probe.close();
-    }
-    const keys = await Promise.all(this.names.map((name) => residueOf(this.fleet.redis, name)));
+    for (const resource of this.resources) await this.probe(resource);
+    const keys = await Promise.all(this.resources.map((resource) => residueOf(this.fleet.redis, resource)));
     this.recorder.record({ type: 'residue_observed', when: 'rest', keys: keys.flat(), gauges: {} });
   }
 
   async close(): Promise<void> {
     await this.observer.stop();
     for (const end of this.endings) await end();
-    for (const client of this.clients) client.close();
+    for (const one of [...this.clients, ...this.operators, this.observer]) one.close();
+  }
+
+  private resource(service: Service, label: string, watched: boolean): string {
+    const name = `${this.title} ${label}`;
+    this.resources.push({ service, name });
+    this.observer.know({ service, name });
+    if (watched) this.observer.watchName(name);
+    return name;
+  }
+
+  /** Takes all that can be had of a name, and gives it back. Of a pause or a deleted one there is nothing. */
+  private async probe({ service, name }: Resource): Promise<void> {
+    const probe = leaseStub(service, this.witness.address);
+    try {
+      const { limit } = await probe.look(name);
+      if (limit === 0) return;
+      const { lease } = await probe.acquire({ name, waitMs: 0, permits: limit }).catch(notGranted);
+      const obtained = lease === undefined ? 0 : limit;
+      this.recorder.record({ type: 'permits_probed', name, limit, obtained });
+      if (lease !== undefined) await probe.release(lease);
+    } catch (error) {
+      if (endingOf(error).reason !== 'NO_SUCH_SEMAPHORE') throw error;
+    } finally {
+      probe.close();
+    }
   }
 }
 
@@ -142,6 +170,11 @@ export async function story(
     await scenario.close();
   }
   expectInvariantsToHold(scenario.history(), checks);
+}
+
+function notGranted(error: unknown): { lease: undefined } {
+  if (endingOf(error).reason !== 'CONTENDED') throw error;
+  return { lease: undefined };
 }
 
 async function within(limitMs: number, work: Promise<void>): Promise<void> {

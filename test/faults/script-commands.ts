@@ -10,11 +10,13 @@ const SHAS = {
   /** Attaching too. */
   renew: script(scripts.permitsRenew).sha,
   release: script(scripts.permitsRelease).sha,
+  limit: script(scripts.permitsLimit).sha,
+  delete: script(scripts.permitsDelete).sha,
 };
 
 export type ScriptKind = keyof typeof SHAS;
 
-/** Tells, of what a proxy sees, the runs of one script; those about one request where it is given. */
-export function runsOf(kind: ScriptKind, requestId?: string): (command: RedisCommand) => boolean {
-  return ({ args }) => args[0] === SHAS[kind] && (requestId === undefined || args.includes(requestId));
+/** Tells, of what a proxy sees, the runs of one script; those about one request, or with one key, where it is given. */
+export function runsOf(kind: ScriptKind, about?: string): (command: RedisCommand) => boolean {
+  return ({ args }) => args[0] === SHAS[kind] && (about === undefined || args.includes(about));
 }

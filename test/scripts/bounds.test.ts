@@ -8,7 +8,8 @@ const BATCH = 64;
 describe('bounds of a script', () => {
   let on: PermitsFixture;
   beforeAll(async () => {
-    on = await PermitsFixture.open();
+    // Thousands of commands are under way at once.
+    on = await PermitsFixture.open({ commandTimeoutMs: 20_000 });
   });
   afterAll(() => on.close());
 
@@ -117,4 +118,37 @@ describe('bounds of a script', () => {
     await server.store.touch(semaphore, []);
     expect((await on.stored(semaphore)).records).toEqual({});
   });
+
+  it('lets ten thousand readers in behind one writer without holding Redis for long', async () => {
+    const READERS = 10_000;
+    const lock = on.resource();
+    const server = await on.server('s1');
+    const writer = await on.request('s1', lock);
+    is('granted', await writer.try());
+    const readers = await on.requests(READERS, 's1', lock, { mode: 'shared' });
+    await Promise.all(readers.map(async (reader) => is('waiting', await reader.queue())));
+    const byId = new Map(readers.map((reader) => [reader.requestId, reader]));
+
+    // As a server does: it claims what it is told of, and goes on where a script stopped.
+    const granted: bigint[] = [];
+    server.answers.splice(0);
+    server.looks = [];
+    is('released', await writer.release(writer.secret));
+    while (granted.length < READERS) {
+      const told = server.looks;
+      server.looks = [];
+      const [, ...replies] = await Promise.all([
+        server.store.touch(lock, []),
+        ...told.map((id) => (byId.get(id) as Requester).claim()),
+      ]);
+      for (const [index, reply] of replies.entries()) {
+        // A touch tells of an offer once more, and one that lapsed on a slow machine is made again.
+        if (reply.kind === 'granted' && byId.delete(told[index] as string)) granted.push(reply.fencingToken);
+      }
+      server.looks = server.looks.filter((id) => byId.has(id));
+    }
+    expect((await on.stored(lock)).numbers.used).toBe(String(READERS));
+    expect(new Set(granted).size).toBe(READERS);
+    expect(Math.max(...server.answers.map(({ told }) => told))).toBe(BATCH);
+  }, 60_000);
 });

@@ -62,7 +62,7 @@ describe('expiry of keys', () => {
     }
   });
 
-  it('leaves no key without one, whatever was done', async () => {
+  it('leaves no key without one, whatever was done (chapter 17, 24)', async () => {
     const lock = on.resource();
     const [alice, bob, carol] = [
       await on.request('s1', lock),
@@ -89,5 +89,23 @@ describe('expiry of keys', () => {
     await eventually('the keys to be gone', async () => (await goneAt(lock)).length === 0);
     const again = is('granted', await (await on.request('s1', lock, { requestId: alice.requestId })).try());
     expect(again.fencingToken).toBeGreaterThan(fencingToken);
+  });
+
+  it('takes a semaphore away that a request has made, and leaves a limit that was set', async () => {
+    const [made, set] = [on.resource('semaphore'), on.resource('semaphore')];
+    await on.setLimit(set, 2);
+    for (const semaphore of [made, set])
+      is('granted', await (await on.request('s1', semaphore, { initialLimit: 9, ttlMs: 100 })).try());
+    for (const semaphore of [made, set]) {
+      await eventually('the keys to be gone', async () => (await goneAt(semaphore)).length === 0);
+    }
+    const ask = async (semaphore: Resource) => (await on.request('s1', semaphore, { permits: 3 })).try();
+    expect(await ask(made)).toEqual({ kind: 'unknown-resource' });
+    expect(await ask(set)).toEqual({ kind: 'never-fits', limit: 2 });
+    expect(await on.redis.command('PTTL', on.limitKey(set))).toBe('-1');
+    expect(await on.redis.command('EXISTS', on.limitKey(made))).toBe('0');
+    const { store } = await on.server('s1');
+    expect((await store.inspect(set)).limit).toBe(2);
+    expect((await store.inspect(made)).limit).toBeUndefined();
   });
 });

@@ -77,4 +77,44 @@ describe('when memory is full', () => {
     expect((await bob.touch()).waiters).toEqual(['look']);
     is('granted', await bob.claim());
   });
+
+  it('permits are renewed, released, and go on to who waits', async () => {
+    const semaphore = on.resource('semaphore');
+    await on.setLimit(semaphore, 3);
+    const alice = await on.request('s1', semaphore, { permits: 3, ttlMs: 10_000 });
+    const bob = await on.request('s1', semaphore, { permits: 2 });
+    is('granted', await alice.try());
+    is('waiting', await bob.queue());
+    await on.passInUse(semaphore, 5000);
+    await fill();
+    expect(is('granted', await alice.renew(alice.secret)).remainingMs).toBe(10_000);
+    is('released', await alice.release(alice.secret));
+    is('granted', await bob.claim());
+  });
+
+  it('a limit is raised, lowered and set for the first time', async () => {
+    const semaphore = on.resource('semaphore');
+    await on.setLimit(semaphore, 1);
+    is('granted', await (await on.request('s1', semaphore)).try());
+    const [next, offered] = [await on.request('s1', semaphore), await on.request('s1', semaphore)];
+    for (const waiter of [next, offered]) is('waiting', await waiter.queue());
+    await fill();
+    is('set', await on.setLimit(semaphore, 3));
+    is('granted', await next.claim());
+    expect(is('set', await on.setLimit(semaphore, 1)).view).toMatchObject({ usedCount: 2, waiterCount: 1 });
+    is('set', await on.setLimit(on.resource('semaphore'), 5));
+  });
+
+  it('a semaphore is deleted with all that holds and waits', async () => {
+    const semaphore = on.resource('semaphore');
+    await on.setLimit(semaphore, 1);
+    const holder = await on.request('s1', semaphore);
+    const waiter = await on.request('s1', semaphore);
+    is('granted', await holder.try());
+    is('waiting', await waiter.queue());
+    await fill();
+    is('removed', await on.remove(semaphore, { force: true }));
+    expect(await waiter.claim()).toEqual({ kind: 'unknown-resource' });
+    expect(await holder.renew(holder.secret)).toEqual({ kind: 'finished', cause: 'revoked' });
+  });
 });

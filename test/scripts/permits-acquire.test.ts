@@ -11,7 +11,7 @@ describe('permits-acquire', () => {
   afterAll(() => on.close());
 
   describe('a request that is new', () => {
-    it('is granted a free lock for its whole ttl, with a token that is the clock of Redis', async () => {
+    it('is granted a free lock for its whole ttl, with a token that is the clock of Redis (chapter 17)', async () => {
       const alice = await on.request('s1', on.resource(), { ttlMs: 12_345 });
       const before = BigInt(Date.now()) * 1000n;
       const lease = is('granted', await alice.try());
@@ -265,6 +265,23 @@ describe('permits-acquire', () => {
       const greedy = await on.request('s1', semaphore, { permits: 3 });
       expect(await greedy.queue()).toEqual({ kind: 'never-fits', limit: 2 });
       expect((await on.stored(semaphore)).sets.queue).toEqual([]);
+    });
+
+    it('does not make a semaphore that is too small for the request that brings it', async () => {
+      const semaphore = on.resource('semaphore');
+      const greedy = await on.request('s1', semaphore, { permits: 3, initialLimit: 2 });
+      expect(await greedy.queue()).toEqual({ kind: 'never-fits', limit: 2 });
+      expect(await on.redis.command('EXISTS', on.key(semaphore, 'state'))).toBe('0');
+      const modest = await on.request('s1', semaphore, { permits: 3, initialLimit: 4 });
+      is('granted', await modest.queue());
+      expect((await on.stored(semaphore)).numbers.limit).toBe('4');
+    });
+
+    it('makes a semaphore by an initial limit of 0, of which everybody waits', async () => {
+      const semaphore = on.resource('semaphore');
+      is('waiting', await (await on.request('s1', semaphore, { permits: 7, initialLimit: 0 })).queue());
+      is('refused', await (await on.request('s1', semaphore, { initialLimit: 5 })).try());
+      expect((await on.stored(semaphore)).numbers).toMatchObject({ limit: '0', used: '0' });
     });
 
     it('does not let a small request pass a big one that came before it', async () => {

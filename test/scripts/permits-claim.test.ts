@@ -185,6 +185,29 @@ describe('permits-claim', () => {
       await on.redis.command('FLUSHALL');
       expect(await second.claim()).toEqual({ kind: 'unknown-resource' });
     });
+
+    it('does not create one too small for the request that brings its limit', async () => {
+      const semaphore = on.resource('semaphore');
+      await on.setLimit(semaphore, 9);
+      const holder = await on.request('s1', semaphore, { permits: 9 });
+      const waiter = await on.request('s1', semaphore, { permits: 3, initialLimit: 2 });
+      is('granted', await holder.try());
+      is('waiting', await waiter.queue());
+      await on.redis.command('FLUSHALL');
+      expect(await waiter.claim()).toEqual({ kind: 'never-fits', limit: 2 });
+      expect(await on.redis.command('EXISTS', on.key(semaphore, 'state'))).toBe('0');
+    });
+
+    it('creates one again by a limit that its waiters bring', async () => {
+      const semaphore = on.resource('semaphore');
+      const holder = await on.request('s1', semaphore, { permits: 4, initialLimit: 4 });
+      const waiter = await on.request('s1', semaphore, { permits: 3, initialLimit: 4 });
+      is('granted', await holder.try());
+      is('waiting', await waiter.queue());
+      await on.redis.command('FLUSHALL');
+      is('granted', await waiter.claim());
+      expect((await on.stored(semaphore)).numbers).toMatchObject({ limit: '4', used: '3' });
+    });
   });
 
   it('of more than the limit says that it never fits', async () => {

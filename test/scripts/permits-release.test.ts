@@ -42,13 +42,13 @@ describe('permits-release', () => {
     is('gone', await alice.release(alice.secret));
   });
 
-  it('of a lease that has expired says so', async () => {
+  it('of a lease that has expired says so (chapter 20)', async () => {
     const { lock, alice } = await held();
     await on.passInUse(lock, 10_001);
     expect(await alice.release(alice.secret)).toEqual({ kind: 'finished', cause: 'expired' });
   });
 
-  it('needs the secret', async () => {
+  it('needs the secret, and frees nobody without it (chapter 18)', async () => {
     const { lock, alice } = await held();
     const bob = await on.request('s1', lock);
     await bob.queue();

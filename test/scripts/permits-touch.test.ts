@@ -94,7 +94,7 @@ describe('permits-touch', () => {
     const s2 = await on.server('s2');
     s2.looks = [];
     // Even if it does not ask after that very waiter.
-    await s2.store.touch(lock, []);
+    await s2.store.touch(lock, [(await on.request('s2', lock)).wanted]);
     expect(s2.looks).toEqual([bob.requestId]);
   });
 

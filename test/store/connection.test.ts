@@ -59,7 +59,7 @@ describe('RedisConnection', () => {
     return { failure, tookMs: performance.now() - start };
   }
 
-  it('returns large numbers and any text exactly', async () => {
+  it('returns large numbers and any text exactly (chapter 27)', async () => {
     const connection = await connect();
     const text = 'ünï {}: \0 \u001b 😀';
     const { reply } = await connection.run(exact, [], ['9007199254740991', text], whole);
@@ -104,7 +104,7 @@ describe('RedisConnection', () => {
     expect(connection.reachable).toBe(false);
   });
 
-  it('does not know what became of a command that a stopped Redis was sent, and says so in time', async () => {
+  it('does not know what became of a command that a stopped Redis was sent, and says so in time (chapter 27)', async () => {
     const connection = await connect();
     const before = await increment(connection);
     await redis.stop();
@@ -154,12 +154,91 @@ describe('RedisConnection', () => {
     await forEver;
   });
 
+  describe('takes a refused PING for a Redis that is there and takes no commands: the connection stays, health says so', () => {
+    let other: RedisProcess;
+    beforeAll(async () => {
+      other = await RedisProcess.start({ args: ['--enable-protected-configs', 'yes'] });
+    });
+    afterAll(() => other.close());
+
+    /** How a Redis comes to refuse, and how it ends. */
+    const refusals: [string, () => Promise<unknown>, () => Promise<unknown>][] = [
+      [
+        'MISCONF',
+        async () => {
+          // No snapshot can be written there, which Redis minds if it is told to make some.
+          await other.command('CONFIG', 'SET', 'save', '3600 1', 'dir', '/proc');
+          await other.command('BGSAVE');
+          await eventually('the snapshot to fail', async () =>
+            String(await other.command('INFO', 'persistence')).includes('rdb_last_bgsave_status:err'),
+          );
+        },
+        () => other.command('CONFIG', 'SET', 'stop-writes-on-bgsave-error', 'no'),
+      ],
+      [
+        'BUSY',
+        async () => {
+          await other.command('CONFIG', 'SET', 'busy-reply-threshold', '10');
+          const forEver = script('while true do end');
+          (await connect(other.url)).run(forEver, [], [], whole).catch(() => undefined);
+        },
+        () => other.command('SCRIPT', 'KILL'),
+      ],
+    ];
+    it.each(refusals)('%s', async (word, begin, end) => {
+      const proxy = await TcpProxy.open({ targetPort: other.port, protocol: 'tcp' });
+      const connection = await connect(`redis://${proxy.address}`);
+      await eventually('health to be good', () => connection.reachable);
+      try {
+        await begin();
+        await eventually('PING to be refused', () =>
+          other.command('PING').then(
+            () => false,
+            (error: Error) => error.message.startsWith(word),
+          ),
+        );
+        // What only reads may be answered still, before and after the PING is refused.
+        await eventually(
+          'health to say so',
+          async () => {
+            await connection.run(exact, [], ['1', 'x'], whole).catch(() => undefined);
+            return !connection.reachable;
+          },
+          { everyMs: 0 },
+        );
+      } finally {
+        await end();
+      }
+      await eventually('health to say that it is back', () => connection.reachable);
+      expect(proxy.connectionCount).toBe(1);
+      connection.close();
+      await proxy.close();
+    });
+  });
+
   it("passes a script's own error on as the defect it is", async () => {
     const connection = await connect();
     const broken = script("return redis.call('NO-SUCH-COMMAND')");
     const error: unknown = await connection.run(broken, [], [], whole).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(Error);
     expect(error).not.toBeInstanceOf(StoreFailure);
+  });
+
+  it('tells of a reply that cannot be read its own caller alone, and sends nothing again (chapter 27)', async () => {
+    const connection = await connect();
+    const before = await increment(connection);
+    const unreadable = () => {
+      throw new RangeError('no number');
+    };
+    const calls = Array.from({ length: 9 }, (_, index) =>
+      connection.run(count, ['n'], [], index % 3 === 0 ? unreadable : whole),
+    );
+    const outcomes = await Promise.allSettled(calls);
+    for (const [index, outcome] of outcomes.entries()) {
+      if (index % 3 === 0) expect(outcome).toMatchObject({ reason: { cause: { message: 'no number' } } });
+      else expect(outcome).toMatchObject({ value: { reply: [String(before + 1 + index)] } });
+    }
+    expect(await increment(connection)).toBe(before + 10);
   });
 
   it('waits for a Redis that is killed and comes back within a second, and sends again', async () => {
@@ -176,7 +255,7 @@ describe('RedisConnection', () => {
     await eventually('health to say so', () => !connection.reachable);
   });
 
-  it('gives up a half-open connection, and works again over a new one', async () => {
+  it('gives up a half-open connection, and works again over a new one (chapter 27)', async () => {
     const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'tcp' });
     const connection = await connect(`redis://${proxy.address}`);
     await connection.run(exact, [], ['1', 'x'], whole);

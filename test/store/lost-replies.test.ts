@@ -140,7 +140,7 @@ describe('a reply that is lost with its connection', () => {
     expect(after - sentAt).toBeGreaterThanOrEqual(119);
   });
 
-  it('of many commands under way at once are all made good', async () => {
+  it('of many commands under way at once are all made good (chapter 27)', async () => {
     const requesters = Array.from({ length: 40 }, () => new Requester(proxied, on.resource()));
     proxy.delay('toClient', 20);
     const answers = Promise.all(requesters.map((one) => one.try()));

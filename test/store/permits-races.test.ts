@@ -77,7 +77,7 @@ describe('the store, under commands that race', () => {
   }
 
   it.each(['lock', 'semaphore'] as const)(
-    'a %s keeps its invariants, and is free when all are gone',
+    'a %s keeps its invariants, and is free when all are gone (chapter 25)',
     async (service) => {
       await fc.assert(
         fc.asyncProperty(fc.array(round, { minLength: 1, maxLength: ROUNDS }), async (rounds) => {

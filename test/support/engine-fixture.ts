@@ -113,11 +113,15 @@ export class EngineFixture<Store extends PermitsStore = FakeStore> {
     return new Pending(call, new RecordedSink(this.clock), promise);
   }
 
-  hold(values: Partial<AcquireRequest> = {}, options: FakeCallOptions = {}): Pending<void> {
+  hold(
+    values: Partial<AcquireRequest> = {},
+    options: FakeCallOptions = {},
+    service: Service = 'lock',
+  ): Pending<void> {
     const call = new FakeCall(this.clock, options);
     const sink = new RecordedSink(this.clock);
     const request = acquireRequest(values);
-    return new Pending(call, sink, this.permits.hold(call, 'lock', { kind: 'acquire', request }, sink));
+    return new Pending(call, sink, this.permits.hold(call, service, { kind: 'acquire', request }, sink));
   }
 
   attach(leaseId: string, options: FakeCallOptions = {}): Pending<void> {

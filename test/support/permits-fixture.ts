@@ -1,5 +1,6 @@
 import { systemClock } from '../../src/engine/clock';
 import type { Resource, Service } from '../../src/engine/lease';
+import type { RemoveReply, SetLimitReply } from '../../src/engine/store';
 import { RedisConnection } from '../../src/redis/connection';
 import { permitsKeys, wakeChannel } from '../../src/redis/keys';
 import { Notifications } from '../../src/redis/notifications';
@@ -50,7 +51,7 @@ if moving then
   if moving.at then moving.at = moving.at - tonumber(ARGV[1]) end
   redis.call('HSET', KEYS[1], 'moving', cmsgpack.pack(moving))
 end
-for _, field in ipairs({ 'seen', 'grace', 'graced' }) do
+for _, field in ipairs({ 'seen', 'grace', 'graced', 'offers', 'detached', 'ended' }) do
   if redis.call('HEXISTS', KEYS[1], field) == 1 then redis.call('HINCRBY', KEYS[1], field, by) end
 end`;
 
@@ -62,6 +63,8 @@ export class TestServer {
   looks: string[] = [];
   readonly hinted: string[] = [];
   mores = 0;
+  /** The answer of each script run, and how many requests it said to look at again. */
+  readonly answers: { word: string; told: number }[] = [];
   private notifications: Notifications | undefined;
 
   constructor(
@@ -70,6 +73,13 @@ export class TestServer {
   ) {
     this.connection = new RedisConnection({ ...options, clock: systemClock, onError: () => undefined });
     const { connection } = this;
+    const run = connection.run.bind(connection);
+    connection.run = (what, keys, args, read) =>
+      run(what, keys, args, (reply, sentAt) => {
+        const [word, , told] = reply;
+        if (Array.isArray(told)) this.answers.push({ word: String(word), told: told.length });
+        return read(reply, sentAt);
+      });
     this.store = new RedisPermitsStore({ ...options, connection, prefix: PREFIX, serverId: id });
     this.store.listen({
       look: (_resource, requestId) => void this.looks.push(requestId),
@@ -151,8 +161,46 @@ export class PermitsFixture {
     return new Requester(await this.server(serverId), resource, options);
   }
 
+  /** So many requests of one server, alike. */
+  async requests(
+    count: number,
+    serverId: string,
+    resource: Resource,
+    options?: RequesterOptions,
+  ): Promise<Requester[]> {
+    const server = await this.server(serverId);
+    return Array.from({ length: count }, () => new Requester(server, resource, options));
+  }
+
+  async setLimit(
+    resource: Resource,
+    limit: number,
+    { expectedLimit, by = 's1' }: { expectedLimit?: number; by?: string } = {},
+  ): Promise<SetLimitReply> {
+    return (await this.server(by)).store.setLimit(resource, { limit, expectedLimit });
+  }
+
+  async remove(
+    resource: Resource,
+    { force = false, by = 's1' }: { force?: boolean; by?: string } = {},
+  ): Promise<RemoveReply> {
+    return (await this.server(by)).store.remove(resource, { force });
+  }
+
+  /** Runs a script of s1 once, where the store would go on as long as it answers AGAIN; the word of its answer. */
+  async step(text: string, resource: Resource, ...args: (string | number)[]): Promise<string> {
+    const keys = permitsKeys(PREFIX, resource);
+    const [word] = (await this.redis.command('EVAL', text, keys.length, ...keys, 's1', ...args)) as [string];
+    return word;
+  }
+
   key(resource: Resource, part: Part): string {
     return permitsKeys(PREFIX, resource)[PARTS.indexOf(part)] as string;
+  }
+
+  /** Where a semaphore's limit is that was set, and not only brought by a request. */
+  limitKey(semaphore: Resource): string {
+    return permitsKeys(PREFIX, semaphore)[PARTS.length] as string;
   }
 
   /** As if nothing had happened for this resource for that long; less than nothing: Redis's clock was set back. */

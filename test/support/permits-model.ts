@@ -3,6 +3,7 @@ import type {
   AcquireReply,
   ClaimCommand,
   ClaimReply,
+  NeverFits,
   Outlook,
   PermitsWanted,
   ReleaseCommand,
@@ -15,6 +16,7 @@ import type {
   SetLimitReply,
   Speaker,
   TouchReply,
+  UnknownResource,
   WithdrawCommand,
   WithdrawReply,
 } from '../../src/engine/store';
@@ -84,18 +86,12 @@ export class PermitsModel {
   acquire(server: string, now: number, command: AcquireCommand): Unsent<AcquireReply> {
     this.begin(server, now);
     this.purge();
-    const limit = this.limit ?? command.initialLimit;
-    if (limit === undefined) return { kind: 'unknown-resource' };
     const known = this.find(command.requestId);
     if (known) return this.repeat(known, command);
-    // A semaphore too small for the request that brought it is not made.
-    if (limit > 0 && command.permits > limit) {
-      this.promote();
-      return { kind: 'never-fits', limit };
-    }
-    this.limit = limit;
+    const refused = this.make(command);
+    if (refused) return refused;
     this.promote();
-    const fits = this.in('waiting').length === 0 && this.used + command.permits <= this.limit;
+    const fits = this.in('waiting').length === 0 && this.used + command.permits <= (this.limit as number);
     if (!fits && !command.wait) return { kind: 'refused', outlook: this.outlook() };
     const places = this.in('waiting').length + this.in('detached').length;
     if (!fits && places >= command.maxWaiters) return { kind: 'queue-full', waiterCount: places };
@@ -112,7 +108,6 @@ export class PermitsModel {
 
   private repeat(known: ModelRequest, command: AcquireCommand): Unsent<AcquireReply> {
     const { attach } = command;
-    this.limit ??= command.initialLimit;
     if (known.state === 'ended') return { kind: 'finished', cause: known.cause };
     if (known.holderId !== command.holderId) return { kind: 'mismatch', field: 'holder_id' };
     if (known.mode !== command.mode) return { kind: 'mismatch', field: 'mode' };
@@ -150,12 +145,12 @@ export class PermitsModel {
     this.purge();
     let request = this.find(command.requestId);
     if (!request && Number(command.ticket) <= this.cut) return { kind: 'unknown-resource' };
-    this.limit ??= command.initialLimit;
-    if (this.limit === undefined) return { kind: 'unknown-resource' };
     if (request && request.attach !== command.attach) return { kind: 'superseded' };
     if (request?.state === 'ended') return { kind: 'finished', cause: request.cause };
-    if (this.neverFits(command) && request?.state !== 'held') return this.dismiss(request);
+    if (request && this.neverFits(request) && request.state !== 'held') return this.dismiss(request);
     if (!request) {
+      const refused = this.make(command);
+      if (refused) return refused;
       request = this.add(command, Number(command.ticket));
       this.lastTicket = Math.max(this.lastTicket, request.ticket);
     }
@@ -194,7 +189,7 @@ export class PermitsModel {
     this.begin(server, now);
     if (waiters.length > 0 && this.limit !== undefined) this.alive.set(server, now);
     this.purge();
-    for (const request of this.in('offered').sort((a, b) => a.until - b.until || (a.id < b.id ? -1 : 1))) {
+    for (const request of waiters.length > 0 ? this.in('offered') : []) {
       if (serverOf(request.attach) === server) this.tell(request);
     }
     this.promote();
@@ -286,14 +281,26 @@ export class PermitsModel {
     return viewOf(this.requests, { name, limit: this.limit, lastFencingToken: BigInt(this.lastToken) });
   }
 
+  /** Makes the resource if it is new, but not one too small for the request that brings it. */
+  private make({ permits, initialLimit }: PermitsWanted): UnknownResource | NeverFits | undefined {
+    const limit = this.limit ?? initialLimit;
+    if (limit === undefined) return { kind: 'unknown-resource' };
+    if (limit > 0 && permits > limit) {
+      this.promote();
+      return { kind: 'never-fits', limit };
+    }
+    this.limit = limit;
+    return undefined;
+  }
+
   private neverFits({ permits }: { readonly permits: number }): boolean {
     return this.limit !== undefined && this.limit > 0 && permits > this.limit;
   }
 
   /** Who never fits is forgotten, and told so. */
-  private dismiss(request: ModelRequest | undefined, tell = false): { kind: 'never-fits'; limit: number } {
-    if (request && tell) this.tell(request);
-    if (request) this.forget(request);
+  private dismiss(request: ModelRequest, tell = false): NeverFits {
+    if (tell) this.tell(request);
+    this.forget(request);
     this.promote();
     return { kind: 'never-fits', limit: this.limit as number };
   }

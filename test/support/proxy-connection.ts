@@ -61,7 +61,10 @@ export class ProxyConnection {
 
   /** Ends both halves at once, with a reset, and forgets what was held. */
   cut(): void {
-    this.client.resetAndDestroy();
+    // Node never lets go of a socket that is to be reset while its end is being sent.
+    const { writableEnded, writableFinished } = this.client;
+    if (writableEnded && !writableFinished) this.client.destroy();
+    else this.client.resetAndDestroy();
     this.target.destroy();
     this.forget();
   }

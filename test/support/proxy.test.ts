@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { connect } from 'node:net';
 import { eventually } from './eventually';
 import { TcpProxy } from './proxy';
 import { RedisProcess } from './redis-process';
@@ -106,6 +107,21 @@ describe('TcpProxy in front of Redis', () => {
     await closed;
     expect(await client.ping()).toBe('PONG');
     expect(proxy.connectionCount).toBe(2);
+  });
+
+  it('leaves no socket behind where it cuts a connection whose end is on its way', async () => {
+    const open = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length;
+    const [socketCount, clientCount] = [open(), await connectedClients()];
+    proxy.blackHole('toClient');
+    const leaving = connect(proxy.port, '127.0.0.1')
+      .on('error', () => undefined)
+      .resume();
+    leaving.write('QUIT\r\n');
+    await eventually('Redis to have been asked', () => proxy.commandCount('QUIT') === 1);
+    await eventually('Redis to have left', async () => (await connectedClients()) === clientCount);
+    proxy.passEverything();
+    proxy.cutAll();
+    await eventually('all sockets to be closed', () => open() <= socketCount);
   });
 
   it('refuses new connections until told otherwise', async () => {

@@ -1,5 +1,5 @@
-// Writes generated/redis/scripts.ts: each script with the shared prelude in front and its flags on top, so
-// that the server needs no files at run time. `--check` only compares.
+// Writes generated/redis/scripts.ts: each script with what it uses of the shared prelude in front and its flags on
+// top, so that the server needs no files at run time. `--check` only compares.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,9 +36,40 @@ const compact = (lua) =>
     .filter((line) => line !== '')
     .join('\n');
 
-const prelude = compact(readFileSync(join(folder, 'prelude.lua'), 'utf8'));
+/** The statements of the prelude, each from its `local` or `if` at the left margin on. */
+const prelude = ['state', 'requests', 'queue', 'answers']
+  .map((part) => readFileSync(join(folder, 'prelude', `${part}.lua`), 'utf8'))
+  .join('\n')
+  .split(/\n(?=local |if )/)
+  .map(compact)
+  .filter((statement) => statement !== '');
+
+const CONSTANT = /^local ([A-Z_]+) = (KEYS\[\d\]|\d+)$/;
+const constants = prelude.map((statement) => CONSTANT.exec(statement)).filter((found) => found !== null);
+const variables = prelude
+  .filter((statement) => !CONSTANT.test(statement))
+  .map((text) => ({ text, name: /^local (?:function )?(\w+)/.exec(text)?.[1] }));
+
+const uses = (lua, name) => new RegExp(`\\b${name}\\b`).test(lua);
+
+/**
+ * Every run of a script makes all its functions anew, and ties each to every local that it uses. So a script gets
+ * only what it uses of the prelude (a statement uses what stands before it, one that declares nothing is for all),
+ * and the constants are put where they are used; the same word between quotes is another one.
+ */
+function withPrelude(source) {
+  const whole = variables.reduceRight(
+    (script, { text, name }) => (name === undefined || uses(script, name) ? `${text}\n${script}` : script),
+    source,
+  );
+  return constants.reduce(
+    (script, [, name, value]) => script.replace(new RegExp(`(?<!')\\b${name}\\b(?!')`, 'g'), value),
+    whole,
+  );
+}
+
 const names = readdirSync(folder)
-  .filter((file) => file.endsWith('.lua') && file !== 'prelude.lua')
+  .filter((file) => file.endsWith('.lua'))
   .map((file) => file.slice(0, -'.lua'.length))
   .sort();
 
@@ -48,7 +79,7 @@ for (const name of names) {
   const source = compact(readFileSync(join(folder, `${name}.lua`), 'utf8'));
   const constant = name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
   const head = flags[name] === '' ? '#!lua' : `#!lua flags=${flags[name]}`;
-  text += `\nexport const ${constant} = ${JSON.stringify(`${head}\n${prelude}\n${source}\n`)};\n`;
+  text += `\nexport const ${constant} = ${JSON.stringify(`${head}\n${withPrelude(source)}\n`)};\n`;
 }
 
 if (process.argv.includes('--check')) {

@@ -16,10 +16,10 @@ local initial_limit, most_waiters, retention = tonumber(ARGV[12]), tonumber(ARGV
 begin(server, id)
 purge()
 if unsettled() then return answer(retention, 'AGAIN') end
-if not exists(initial_limit) then return answer(retention, 'UNKNOWN') end
-
 local r = records[id]
 if r and r.s == 'E' then return answer(retention, 'FINISHED', r.c) end
+if not exists(initial_limit) then return answer(retention, 'UNKNOWN') end
+
 if r and (r.n ~= permits or r.x ~= mode or r.h ~= holder) then
   local field = r.h ~= holder and 'holder_id' or r.x ~= mode and 'mode' or 'permit_count'
   return answer(retention, 'MISMATCH', field)
@@ -43,9 +43,7 @@ end
 if never_fits(permits) then
   if r then dismiss(id, r) end
   promote()
-  local limit = meta.limit
-  if made then meta.limit = nil end -- a semaphore too small for the request that brought it is not made
-  return answer(retention, 'NEVER_FITS', limit)
+  return never_fit(retention)
 end
 
 if r then
@@ -63,12 +61,12 @@ if r then
     seen_alive(server)
   end
 end
-promote()
+local nobody_waits = promote()
 if r and r.s == 'O' then hold(id, r, attach) end
 if r and r.s == 'H' then return granted(retention, id, r) end
 
 if not r then
-  local waiters = redis.call('ZCARD', QUEUE)
+  local waiters = nobody_waits and 0 or redis.call('ZCARD', QUEUE)
   local at_once = waiters == 0 and fits(permits)
   if not at_once and not wait then return answer(retention, 'REFUSED', outlook()) end
   local places = at_once and 0 or waiters + redis.call('ZCARD', DETACHED)

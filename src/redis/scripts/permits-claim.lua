@@ -17,14 +17,14 @@ if unsettled() then return answer(retention, 'AGAIN') end
 local r = records[id]
 -- What it waited for was deleted; one of the same name made since is not what it asked for.
 if not r and moving.cut and ticket <= moving.cut then return answer(retention, 'UNKNOWN') end
-if not exists(initial_limit) then return answer(retention, 'UNKNOWN') end
-
 if r and r.a ~= attach then return answer(retention, 'SUPERSEDED') end
 if r and r.s == 'E' then return answer(retention, 'FINISHED', r.c) end
+if not exists(initial_limit) then return answer(retention, 'UNKNOWN') end
+
 if never_fits(permits) and not (r and r.s == 'H') then
   if r then dismiss(id, r) end
   promote()
-  return answer(retention, 'NEVER_FITS', meta.limit)
+  return never_fit(retention)
 end
 
 if not r then

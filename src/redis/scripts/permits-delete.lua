@@ -1,5 +1,5 @@
 -- Deletes a semaphore: nobody may hold or wait, unless by force. Its waiters are told that there is none, its holders
--- that they were revoked, a batch at a time.
+-- that they were revoked, a batch at a time: the first with the answer, the others before any other script acts.
 --
 -- KEYS  the resource's keys (prelude)
 -- ARGV  1 server  2 force: 1, else 0  3 retention (ms)
@@ -24,4 +24,5 @@ redis.call('HDEL', STATE, 'limit')
 meta.limit = nil
 moving = { at = now, cut = math.max(meta.ticket, now), dissolving = true }
 dissolve()
-return answer(retention, unsettled() and 'AGAIN' or 'DELETED')
+if unsettled() then more = true end -- whatever comes next goes on first; deleting again would take one made since
+return answer(retention, 'DELETED')

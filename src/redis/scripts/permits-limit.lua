@@ -23,8 +23,11 @@ if limit < before or before == 0 then moving.misfits, meta.cursor = true, 0 end 
 if limit < before and meta.used > limit then
   moving.recall = true
   recall()
-  if unsettled() then return answer(retention, 'AGAIN') end
 end
-if moving.misfits then walk() end
-promote()
+if unsettled() then
+  more = true -- whatever comes next goes on first; setting it again might undo what another has set since
+else
+  if moving.misfits then walk() end
+  promote()
+end
 return answer(retention, 'SET', view(most))

@@ -12,9 +12,11 @@ begin(server, ARGV[3] or '')
 if #ARGV > 2 and meta.limit then seen_alive(server) end
 purge()
 if unsettled() then return answer(retention, 'AGAIN') end
-for _, id in ipairs(redis.call('ZRANGE', OFFERS, 0, BATCH - 1)) do
-  local r = load(id)
-  if r and server_of(r.a) == server then wake(r.a, id) end
+if #ARGV > 2 then
+  for _, id in ipairs(redis.call('ZRANGE', OFFERS, 0, BATCH - 1)) do
+    local r = load(id)
+    if r and server_of(r.a) == server then wake(r.a, id) end
+  end
 end
 promote()
 

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
@@ -20,8 +21,10 @@ import (
 
 // The words of the contract, as Java and Python print them too.
 var codeNames = map[codes.Code]string{
-	codes.Aborted:         "ABORTED",
-	codes.InvalidArgument: "INVALID_ARGUMENT",
+	codes.Aborted:            "ABORTED",
+	codes.FailedPrecondition: "FAILED_PRECONDITION",
+	codes.InvalidArgument:    "INVALID_ARGUMENT",
+	codes.NotFound:           "NOT_FOUND",
 }
 
 func main() {
@@ -67,6 +70,42 @@ func run(target, name string) error {
 	printError(err, trailer)
 
 	released, err := client.ReleaseLock(ctx, &holdfastv1.ReleaseLockRequest{LeaseId: lease.GetLeaseId()})
+	if err != nil {
+		return err
+	}
+	fmt.Println("released:", released.GetReleased())
+	return semaphoreRound(ctx, holdfastv1.NewSemaphoreServiceClient(connection), name)
+}
+
+func semaphoreRound(ctx context.Context, client holdfastv1.SemaphoreServiceClient, name string) error {
+	var trailer metadata.MD
+	_, err := client.AcquirePermits(ctx, &holdfastv1.AcquirePermitsRequest{Name: name}, grpc.Trailer(&trailer))
+	printError(err, trailer)
+
+	held, err := client.AcquirePermits(ctx, &holdfastv1.AcquirePermitsRequest{
+		Name:         name,
+		PermitCount:  proto.Int32(2),
+		InitialLimit: proto.Int32(3),
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println("permits:", held.GetLease().GetName(), held.GetLease().GetPermitCount())
+
+	_, err = client.AcquirePermits(ctx, &holdfastv1.AcquirePermitsRequest{
+		Name:        name,
+		PermitCount: proto.Int32(5),
+	}, grpc.Trailer(&trailer))
+	printError(err, trailer)
+
+	_, err = client.SetSemaphoreLimit(ctx, &holdfastv1.SetSemaphoreLimitRequest{
+		Name:          name,
+		Limit:         proto.Int32(0),
+		ExpectedLimit: proto.Int32(4),
+	}, grpc.Trailer(&trailer))
+	printError(err, trailer)
+
+	released, err := client.ReleasePermits(ctx, &holdfastv1.ReleasePermitsRequest{LeaseId: held.GetLease().GetLeaseId()})
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,13 @@ import com.google.rpc.BadRequest;
 import com.google.rpc.ErrorInfo;
 import com.google.rpc.RetryInfo;
 import dev.holdfast.v1.AcquireLockRequest;
+import dev.holdfast.v1.AcquirePermitsRequest;
 import dev.holdfast.v1.Lease;
 import dev.holdfast.v1.LockServiceGrpc;
 import dev.holdfast.v1.ReleaseLockRequest;
+import dev.holdfast.v1.ReleasePermitsRequest;
+import dev.holdfast.v1.SemaphoreServiceGrpc;
+import dev.holdfast.v1.SetSemaphoreLimitRequest;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
@@ -29,6 +33,8 @@ public final class Main {
         Grpc.newChannelBuilder(args[0], InsecureChannelCredentials.create()).build();
     try {
       run(LockServiceGrpc.newBlockingStub(channel).withDeadlineAfter(20, TimeUnit.SECONDS), args[1]);
+      semaphoreRound(
+          SemaphoreServiceGrpc.newBlockingStub(channel).withDeadlineAfter(20, TimeUnit.SECONDS), args[1]);
     } finally {
       channel.shutdownNow().awaitTermination(5, TimeUnit.SECONDS);
     }
@@ -49,27 +55,47 @@ public final class Main {
     boolean asAsked = lease.getTtl().getSeconds() == 30;
     System.out.println("granted: " + lease.getName() + " " + asAsked + " " + (lease.getFencingToken() > 0));
 
-    printError(
-        client,
+    AcquireLockRequest busy =
         AcquireLockRequest.newBuilder()
             .setName(name)
             .setWaitTimeout(Duration.getDefaultInstance())
-            .build());
-    printError(
-        client,
+            .build();
+    printError(() -> client.acquireLock(busy));
+    AcquireLockRequest bad =
         AcquireLockRequest.newBuilder()
             .setTtl(Duration.newBuilder().setSeconds(-1))
             .setRequestId("1")
-            .build());
+            .build();
+    printError(() -> client.acquireLock(bad));
 
     ReleaseLockRequest release = ReleaseLockRequest.newBuilder().setLeaseId(lease.getLeaseId()).build();
     System.out.println("released: " + client.releaseLock(release).getReleased());
   }
 
-  private static void printError(LockServiceGrpc.LockServiceBlockingStub client, AcquireLockRequest request)
+  private static void semaphoreRound(
+      SemaphoreServiceGrpc.SemaphoreServiceBlockingStub client, String name)
       throws InvalidProtocolBufferException {
+    AcquirePermitsRequest unknown = AcquirePermitsRequest.newBuilder().setName(name).build();
+    printError(() -> client.acquirePermits(unknown));
+
+    AcquirePermitsRequest request = unknown.toBuilder().setPermitCount(2).setInitialLimit(3).build();
+    Lease lease = client.acquirePermits(request).getLease();
+    System.out.println("permits: " + lease.getName() + " " + lease.getPermitCount());
+
+    printError(() -> client.acquirePermits(unknown.toBuilder().setPermitCount(5).build()));
+
+    SetSemaphoreLimitRequest change =
+        SetSemaphoreLimitRequest.newBuilder().setName(name).setLimit(0).setExpectedLimit(4).build();
+    printError(() -> client.setSemaphoreLimit(change));
+
+    ReleasePermitsRequest release =
+        ReleasePermitsRequest.newBuilder().setLeaseId(lease.getLeaseId()).build();
+    System.out.println("released: " + client.releasePermits(release).getReleased());
+  }
+
+  private static void printError(Runnable call) throws InvalidProtocolBufferException {
     try {
-      client.acquireLock(request);
+      call.run();
     } catch (StatusRuntimeException error) {
       System.out.println("code: " + error.getStatus().getCode());
       System.out.println("message: " + error.getStatus().getDescription());

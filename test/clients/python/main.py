@@ -6,7 +6,7 @@ import grpc
 from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
-from holdfast.v1 import lock_service_pb2, lock_service_pb2_grpc
+from holdfast.v1 import lock_service_pb2, lock_service_pb2_grpc, semaphore_service_pb2, semaphore_service_pb2_grpc
 
 TIMEOUT = 20
 
@@ -41,6 +41,25 @@ def print_detail(detail):
         print("unknown detail:", detail)
 
 
+def semaphore_round(channel, name):
+    client = semaphore_service_pb2_grpc.SemaphoreServiceStub(channel)
+    unknown = semaphore_service_pb2.AcquirePermitsRequest(name=name)
+    print_error(lambda: client.AcquirePermits(unknown, timeout=TIMEOUT))
+
+    request = semaphore_service_pb2.AcquirePermitsRequest(name=name, permit_count=2, initial_limit=3)
+    lease = client.AcquirePermits(request, timeout=TIMEOUT).lease
+    print("permits:", lease.name, lease.permit_count)
+
+    many = semaphore_service_pb2.AcquirePermitsRequest(name=name, permit_count=5)
+    print_error(lambda: client.AcquirePermits(many, timeout=TIMEOUT))
+
+    change = semaphore_service_pb2.SetSemaphoreLimitRequest(name=name, limit=0, expected_limit=4)
+    print_error(lambda: client.SetSemaphoreLimit(change, timeout=TIMEOUT))
+
+    release = semaphore_service_pb2.ReleasePermitsRequest(lease_id=lease.lease_id)
+    print("released:", str(client.ReleasePermits(release, timeout=TIMEOUT).released).lower())
+
+
 def main(target, name):
     with grpc.insecure_channel(target) as channel:
         client = lock_service_pb2_grpc.LockServiceStub(channel)
@@ -58,6 +77,7 @@ def main(target, name):
 
         release = lock_service_pb2.ReleaseLockRequest(lease_id=lease.lease_id)
         print("released:", str(client.ReleaseLock(release, timeout=TIMEOUT).released).lower())
+        semaphore_round(channel, name)
 
 
 main(*sys.argv[1:])

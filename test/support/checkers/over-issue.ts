@@ -1,46 +1,103 @@
 import type { HistoryEvent, Micros } from '../history';
 import { isBelieved, type Believed } from './belief';
-import type { Timeline } from './timeline';
+import { concerns } from './fault-effects';
+import { madeAfter, type Timeline } from './timeline';
 import type { Violation } from './violation';
 
 /**
  * 2. No grant makes the believed weights exceed the limit then in force.
  *
- * Tokens say in which order the grants were made. A grant was made at some instant after it and all before
- * it were asked for, and before it and all after it were received. At that instant whoever was granted
- * before and believes to this instant or longer had its permits: there must be one at which all of them
- * and the new one fit into the highest limit that can have been in force.
+ * A grant is looked at twice. In each case there must be an instant of some span at which it and those of the
+ * earlier ones that go on past that instant fit into the highest limit that can have been in force.
  */
 export function checkOverIssue(timeline: Timeline): Violation[] {
   return timeline
     .names()
     .filter((name) => !timeline.isLock(name))
-    .flatMap((name) => overIssues(name, timeline));
+    .flatMap((name) => {
+      const grants = timeline.grantsOf(name).filter(isBelieved);
+      const found = new Map([
+        ...sweep(claims(grants, timeline), timeline),
+        ...sweep(tokens(grants), timeline),
+      ]);
+      return [...found.values()];
+    });
 }
 
-function overIssues(name: string, timeline: Timeline): Violation[] {
-  const grants = timeline.grantsOf(name).filter(isBelieved);
-  grants.sort((a, b) => a.token - b.token || a.belief.from - b.belief.from);
-  const windows = grantWindows(grants);
-  const ends = new EndWeights(grants.map((grant) => grant.belief.to));
-  const limits = timeline.limitOf(name);
-  const steps = limits.steps();
-  const violations: Violation[] = [];
-  grants.forEach((grant, index) => {
-    const [from, to] = windows[index] ?? [grant.belief.from, grant.belief.from];
-    const instants = [to, ...steps.filter((step) => step >= from && step < to)];
-    const fits = instants.some((at) => ends.after(at) + grant.weight <= limits.highest(at));
-    if (!fits) {
-      const before = grants
-        .slice(0, index)
-        .filter((other) => other.belief.to > to && !timeline.forgot('over_issue', other, to));
-      if (weightOf(before) + grant.weight > limits.highest(to)) {
-        violations.push(overIssue(grant, before, limits.highest(to)));
-      }
-    }
-    ends.add(grant.belief.to, grant.weight);
+/** Grants to look at, in such an order that what is known to be earlier only grows. */
+interface Looks {
+  readonly order: readonly Believed[];
+  /** `earlier`: so many of `order` were there before it; `span`: it was made in there. */
+  readonly looks: readonly { grant: Believed; earlier: number; span: readonly [Micros, Micros] }[];
+}
+
+/**
+ * Tokens say in which order the permits were taken: after the grant and all before it were asked for, and before it
+ * and all after it were received.
+ */
+function tokens(grants: readonly Believed[]): Looks {
+  const order = [...grants].sort((a, b) => a.token - b.token || a.belief.from - b.belief.from);
+  const windows = grantWindows(order);
+  const looks = order.map((grant, index) => ({
+    grant,
+    earlier: index,
+    span: windows[index] ?? ([grant.belief.from, grant.belief.from] as const),
+  }));
+  return { order, looks };
+}
+
+/**
+ * What was offered before a limit was lowered is not to be had after it. A lease lives for its TTL from its claim on,
+ * so the end that its answer names says before when it was not claimed: whoever had been told of theirs by then was
+ * there before.
+ */
+function claims(grants: readonly Believed[], timeline: Timeline): Looks {
+  const order = [...grants].sort((a, b) => a.belief.from - b.belief.from);
+  const claimed = grants
+    .filter((grant) => isOnce(grant, timeline))
+    .map((grant) => ({ grant, from: madeAfter(grant, grant.received) }))
+    .sort((a, b) => a.from - b.from);
+  let earlier = 0;
+  const looks = claimed.map(({ grant, from }) => {
+    while ((order[earlier]?.belief.from ?? Infinity) < from) earlier += 1;
+    return { grant, earlier, span: [from, grant.belief.from] as const };
   });
-  return violations;
+  return { order, looks };
+}
+
+/** What does not fit, by its token. */
+function sweep({ order, looks }: Looks, timeline: Timeline): Map<number, Violation> {
+  const ends = new EndWeights(order.map((grant) => grant.belief.to));
+  const found = new Map<number, Violation>();
+  let added = 0;
+  for (const { grant, earlier, span } of looks) {
+    for (const one of order.slice(added, earlier)) ends.add(one.belief.to, one.weight);
+    added = earlier;
+    const [from, to] = span;
+    const limits = timeline.limitOf(grant.name);
+    const instants = [to, ...limits.steps().filter((step) => step >= from && step < to)];
+    if (instants.some((at) => ends.after(at) + grant.weight <= limits.highest(at))) continue;
+    const others = order
+      .slice(0, earlier)
+      .filter((other) => other.belief.to > to && !timeline.forgot('over_issue', other, to));
+    if (weightOf(others) + grant.weight <= limits.highest(to)) continue;
+    found.set(grant.token, overIssue(grant, others, limits.highest(to)));
+  }
+  return found;
+}
+
+/** Nothing went wrong while it was asked for, so that its answer is the one to its only claim. */
+function isOnce(grant: Believed, timeline: Timeline): boolean {
+  const { asked, name, received } = grant;
+  if (asked === null) return false;
+  const calls = timeline.requests.get(grant.requestKey)?.calls ?? [];
+  const isAlone = calls.every((call) => call.asked.call === asked.call || call.asked.at > received.at);
+  return (
+    isAlone &&
+    !timeline.faults.some(
+      (window) => window.from <= received.at && window.shownTo >= asked.at && concerns(window, { name }),
+    )
+  );
 }
 
 /** For each grant, in token order, the span in which it was made. */

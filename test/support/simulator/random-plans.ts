@@ -52,7 +52,7 @@ const harmless: fc.Arbitrary<Step> = fc.oneof(
     fc.record({
       do: fc.constant('set_limit' as const),
       name: fc.constant(SEMAPHORE),
-      limit: fc.integer({ min: 3, max: 6 }),
+      limit: fc.integer({ min: 0, max: 6 }),
     }),
   ),
   step(fc.record({ do: fc.constant('drop_messages' as const), count: fc.integer({ min: 1, max: 3 }) })),

@@ -1,3 +1,4 @@
+import { WHOLE_LOCK } from '../checkers/timeline';
 import type { LossCause, Micros } from '../history';
 import type { IsBroken } from './mutations';
 
@@ -66,7 +67,7 @@ export class SimResource {
 
   constructor(
     readonly name: string,
-    public limit: number,
+    private limit: number,
     private readonly publish: Publish,
     private readonly isBroken: IsBroken,
   ) {}
@@ -90,8 +91,8 @@ export class SimResource {
   promote(time: Micros): void {
     for (;;) {
       const alive = this.waiters.filter((waiter) => this.isAlive(waiter, time));
-      const head = this.isBroken('lifo') ? alive.at(-1) : alive[0];
-      if (head === undefined || this.used + head.permits > this.limit) return;
+      const head = this.headOf(alive);
+      if (head === undefined || !this.fits(head.permits)) return;
       this.dequeue(head);
       this.take(head, this.isBroken('offset_from_pubsub') ? 'held' : 'offered', time);
       this.publish(head.speaker.server, { kind: 'offer', requestId: head.requestId });
@@ -101,7 +102,16 @@ export class SimResource {
   /** Whether a newcomer is served at once: it never passes anybody who waits and is alive. */
   fitsAtOnce(permits: number, time: Micros): boolean {
     const queued = this.waiters.some((waiter) => this.isAlive(waiter, time));
-    return !queued && this.used + permits <= this.limit;
+    return !queued && this.fits(permits);
+  }
+
+  /** Lowered below what is out, what was offered and not yet claimed goes back to its own place. */
+  setLimit(limit: number): void {
+    this.limit = limit;
+    if (this.used <= limit || this.isBroken('offer_kept_when_lowered')) return;
+    for (const holder of [...this.holders.values()]) {
+      if (holder.state === 'offered') this.putBack(holder, null);
+    }
   }
 
   waiter(requestId: string): SimWaiter | undefined {
@@ -149,7 +159,7 @@ export class SimResource {
 
   insert(holder: SimHolder): void {
     this.holders.set(holder.leaseId, holder);
-    this.used += holder.permits;
+    this.used += this.counted(holder);
   }
 
   hold(holder: SimHolder, time: Micros): SimHolder {
@@ -172,11 +182,36 @@ export class SimResource {
 
   drop(holder: SimHolder): void {
     this.holders.delete(holder.leaseId);
-    this.used -= holder.permits;
+    this.used -= this.counted(holder);
+  }
+
+  get free(): number {
+    return Math.max(0, this.limit - this.used);
   }
 
   nextEnd(): Micros {
     return Math.min(Infinity, ...[...this.holders.values()].map((holder) => holder.endUs));
+  }
+
+  private headOf(alive: readonly SimWaiter[]): SimWaiter | undefined {
+    if (this.isBroken('lifo')) return alive.at(-1);
+    const small = this.isBroken('small_overtakes_head') && alive.find(({ permits }) => this.fits(permits));
+    return small || alive[0];
+  }
+
+  private fits(permits: number): boolean {
+    const [least, ...others] = [...this.holders.values()]
+      .map((holder) => holder.permits)
+      .sort((a, b) => a - b);
+    if (permits === 1 && least === WHOLE_LOCK && this.isBroken('reader_beside_writer')) return true;
+    if (permits === WHOLE_LOCK && least === 1 && this.isBroken('writer_beside_readers')) {
+      return others.at(-1) !== WHOLE_LOCK;
+    }
+    return this.used + permits <= this.limit;
+  }
+
+  private counted({ permits }: SimHolder): number {
+    return this.isBroken('weights_not_counted') ? 1 : permits;
   }
 
   private isAlive(waiter: SimWaiter, time: Micros): boolean {

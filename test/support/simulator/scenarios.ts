@@ -38,6 +38,13 @@ function hold(client: string, at: number, ttl: number, work: number, more: Parti
   return job(client, at, ttl, work, { rpc: 'hold', ...more });
 }
 
+const SHARED: Partial<Job> = { mode: 'shared' };
+
+/** So many permits of the semaphore for 2 s, with a lease of 5 s. */
+function permits(client: string, at: number, count: number, more: Partial<Job> = {}): Job {
+  return job(client, at, 5, 2, { name: SEMAPHORE, permits: count, ...more });
+}
+
 function scenario(
   caughtBy: readonly Invariant[],
   jobs: readonly Job[],
@@ -118,6 +125,40 @@ export const SCENARIOS: Readonly<Record<Mutation, Scenario>> = {
     [job('c0', 1, 5, 2, { name: SEMAPHORE }), job('c1', 1.2, 5, 2, { name: SEMAPHORE })],
     [{ at: 0.5 * SECOND, do: 'set_limit', name: SEMAPHORE, limit: 1 }],
     { limits: { [SEMAPHORE]: 2 } },
+  ),
+  // The message of c2's offer is late, so that c2 claims it only when the limit has been lowered.
+  offer_kept_when_lowered: scenario(
+    ['over_issue'],
+    [
+      permits('c0', 0, 2, { workUs: 4 * SECOND }),
+      permits('c1', 0.1, 2, { workUs: 1.2 * SECOND }),
+      permits('c2', 0.4, 2, { rpc: 'hold' }),
+    ],
+    [
+      { at: SECOND, do: 'delay_messages', byUs: SECOND },
+      { at: 1.36 * SECOND, do: 'set_limit', name: SEMAPHORE, limit: 2 },
+    ],
+    { limits: { [SEMAPHORE]: 4 } },
+  ),
+  weights_not_counted: scenario(['over_issue'], [permits('c0', 0, 2), permits('c1', 0.1, 2)], [], {
+    limits: { [SEMAPHORE]: 3 },
+  }),
+  // c1 makes room for one; c2, who is first, wants three.
+  small_overtakes_head: scenario(
+    ['fifo'],
+    [
+      permits('c0', 0, 2, { workUs: 3 * SECOND }),
+      permits('c1', 0.1, 1, { workUs: SECOND }),
+      permits('c2', 0.3, 3, { rpc: 'hold' }),
+      permits('c3', 0.6, 1, { rpc: 'hold' }),
+    ],
+    [],
+    { limits: { [SEMAPHORE]: 3 } },
+  ),
+  reader_beside_writer: scenario(['exclusion'], [job('c0', 0, 5, 2), job('c1', 0.1, 5, 1, SHARED)]),
+  writer_beside_readers: scenario(
+    ['exclusion'],
+    [job('c0', 0, 5, 2, SHARED), job('c1', 0.1, 5, 2, SHARED), job('c2', 0.2, 5, 1)],
   ),
   // c0 renews with a shorter TTL than it was granted.
   renewal_shortens: scenario(

@@ -197,9 +197,10 @@ export class SimStore {
 
   setLimit(name: string, limit: number): void {
     const resource = this.open(name);
-    if (limit < resource.limit && this.isBroken('lowered_limit_ignored')) return;
+    const lowered = limit < (this.limits.get(name) ?? 0);
+    if (lowered && this.isBroken('lowered_limit_ignored')) return;
     this.limits.set(name, limit);
-    resource.limit = limit;
+    resource.setLimit(limit);
     resource.promote(this.timeUs);
   }
 
@@ -216,8 +217,7 @@ export class SimStore {
 
   /** How many permits could be had now. */
   free(name: string): number {
-    const resource = this.open(name);
-    return Math.max(0, resource.limit - resource.used);
+    return this.open(name).free;
   }
 
   /** What is kept of a name for somebody: not the name itself, which stays for its retention time. */

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Dict, List
 
 import grpc
-from holdfast.v1 import lock_service_pb2_grpc
 
 CONNECT_TIMEOUT = 1.0
 CHANNEL = [
@@ -37,17 +36,21 @@ class Servers:
     def count(self) -> int:
         return len(self._addresses)
 
+    @property
+    def channel(self) -> grpc.Channel:
+        """To the server that calls go to now."""
+        if self.address not in self._channels:
+            self._channels[self.address] = grpc.insecure_channel(self.address, options=CHANNEL)
+        return self._channels[self.address]
+
     def connect(self) -> None:
         """Finds one that answers. It is no error yet that none does: calls go on looking."""
         for _ in self._addresses:
             try:
-                grpc.channel_ready_future(self._channel()).result(timeout=CONNECT_TIMEOUT)
+                grpc.channel_ready_future(self.channel).result(timeout=CONNECT_TIMEOUT)
                 return
             except grpc.FutureTimeoutError:
                 self.next()
-
-    def stub(self) -> lock_service_pb2_grpc.LockServiceStub:
-        return lock_service_pb2_grpc.LockServiceStub(self._channel())
 
     def next(self) -> None:
         self._index += 1
@@ -55,8 +58,3 @@ class Servers:
     def close(self) -> None:
         for channel in self._channels.values():
             channel.close()
-
-    def _channel(self) -> grpc.Channel:
-        if self.address not in self._channels:
-            self._channels[self.address] = grpc.insecure_channel(self.address, options=CHANNEL)
-        return self._channels[self.address]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Optional
+import itertools
+import time
+from typing import Callable, Optional, TypeVar
 
 import grpc
 from holdfast_error import holdfast_error
+from servers import Servers
+
+Answer = TypeVar("Answer")
 
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 1.0
@@ -36,3 +41,17 @@ def pause_after(error: Optional[grpc.RpcError], failures: int) -> Optional[float
     backoff = 0.0 if failures <= 1 else min(FIRST_PAUSE * 2**failures, LONGEST_PAUSE)
     advised = fault.retry_after if fault is not None and fault.retry_after is not None else 0.0
     return max(backoff, min(advised, LONGEST_PAUSE))
+
+
+def call_anywhere(servers: Servers, call: Callable[[grpc.Channel], Answer]) -> Answer:
+    """Makes a call that is harmless to repeat: at each server once, and once more at the first."""
+    for attempt in itertools.count(1):
+        try:
+            return call(servers.channel)
+        except grpc.RpcError as error:
+            pause = pause_after(error, attempt)
+            if pause is None or attempt > servers.count:
+                raise
+            servers.next()
+            time.sleep(pause)
+    raise AssertionError("unreachable")

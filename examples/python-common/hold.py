@@ -1,4 +1,4 @@
-"""One lock, asked for once and held over a stream that the server keeps renewed.
+"""One lease, asked for once and held over a stream that the server keeps renewed.
 
 When the stream breaks and the lease does not, it goes on at the next server: before the grant with the same
 `request_id`, which keeps the place in the queue, and after it with the `lease_id`, which attaches to the same lease
@@ -11,35 +11,61 @@ import threading
 import time
 import uuid
 from dataclasses import dataclass
-from typing import Callable, Optional, Tuple
+from typing import Callable, Optional, Protocol, Tuple
 
 import grpc
-from google.protobuf.duration_pb2 import Duration
 from held_lease import HeldLease, LeaseOver
-from holdfast.v1 import lease_pb2, lock_service_pb2 as lock_pb2
-from holdfast_error import holdfast_error
-from retry import pause_after
+from holdfast.v1 import lease_pb2
+from holdfast_error import Fault, holdfast_error
+from retry import call_anywhere, pause_after
 from servers import Servers
 from words import cause_text, span_text
 
 RELEASE_TIMEOUT = 2.0
+CLOSE_TIMEOUT = 1.0
 # The server renews every third of the ttl, at least every 10 s, and says so each time.
 LONGEST_RENEWAL = 10.0
+
+
+class Released(Protocol):
+    """How a lease ended, as ReleaseLock and ReleasePermits answer."""
+
+    released: bool
+    loss_cause: int
+
+
+class Resource(Protocol):
+    """What is held: how its service asks for it, attaches to it, and takes it back."""
+
+    ttl: float
+
+    def ask(self, channel: grpc.Channel, request_id: str) -> grpc.Call: ...
+
+    def attach(self, channel: grpc.Channel, lease_id: str) -> grpc.Call: ...
+
+    def release(self, channel: grpc.Channel, lease_id: str, timeout: float) -> Released: ...
 
 
 @dataclass
 class Wish:
     servers: Servers
-    name: str
-    holder_id: str
-    ttl: float
+    resource: Resource
     say: Callable[[str], None]
+    on_queued: Callable[[lease_pb2.HoldQueued], None]
     # Called by the reading thread, once: with the held lease, or with why it cannot be had.
     on_granted: Callable[[HeldLease], None]
     on_failed: Callable[[Exception], None]
 
 
-class LockHold:
+class Refused(Exception):
+    """The service has said no, and to ask again would not change that."""
+
+    def __init__(self, message: str, fault: Optional[Fault]):
+        super().__init__(message)
+        self.fault = fault
+
+
+class Hold:
     def __init__(self, wish: Wish):
         self._wish = wish
         self._servers = wish.servers
@@ -48,27 +74,21 @@ class LockHold:
         self._call: Optional[grpc.Call] = None
         self._troubled = False
         self._closed = threading.Event()
-        threading.Thread(target=self._run, name="lock-hold", daemon=True).start()
+        self._reader = threading.Thread(target=self._run, name="hold", daemon=True)
+        self._reader.start()
 
-    def release(self, lease: HeldLease) -> lock_pb2.ReleaseLockResponse:
+    def release(self, lease: HeldLease) -> Released:
         """Gives the lease back, so that the next in the queue need not wait for its end. Harmless to repeat."""
-        request = lock_pb2.ReleaseLockRequest(lease_id=lease.id)
-        for attempt in range(1, self._servers.count + 2):
-            try:
-                return self._servers.stub().ReleaseLock(request, timeout=RELEASE_TIMEOUT)
-            except grpc.RpcError as error:
-                pause = pause_after(error, attempt)
-                if pause is None or attempt > self._servers.count:
-                    raise
-                self._servers.next()
-                time.sleep(pause)
-        raise AssertionError("unreachable")
+        return call_anywhere(
+            self._servers, lambda channel: self._wish.resource.release(channel, lease.id, RELEASE_TIMEOUT)
+        )
 
     def close(self) -> None:
         """Lets go of the stream. What is still held lives on to its ttl."""
         self._closed.set()
         if self._call is not None:
             self._call.cancel()
+        self._reader.join(CLOSE_TIMEOUT)
 
     def _run(self) -> None:
         try:
@@ -99,8 +119,11 @@ class LockHold:
         """Reads one stream to its end. Without a timeout: a stream is no call that should be answered by some time."""
         # Before anything is sent: all offsets of this stream count from the server's receipt, which is later.
         t0 = time.monotonic()
-        call = self._servers.stub().HoldLock(self._request())
+        call = self._open()
         self._call = call
+        # close() sets the one and then looks at the other; here it is the other way round, so one of the two sees it.
+        if self._closed.is_set():
+            call.cancel()
         heard = False
         silence = self._watch_silence(call)
         try:
@@ -119,28 +142,22 @@ class LockHold:
         """A server that says nothing for two renewals is stuck: there is time to find another one. While waiting there
         may be nothing to say."""
         timer = threading.Timer(
-            2 * min(self._wish.ttl / 3, LONGEST_RENEWAL),
+            2 * min(self._wish.resource.ttl / 3, LONGEST_RENEWAL),
             lambda: call.cancel() if self._lease is not None else None,
         )
         timer.daemon = True
         timer.start()
         return timer
 
-    def _request(self) -> lock_pb2.HoldLockRequest:
+    def _open(self) -> grpc.Call:
         if self._lease is not None:
-            return lock_pb2.HoldLockRequest(lease_id=self._lease.id)
-        ttl = Duration()
-        ttl.FromNanoseconds(round(self._wish.ttl * 1e9))
-        acquire = lock_pb2.AcquireLockRequest(
-            name=self._wish.name, holder_id=self._wish.holder_id, ttl=ttl, request_id=self._request_id
-        )
-        return lock_pb2.HoldLockRequest(acquire=acquire)
+            return self._wish.resource.attach(self._servers.channel, self._lease.id)
+        return self._wish.resource.ask(self._servers.channel, self._request_id)
 
     def _on_event(self, t0: float, event: lease_pb2.HoldEvent) -> None:
         kind = event.WhichOneof("event")
         if kind == "queued":
-            behind = f", behind {event.queued.holder.holder_id}" if event.queued.HasField("holder") else ""
-            self._wish.say(f"queued: place {event.queued.position} of {event.queued.waiter_count}{behind}")
+            self._wish.on_queued(event.queued)
         elif kind == "granted":
             self._on_granted(t0, event.granted.lease)
         elif self._lease is None:
@@ -161,7 +178,7 @@ class LockHold:
             self._wish.on_granted(self._lease)
         elif lease.fencing_token != self._lease.token:
             # Cannot happen: attaching never grants. Under another token this would not be the work that was begun.
-            self._lease.end(LeaseOver("lease lost: the lock came back under another token"))
+            self._lease.end(LeaseOver("lease lost: it came back under another token"))
         else:
             self._lease.renewed(t0, lease.expire_offset)
             self._wish.say(
@@ -180,7 +197,7 @@ class LockHold:
             return 0
         pause = pause_after(error, failures)
         if pause is None:
-            raise RuntimeError(error.details() if error is not None else "the stream ended")
+            raise Refused(error.details() if error is not None else "the stream ended", fault)
         return pause
 
     def _say_broken(self, error: Optional[grpc.RpcError]) -> None:

@@ -15,6 +15,12 @@ def seconds_of(span: Duration) -> float:
     return span.seconds + span.nanos / 1e9
 
 
+def duration_of(seconds: float) -> Duration:
+    span = Duration()
+    span.FromNanoseconds(round(seconds * 1e9))
+    return span
+
+
 def deadline(t0: float, expire_offset: Duration, ttl: Duration, receipt: float) -> float:
     """Until when the lease may be believed in: never later than its true end, with no clock shared with anybody.
 

@@ -1,10 +1,23 @@
-"""How things are said to people."""
+"""How things are said to people, and read from them."""
 
 from __future__ import annotations
 
-from typing import Optional
+import argparse
+import re
 
 from holdfast.v1 import lease_pb2
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def span(text: str) -> float:
+    """The seconds of `5s` or `250ms`; a type for argparse."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m)", text)
+    if match is None or float(match[1]) <= 0:
+        raise argparse.ArgumentTypeError(f"{text}: a span is wanted, 5s or 250ms")
+    return float(match[1]) * {"ms": 0.001, "s": 1, "m": 60}[match[2]]
 
 
 def span_text(seconds: float) -> str:
@@ -13,13 +26,6 @@ def span_text(seconds: float) -> str:
         return f"{seconds:.1f} s"
     ms = seconds * 1000
     return f"{ms:.1f} ms" if ms < 10 else f"{ms:.0f} ms"
-
-
-def rise_text(before: Optional[int], token: int) -> str:
-    """How the fencing token rose from one holder to the next."""
-    if before is None:
-        return f"token {token}, the first in this ledger"
-    return f"token {before} → {token} (+{token - before:,})"
 
 
 def cause_text(cause: int) -> str:

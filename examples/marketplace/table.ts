@@ -1,0 +1,60 @@
+import { spanText } from '../worker-typescript/words';
+import type { Round } from './round';
+
+/** Each column's head and width. */
+const COLUMNS = [
+  ['way', 6],
+  ['listed', 6],
+  ['bought', 6],
+  ['a second', 8],
+  ['median', 7],
+  ['p99', 7],
+  ['lock', 7],
+  ['retries', 7],
+  ['gone', 6],
+  ['given up', 8],
+  ['pauses', 6],
+  ['late', 4],
+  ['refused', 7],
+] as const;
+
+/** What the columns are, for whoever reads them for the first time. */
+export const LEGEND = [
+  'median, p99: a purchase, from choosing the first item to having one, failures included; lock: median of AcquireLock',
+  'retries: WATCH failures, calls to Holdfast made again; gone: somebody else was faster; given up: waited in vain',
+  'pauses: stopped past the ttl on purpose; late: noticed by the own deadline; refused: by the fencing token',
+].join('\n');
+
+export function headText(): string {
+  return lineOf(COLUMNS.map(([head]) => head));
+}
+
+export function roundText({ way, tally }: Round): string {
+  const { outcomes, times, lockTimes, listed, retries, pauses, openMs } = tally;
+  const number = (value: number) => value.toLocaleString('en', { maximumFractionDigits: 0 });
+  return lineOf([
+    way,
+    number(listed),
+    number(outcomes.done),
+    number((times.length * 1000) / openMs),
+    timeText(times, 0.5),
+    timeText(times, 0.99),
+    timeText(lockTimes, 0.5),
+    ...[retries, outcomes.gone, outcomes.contended, pauses, outcomes.late, outcomes.refused].map(number),
+  ]);
+}
+
+function lineOf(cells: readonly string[]): string {
+  const padded = COLUMNS.map(([, width], column) => {
+    const cell = cells[column] ?? '';
+    return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+  });
+  return padded.join('  ');
+}
+
+/** The nearest rank. */
+function timeText(times: readonly number[], share: number): string {
+  const sorted = [...times].sort((a, b) => a - b);
+  const found = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+  return found === undefined ? '-' : spanText(found);
+}

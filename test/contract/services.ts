@@ -1,0 +1,84 @@
+import type { ServiceError } from '@grpc/grpc-js';
+import type { Duration } from '../../generated/typescript/google/protobuf/duration';
+import type * as proto from '../../generated/typescript/holdfast/v1/lease';
+import {
+  LockServiceClient,
+  type AcquireLockRequest,
+} from '../../generated/typescript/holdfast/v1/lock_service';
+import {
+  AcquirePermitsRequest,
+  SemaphoreServiceClient,
+} from '../../generated/typescript/holdfast/v1/semaphore_service';
+import type { Lease, Service } from '../../src/engine/lease';
+import { encodeLeaseId } from '../../src/engine/lease-id';
+import { someLease } from './fake-engine';
+import { acquireRequest, call, drainStream, type Harness } from './harness';
+
+/** What a test sets of an acquire; each service takes the fields it has. */
+export type Fields = Partial<AcquireLockRequest> & Partial<AcquirePermitsRequest>;
+type Start = { $case: 'acquire'; value: Fields } | { $case: 'leaseId'; value: string };
+interface LeaseAnswer {
+  lease?: proto.Lease | undefined;
+}
+
+/** The calls that LockService and SemaphoreService have in common, so that one test asks both. */
+export interface LeaseCalls {
+  readonly service: Service;
+  /** A lease_id as this service gives it out. */
+  readonly leaseId: string;
+  acquire(fields?: Fields): Promise<LeaseAnswer>;
+  hold(
+    start: Start | undefined,
+  ): Promise<{ messages: { holdEvent?: proto.HoldEvent | undefined }[]; error: ServiceError | undefined }>;
+  renew(request: { leaseId: string; ttl: Duration | undefined }): Promise<LeaseAnswer>;
+  release(leaseId: string): Promise<{ released: boolean; lossCause: proto.LossCause }>;
+  /** GetLock or GetSemaphore. */
+  get(name: string): Promise<unknown>;
+}
+
+export const SERVICES = ['lock', 'semaphore'] as const;
+
+export function leaseCalls(harness: Harness, service: Service): LeaseCalls {
+  return service === 'lock' ? lockCalls(harness) : semaphoreCalls(harness);
+}
+
+/** `someLease` as each service would name it. */
+export function leaseOf(service: Service): Lease {
+  const { name, requestId } = someLease;
+  const leaseId = encodeLeaseId({ resource: { service, name }, requestId, secret: 'A'.repeat(22) });
+  return { ...someLease, leaseId };
+}
+
+function lockCalls(harness: Harness): LeaseCalls {
+  const client = harness.client(LockServiceClient);
+  return {
+    service: 'lock',
+    leaseId: leaseOf('lock').leaseId,
+    acquire: (fields) => call(client, client.acquireLock, acquireRequest(fields)),
+    hold: (start) => drainStream(client.holdLock({ start: filled(start, acquireRequest) })),
+    renew: (request) => call(client, client.renewLock, request),
+    release: (leaseId) => call(client, client.releaseLock, { leaseId }),
+    get: (name) => call(client, client.getLock, { name }),
+  };
+}
+
+function semaphoreCalls(harness: Harness): LeaseCalls {
+  const client = harness.client(SemaphoreServiceClient);
+  return {
+    service: 'semaphore',
+    leaseId: leaseOf('semaphore').leaseId,
+    acquire: (fields) => call(client, client.acquirePermits, permitsRequest(fields)),
+    hold: (start) => drainStream(client.holdPermits({ start: filled(start, permitsRequest) })),
+    renew: (request) => call(client, client.renewPermits, request),
+    release: (leaseId) => call(client, client.releasePermits, { leaseId }),
+    get: (name) => call(client, client.getSemaphore, { name }),
+  };
+}
+
+function permitsRequest(fields: Fields = {}): AcquirePermitsRequest {
+  return { ...AcquirePermitsRequest.create({ name: 'hello' }), ...fields };
+}
+
+function filled<Request>(start: Start | undefined, request: (fields: Fields) => Request) {
+  return start?.$case === 'acquire' ? { $case: start.$case, value: request(start.value) } : start;
+}

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { duration } from '../../src/client';
+import { acquireRequest, endingOf, LockClient, ms, refusal } from '../support/lock-client';
+import { RedisProcess } from '../support/redis-process';
+import { InProcessServer } from './in-process-server';
+
+const CALLERS = 100;
+
+let redis: RedisProcess;
+let server: InProcessServer;
+let client: LockClient;
+
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+  server = await InProcessServer.start(redis.url);
+  client = new LockClient(server.address);
+});
+
+afterAll(async () => {
+  client?.close();
+  await server?.close();
+  await redis?.close();
+});
+
+/** Takes a lock of its own, and is answered about that one. */
+async function work(caller: number): Promise<void> {
+  const [name, holderId, requestId] = [`of ${caller}`, `caller ${caller}`, randomUUID()];
+  const lease = await client.acquire({ name, holderId, requestId, ttlMs: 20_000 });
+  expect(lease).toMatchObject({ name, requestId });
+  const renewed = await client.renew(lease.leaseId, 30_000 + caller);
+  expect(ms(renewed.ttl)).toBe(30_000 + caller);
+  expect(await client.get(name)).toMatchObject({ name, holders: [{ holderId }] });
+  expect((await client.release(lease.leaseId)).released).toBe(true);
+}
+
+/** What goes wrong for one caller on the connection that all share. */
+const TROUBLES: readonly (() => Promise<void>)[] = [
+  // Its time is over.
+  async () => {
+    const ending = await refusal(client.acquire({ name: 'taken', waitMs: 300 }));
+    expect(ending.reason).toBe('CONTENDED');
+  },
+  // What it sends cannot be taken for what it is meant to be.
+  async () => {
+    const ttl = { seconds: 2n ** 62n, nanos: 2_000_000_000 };
+    const ending = await new Promise((resolve) =>
+      client.stub.acquireLock({ ...acquireRequest({ name: 'taken' }), ttl }, (error) =>
+        resolve(endingOf(error)),
+      ),
+    );
+    expect(ending).toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'INVALID_FIELD' });
+  },
+  // It goes away while it waits.
+  async () => {
+    const stream = client.hold({ name: 'taken', ttlMs: 20_000 });
+    await stream.next('queued');
+    stream.cancel();
+    expect((await stream.ending).code).toBe('CANCELLED');
+  },
+];
+
+test('one connection serves many callers at once: each gets its own answer, whatever goes wrong for others (chapter 27)', async () => {
+  await client.acquire({ name: 'taken', ttlMs: 60_000 });
+  const troubles = Array.from({ length: CALLERS }, (_, index) => TROUBLES[index % TROUBLES.length]?.());
+  const works = Array.from({ length: CALLERS }, (_, caller) => work(caller));
+  await Promise.all([...troubles, ...works]);
+  expect((await client.get('taken')).waiterCount).toBe(0);
+});
+
+test('a connection that Redis or a server has closed is made anew by the next call (chapter 27)', async () => {
+  const address = server.address;
+  const { leaseId } = await client.acquire({ name: 'kept', ttlMs: 60_000 });
+  await redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  expect(await client.renew(leaseId)).toMatchObject({ ttl: duration(60_000) });
+  await server.close();
+  server = await InProcessServer.start(redis.url, { HOLDFAST_LISTEN: address });
+  expect((await client.release(leaseId)).released).toBe(true);
+});

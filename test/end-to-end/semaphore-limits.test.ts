@@ -1,0 +1,221 @@
+import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
+import { refusal } from '../support/lock-client';
+import type { SemaphoreClient } from '../support/semaphore-client';
+import { ServerPair, waiterCount } from './server-pair';
+
+/** Within this whatever needs no waiting is done, on a busy machine too; what it must not wait for takes longer. */
+const SLOW_MS = 750;
+const NO_SUCH = { code: 'NOT_FOUND', reason: 'NO_SUCH_SEMAPHORE' };
+
+let pair: ServerPair;
+let client: SemaphoreClient;
+let elsewhere: SemaphoreClient;
+
+beforeAll(async () => {
+  pair = await ServerPair.start();
+  client = pair.one.semaphores();
+  elsewhere = pair.other.semaphores();
+});
+
+afterAll(() => pair?.close());
+
+describe('a semaphore that nobody has made', () => {
+  test.concurrent('is NO_SUCH_SEMAPHORE to every call that needs one', async () => {
+    const name = 'nobody made';
+    const toAcquire = 'set its limit, or give initial_limit';
+    const endings = [
+      [await refusal(client.acquire({ name })), toAcquire],
+      [await client.hold({ name }).ending, toAcquire],
+      [await refusal(client.get(name)), 'setting its limit makes it, or an acquire with initial_limit'],
+      [await refusal(client.setLimit(name, 5, 4)), 'leave expected_limit unset to make it'],
+      [await refusal(client.delete(name)), 'there is nothing to delete'],
+      [await refusal(client.delete(name, true)), 'there is nothing to delete'],
+    ] as const;
+    for (const [ending, advice] of endings) {
+      expect(ending).toMatchObject(NO_SUCH);
+      expect(ending.text).toBe(`semaphore "nobody made" does not exist; ${advice} [NO_SUCH_SEMAPHORE]`);
+    }
+  });
+
+  test.concurrent(
+    'is made by the first initial_limit; programs with different ones run together',
+    async () => {
+      const name = 'constants';
+      await client.acquire({ name, ttlMs: 20_000, initialLimit: 2 });
+      await elsewhere.acquire({ name, ttlMs: 20_000, initialLimit: 50 });
+      expect((await refusal(elsewhere.acquire({ name, waitMs: 0, initialLimit: 50 }))).reason).toBe(
+        'CONTENDED',
+      );
+      expect(await client.get(name)).toMatchObject({ limit: 2, usedCount: 2 });
+      const never = { name, permitCount: 3, initialLimit: 50 };
+      expect((await refusal(elsewhere.acquire(never))).reason).toBe('NEVER_FITS');
+    },
+  );
+});
+
+describe('a limit', () => {
+  test.concurrent('below what is asked for is NEVER_FITS at once, with both numbers', async () => {
+    const name = 'too small';
+    await client.setLimit(name, 4);
+    const t0 = performance.now();
+    const asked = { name, permitCount: 5, waitMs: 20_000 };
+    const endings = [await refusal(client.acquire(asked)), await client.hold(asked).ending];
+    expect(performance.now() - t0).toBeLessThan(2 * SLOW_MS);
+    for (const ending of endings) {
+      expect(ending).toMatchObject({
+        code: 'FAILED_PRECONDITION',
+        reason: 'NEVER_FITS',
+        metadata: { limit: '4', permit_count: '5' },
+        text: '5 permits never fit semaphore "too small", whose limit is 4; ask for fewer or raise the limit [NEVER_FITS]',
+      });
+    }
+  });
+
+  test.concurrent('that is raised wakes waiters of both servers at once', async () => {
+    const name = 'raised';
+    await client.setLimit(name, 2);
+    await client.acquire({ name, ttlMs: 60_000, permitCount: 2 });
+    const stream = elsewhere.hold({ name, ttlMs: 20_000 });
+    await stream.next('queued');
+    const unary = client.acquire({ name, permitCount: 2, ttlMs: 20_000, waitMs: 20_000 });
+    await waiterCount(client, name, 2);
+    const t0 = performance.now();
+    expect(await client.setLimit(name, 5, 2)).toMatchObject({
+      limit: 5,
+      usedCount: 5,
+      overcommittedCount: 0,
+    });
+    const { lease } = await stream.next('granted');
+    expect((await unary).fencingToken).toBeGreaterThan(lease?.fencingToken ?? 0n);
+    expect(performance.now() - t0).toBeLessThan(SLOW_MS);
+    stream.cancel();
+  });
+
+  test.concurrent(
+    'that is lowered takes nothing from holders, and ends waits that can never fit',
+    async () => {
+      const name = 'lowered';
+      await client.setLimit(name, 5);
+      const held = await client.acquire({ name, ttlMs: 20_000, permitCount: 5 });
+      const unary = refusal(elsewhere.acquire({ name, permitCount: 4, waitMs: 20_000 }));
+      await waiterCount(client, name, 1);
+      const stream = elsewhere.hold({ name, permitCount: 3 });
+      await stream.next('queued');
+      const fits = client.acquire({ name, permitCount: 2, ttlMs: 20_000, waitMs: 20_000 });
+      await waiterCount(client, name, 3);
+      const t0 = performance.now();
+      expect(await client.setLimit(name, 2)).toMatchObject({ limit: 2, usedCount: 5, overcommittedCount: 3 });
+      const endings = [await unary, await stream.ending];
+      expect(performance.now() - t0).toBeLessThan(SLOW_MS);
+      for (const [index, ending] of endings.entries()) {
+        expect(ending).toMatchObject({ code: 'FAILED_PRECONDITION', reason: 'NEVER_FITS' });
+        expect(ending.metadata).toEqual({ limit: '2', permit_count: String(4 - index) });
+      }
+      expect((await refusal(client.acquire({ name, waitMs: 0 }))).text).toMatch(
+        /^semaphore "lowered" has 5 permits taken for (19|20) s more, over its limit of 2, with 1 waiting; /,
+      );
+      await client.renew(held.leaseId);
+      await client.release(held.leaseId);
+      expect((await fits).permitCount).toBe(2);
+    },
+  );
+
+  test.concurrent('of 0 pauses: holders go on, everybody else waits, and raising resumes', async () => {
+    const name = 'paused';
+    const held = await client.acquire({ name, ttlMs: 20_000, initialLimit: 3 });
+    expect(await client.setLimit(name, 0)).toMatchObject({ limit: 0, usedCount: 1, overcommittedCount: 1 });
+    await client.renew(held.leaseId);
+    expect(await refusal(elsewhere.acquire({ name, waitMs: 0 }))).toMatchObject({
+      reason: 'CONTENDED',
+      retryAfterMs: 5000,
+      text: 'semaphore "paused" is paused by its limit of 0; raise wait_timeout to queue [CONTENDED]',
+    });
+    // Whatever is asked for may fit the limit to come.
+    const stream = elsewhere.hold({ name, permitCount: 7 });
+    expect(await stream.next('queued')).toMatchObject({ position: 1, waiterCount: 1 });
+    await client.release(held.leaseId);
+    const after = client.acquire({ name, ttlMs: 20_000, waitMs: 20_000 });
+    await waiterCount(client, name, 2);
+    expect(await client.get(name)).toMatchObject({ usedCount: 0, overcommittedCount: 0, waiterCount: 2 });
+    await elsewhere.setLimit(name, 8);
+    expect((await stream.until('granted')).lease?.permitCount).toBe(7);
+    expect((await after).permitCount).toBe(1);
+    stream.cancel();
+  });
+
+  test.concurrent('that is not the expected one is LIMIT_MISMATCH, naming both; a repeat is OK', async () => {
+    const name = 'expected';
+    await client.setLimit(name, 3);
+    expect(await refusal(elsewhere.setLimit(name, 9, 4))).toMatchObject({
+      code: 'FAILED_PRECONDITION',
+      reason: 'LIMIT_MISMATCH',
+      metadata: { limit: '3', expected_limit: '4' },
+      text: 'the limit of semaphore "expected" is 3, not 4: nothing was changed; look at it and decide again [LIMIT_MISMATCH]',
+    });
+    expect((await client.get(name)).limit).toBe(3);
+    for (let time = 0; time < 2; time += 1) expect((await elsewhere.setLimit(name, 9, 3)).limit).toBe(9);
+  });
+});
+
+describe('DeleteSemaphore', () => {
+  test.concurrent('of one in use is SEMAPHORE_IN_USE, and changes nothing', async () => {
+    const name = 'in use';
+    const held = await client.acquire({ name, ttlMs: 20_000, initialLimit: 1 });
+    const waiting = elsewhere.acquire({ name, ttlMs: 20_000, waitMs: 20_000 });
+    await waiterCount(client, name, 1);
+    expect(await refusal(client.delete(name))).toMatchObject({
+      code: 'FAILED_PRECONDITION',
+      reason: 'SEMAPHORE_IN_USE',
+      metadata: { holder_count: '1', waiter_count: '1' },
+    });
+    await client.release(held.leaseId);
+    await client.release((await waiting).leaseId);
+    await client.delete(name);
+    await elsewhere.delete(name);
+    expect(await refusal(client.get(name))).toMatchObject(NO_SUCH);
+  });
+
+  test.concurrent(
+    'by force ends waits with NO_SUCH_SEMAPHORE and tells holders REVOKED, at once',
+    async () => {
+      const name = 'forced';
+      await client.setLimit(name, 2);
+      const held = await client.acquire({ name, ttlMs: 60_000 });
+      const holding = elsewhere.hold({ name, ttlMs: 60_000 });
+      const { lease } = await holding.next('granted');
+      const unary = refusal(client.acquire({ name, waitMs: 20_000, initialLimit: 9 }));
+      await waiterCount(client, name, 1);
+      const queued = elsewhere.hold({ name, initialLimit: 9 });
+      await queued.next('queued');
+      const t0 = performance.now();
+      await client.delete(name, true);
+      expect(await unary).toMatchObject(NO_SUCH);
+      expect(await queued.ending).toMatchObject(NO_SUCH);
+      expect(await holding.until('lost')).toEqual({ cause: LossCause.LOSS_CAUSE_REVOKED });
+      expect(performance.now() - t0).toBeLessThan(SLOW_MS);
+      expect(await holding.ending).toMatchObject({
+        code: 'ABORTED',
+        reason: 'LEASE_LOST',
+        metadata: { cause: 'REVOKED' },
+        text: 'the lease on semaphore "forced" is lost: it was revoked; stop what it protects [LEASE_LOST]',
+      });
+      expect(await refusal(client.renew(held.leaseId))).toMatchObject({
+        code: 'NOT_FOUND',
+        reason: 'LEASE_NOT_HELD',
+        metadata: { cause: 'REVOKED' },
+      });
+      expect(await client.release(held.leaseId)).toEqual({
+        released: false,
+        lossCause: LossCause.LOSS_CAUSE_REVOKED,
+      });
+      // A retry of what was held makes nothing anew.
+      const { requestId } = held;
+      expect((await refusal(client.acquire({ name, requestId, initialLimit: 9 }))).reason).toBe(
+        'REQUEST_FINISHED',
+      );
+      expect(await refusal(client.get(name))).toMatchObject(NO_SUCH);
+      const anew = await client.acquire({ name, initialLimit: 1, waitMs: 0 });
+      expect(anew.fencingToken).toBeGreaterThan(lease?.fencingToken ?? 0n);
+    },
+  );
+});

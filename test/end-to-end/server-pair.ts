@@ -1,0 +1,32 @@
+import { eventually } from '../support/eventually';
+import { RedisProcess } from '../support/redis-process';
+import { InProcessServer } from './in-process-server';
+
+/** Two servers of one Redis. */
+export class ServerPair {
+  private constructor(
+    private readonly redis: RedisProcess,
+    readonly one: InProcessServer,
+    readonly other: InProcessServer,
+  ) {}
+
+  static async start(): Promise<ServerPair> {
+    const redis = await RedisProcess.start();
+    const server = () => InProcessServer.start(redis.url);
+    return new ServerPair(redis, ...(await Promise.all([server(), server()])));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.one.close(), this.other.close()]);
+    await this.redis.close();
+  }
+}
+
+/** Waits until so many wait for a name, as the service itself says. */
+export async function waiterCount(
+  client: { get(name: string): Promise<{ readonly waiterCount: number }> },
+  name: string,
+  count: number,
+): Promise<void> {
+  await eventually(`${count} waiters`, async () => (await client.get(name)).waiterCount === count);
+}

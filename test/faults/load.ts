@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Service } from '../../src/engine/lease';
+import { Recorder, type EventSink } from '../support/history-recorder';
+import { seededRandom } from '../support/simulator/loop';
+import { CallEnded, type Held } from './held';
+import type { Asking } from './lease-stub';
+import { acquirePatiently, again } from './patience';
+import { RecordedClient } from './recorded-client';
+
+/** Many clients of one process that want the same thing, for a while. */
+export interface LoadTask {
+  readonly call: 'load';
+  /** Its clients' names begin with it. */
+  readonly client: string;
+  readonly clientCount: number;
+  /** The servers; each client begins at one and goes on at the next. */
+  readonly addresses: readonly string[];
+  readonly service: Service;
+  readonly name: string;
+  readonly mostPermits: number;
+  /** Of a lock: how many of a hundred ask for it shared. */
+  readonly sharedPercent: number;
+  readonly seed: number;
+  readonly forMs: number;
+}
+
+export function clientsOf({ client, clientCount }: LoadTask): string[] {
+  return Array.from({ length: clientCount }, (_, index) => `${client}.${index}`);
+}
+
+/** Ways for a request to end without a lease that are nobody's fault. */
+const REFUSALS = new Set(['CONTENDED', 'NEVER_FITS', 'REQUEST_FINISHED', 'NO_SUCH_SEMAPHORE']);
+const LONGEST_WAIT_MS = 30_000;
+const TTL_MS = [300, 900] as const;
+const WORK_MS = [5, 60] as const;
+const WAIT_MS = [0, 1500] as const;
+
+/** Resolves when the time is over and its clients have let go of all that they have not walked away from. */
+export async function runLoad(task: LoadTask, sink: EventSink): Promise<void> {
+  const until = performance.now() + task.forMs;
+  const clients = clientsOf(task).map((name, index) => new LoadClient(name, index, task, sink));
+  await Promise.all(clients.map((client) => client.run(until)));
+}
+
+class LoadClient {
+  private readonly random: () => number;
+  private readonly client: RecordedClient;
+  private readonly fallback: { readonly address: string };
+
+  constructor(
+    name: string,
+    index: number,
+    private readonly task: LoadTask,
+    sink: EventSink,
+  ) {
+    const { addresses, seed, service } = task;
+    const address = (step: number): string => addresses[(index + step) % addresses.length] ?? '';
+    this.random = seededRandom(seed * 1000 + index);
+    this.client = new RecordedClient(name, address(0), new Recorder(name, sink), service);
+    this.fallback = { address: address(1) };
+  }
+
+  async run(until: number): Promise<void> {
+    while (performance.now() < until) {
+      await this.once(until).catch((error: unknown) => {
+        const { reason = '', code } = error instanceof CallEnded ? error.ending : { code: undefined };
+        if (!REFUSALS.has(reason) && code !== 'CANCELLED') throw error;
+        return sleep(this.between(WORK_MS));
+      });
+    }
+    this.client.close();
+  }
+
+  private async once(until: number): Promise<void> {
+    const { task, client, fallback } = this;
+    const asking: Asking & { requestId: string } = {
+      name: task.name,
+      requestId: randomUUID(),
+      ttlMs: this.between(TTL_MS),
+      // Somewhat longer than all others have to wait, or else as long as the load lasts.
+      waitMs: this.happens(40) ? this.between(WAIT_MS) : Math.max(0, Math.ceil(until - performance.now())),
+      permits: task.service === 'lock' ? 1 : 1 + Math.floor(this.random() ** 2 * task.mostPermits),
+      mode: task.service === 'lock' && this.happens(task.sharedPercent) ? 'shared' : 'exclusive',
+    };
+    if (this.happens(10)) return this.cancelSoon(asking);
+    if (this.happens(50)) {
+      await this.use(await acquirePatiently(client, asking, fallback));
+      return;
+    }
+    const { stream, held } = await again(client, fallback, async () => {
+      const opened = client.hold(asking);
+      return { stream: opened, held: await opened.granted(LONGEST_WAIT_MS) };
+    });
+    if (!(await this.use(held))) stream.cancel();
+    await stream.ended;
+  }
+
+  /** Gives the wait up after a while; what it got by then is left to its ttl. */
+  private async cancelSoon(asking: Asking): Promise<void> {
+    const stream = this.client.hold(asking);
+    await sleep(this.between(WORK_MS));
+    stream.cancel();
+    await stream.ended;
+  }
+
+  /** Works, and lets go; false: it has walked away, and the permits come back by themselves. */
+  private async use(held: Held): Promise<boolean> {
+    const { client, fallback } = this;
+    await sleep(this.between(WORK_MS));
+    if (this.happens(3)) return false;
+    if (this.happens(20)) {
+      const renewed = await again(client, fallback, () => client.renew(held)).catch(notHeldAnyMore);
+      if (renewed === undefined) return false;
+      await sleep(this.between(WORK_MS));
+    }
+    await again(client, fallback, () => client.release(held));
+    return true;
+  }
+
+  private between([least, most]: readonly [number, number]): number {
+    return least + Math.floor(this.random() * (most - least));
+  }
+
+  private happens(percent: number): boolean {
+    return this.random() * 100 < percent;
+  }
+}
+
+function notHeldAnyMore(error: unknown): undefined {
+  if (!(error instanceof CallEnded) || error.ending.reason !== 'LEASE_NOT_HELD') throw error;
+}

@@ -1,0 +1,135 @@
+import { permitsKeys } from '../../src/redis/keys';
+import type { RedisCommand } from '../support/proxy';
+import { Fleet, type Member } from './fleet';
+import type { Held } from './held';
+import { PREFIX } from './observer';
+import type { RecordedClient } from './recorded-client';
+import type { RecordedStream } from './recorded-stream';
+import { story, type Scenario } from './scenario';
+import { runsOf } from './script-commands';
+
+/** At each of two servers: more than a script ends at once, so that a deletion is several steps. */
+const HOLDERS = 75;
+const WAITERS = 50;
+const TTL_MS = 4000;
+
+/** Server 0 stays; the others reach Redis through proxies, and 2 is killed. */
+let fleet: Fleet;
+
+beforeAll(async () => {
+  fleet = await Fleet.start({ members: [{}, { redisProxy: true }, { redisProxy: true }] });
+});
+
+afterAll(() => fleet?.close());
+
+/** What follows the first step of a deletion, and goes on with it: the deletion has begun, and is not at its end. */
+function secondStep(name: string): (command: RedisCommand) => boolean {
+  const [state] = permitsKeys(PREFIX, { service: 'semaphore', name });
+  const isFirst = runsOf('delete', state);
+  let begun = false;
+  return (command) => {
+    if (begun) return command.args.includes(state as string);
+    begun = isFirst(command);
+    return false;
+  };
+}
+
+/** Of one server: streams that hold, a lease without one, and streams that wait. */
+interface Crowd {
+  readonly client: RecordedClient;
+  readonly held: readonly RecordedStream[];
+  readonly unary: Held;
+  readonly waiting: RecordedStream[];
+}
+
+async function occupy(scene: Scenario, name: string, member: Member, label: string): Promise<Crowd> {
+  const client = scene.client(label, member, 'semaphore');
+  const held = Array.from({ length: HOLDERS }, () => client.hold({ name, ttlMs: TTL_MS }));
+  await Promise.all(held.map((stream) => stream.granted()));
+  return { client, held, unary: await client.acquire({ name, ttlMs: TTL_MS }), waiting: [] };
+}
+
+/** A semaphore that is full at two servers, with as many waiting at each. */
+async function occupied(scene: Scenario, other: Member): Promise<{ name: string; crowds: [Crowd, Crowd] }> {
+  const name = await scene.semaphore('permits', 2 * (HOLDERS + 1));
+  const crowds: [Crowd, Crowd] = [
+    await occupy(scene, name, fleet.member(0), 'crowd at the one'),
+    await occupy(scene, name, other, 'crowd at the other'),
+  ];
+  for (const { client, waiting } of crowds) {
+    for (let count = 0; count < WAITERS; count += 1) waiting.push(client.hold({ name, ttlMs: TTL_MS }));
+  }
+  await scene.observer.waiterCount(name, 2 * WAITERS);
+  return { name, crowds };
+}
+
+async function expectTold({ client, held, unary, waiting }: Crowd): Promise<void> {
+  for (const stream of waiting) {
+    expect(await stream.ended).toMatchObject({ code: 'NOT_FOUND', reason: 'NO_SUCH_SEMAPHORE' });
+  }
+  for (const stream of held) {
+    expect(await stream.ended).toMatchObject({ code: 'ABORTED', reason: 'LEASE_LOST' });
+    expect(stream.lossCause).toBe('REVOKED');
+  }
+  await expectRevoked(client.renew(unary));
+}
+
+async function expectRevoked(call: Promise<unknown>): Promise<void> {
+  const ending = { code: 'NOT_FOUND', reason: 'LEASE_NOT_HELD', metadata: { cause: 'REVOKED' } };
+  await expect(call).rejects.toMatchObject({ ending });
+}
+
+/** Nothing of the deleted one is left, and one of the same name is new. */
+async function expectGone(scene: Scenario, name: string): Promise<void> {
+  const operator = scene.operator('afterwards', fleet.member(0));
+  await expect(scene.observer.look(name)).rejects.toThrow('NO_SUCH_SEMAPHORE');
+  expect(await operator.delete(name, false)).toEqual([]);
+  await operator.setLimit(name, 2);
+  const client = scene.client('newcomer', fleet.member(0), 'semaphore');
+  const held = await client.acquire({ name, ttlMs: TTL_MS, permits: 2 });
+  expect(await scene.observer.look(name)).toMatchObject({ usedCount: 2, holderCount: 1, waiterCount: 0 });
+  await client.release(held);
+}
+
+test.concurrent('a deletion whose reply is lost in the midst of it comes to its end, and all are told', () =>
+  story({ fleet, title: 'lost deletion' }, async (scene) => {
+    const other = fleet.member(1);
+    const { name, crowds } = await occupied(scene, other);
+    const operator = scene.operator('operator', other);
+    await expect(operator.delete(name, false)).rejects.toMatchObject({
+      ending: { code: 'FAILED_PRECONDITION', reason: 'SEMAPHORE_IN_USE' },
+    });
+    const [state] = permitsKeys(PREFIX, { service: 'semaphore', name });
+    const lost = other.redisProxy.dropNextReply(runsOf('delete', state));
+    const end = scene.fault('reply_dropped', 'of the first step of the deletion', { names: [name] });
+    expect(await operator.delete(name, true)).toEqual([]);
+    await lost.then(end);
+    for (const crowd of crowds) await expectTold(crowd);
+    await expectGone(scene, name);
+  }),
+);
+
+test.concurrent('a server killed in the midst of a deletion: repeated at another it comes to its end', () =>
+  story({ fleet, title: 'killed deletion' }, async (scene) => {
+    const other = fleet.member(2);
+    const { name, crowds } = await occupied(scene, other);
+    const operator = scene.operator('operator', other);
+    const deleted = operator.delete(name, true);
+    await other.redisProxy.dropNextRequest(secondStep(name));
+    scene.instant('server_killed', 'between two steps of a deletion');
+    await other.server.kill();
+    await deleted; // perhaps only at its second try, if the first was not answered before the end of the server
+
+    const [told, orphaned] = crowds;
+    await expectTold(told);
+    for (const stream of [...orphaned.held, ...orphaned.waiting]) {
+      expect((await stream.ended).code).toBe('UNAVAILABLE');
+    }
+    // What they ask at another server is answered as they would have been told.
+    const { client, held, unary } = orphaned;
+    client.moveTo(fleet.member(0).address);
+    await expectRevoked(client.renew(unary));
+    await expectRevoked(client.attach(held[0]?.held as Held).granted());
+    await expectGone(scene, name);
+  }),
+);

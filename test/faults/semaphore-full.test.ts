@@ -1,0 +1,60 @@
+import { Fleet } from './fleet';
+import { CallEnded } from './held';
+import { Line } from './line';
+import { story } from './scenario';
+
+let fleet: Fleet;
+
+beforeAll(async () => {
+  fleet = await Fleet.start({ members: [{}, {}] });
+});
+
+afterAll(() => fleet?.close());
+
+test('a full Redis: no permits are newly asked for; renewals, releases, limits and deletions go on', () =>
+  story({ fleet, title: 'full' }, async (scene) => {
+    const [one, other] = [fleet.member(0), fleet.member(1)];
+    const [name, gone] = [await scene.semaphore('permits', 4), await scene.semaphore('gone', 2)];
+    const operator = scene.operator('operator', other);
+    const alice = scene.client('alice', one, 'semaphore');
+    const stream = alice.hold({ name, ttlMs: 2000, permits: 3 });
+    const held = await stream.granted();
+    const una = scene.client('una', one, 'semaphore');
+    const unaryHeld = await una.acquire({ name, ttlMs: 2000 });
+    for (const lease of [held, unaryHeld]) scene.observer.watchLease(lease);
+    const line = new Line(scene, name, other);
+    await line.join('w1 of 2', one, 'stream', { permits: 2 });
+    await line.join('w2 of 3', other, 'unary', { permits: 3 });
+
+    const end = scene.fault('store_full', 'maxmemory below what is used');
+    await fleet.redis.command('CONFIG', 'SET', 'maxmemory', '1');
+    for (const asked of [
+      una.acquire({ name, ttlMs: 2000 }),
+      una.acquire({ name: gone, ttlMs: 2000 }),
+      una.hold({ name, ttlMs: 2000 }).granted(),
+    ]) {
+      const refused: unknown = await asked.catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(CallEnded);
+      expect((refused as CallEnded).ending).toMatchObject({
+        code: 'RESOURCE_EXHAUSTED',
+        reason: 'STORE_FULL',
+      });
+    }
+    await stream.more('renewed', 2);
+    expect(stream.kinds).not.toContain('renewalFailed');
+    expect((await una.renew(unaryHeld)).token).toBe(unaryHeld.token);
+
+    // Raised, so that the first in line is let in; lowered, so that the second has to wait for more.
+    expect(await operator.setLimit(name, 6, 4)).toEqual([]);
+    await scene.observer.waiterCount(name, 1);
+    expect(await operator.setLimit(name, 3, 6)).toEqual([]);
+    expect(await operator.delete(gone, false)).toEqual([]);
+    expect((await una.release(unaryHeld)).released).toBe(true);
+    expect((await alice.release(held)).released).toBe(true);
+    await line.served();
+    expect(line.order).toEqual(['w1 of 2', 'w2 of 3']);
+
+    await fleet.redis.command('CONFIG', 'SET', 'maxmemory', '0');
+    end();
+    await una.release(await una.acquire({ name, ttlMs: 2000, permits: 3 }));
+  }));

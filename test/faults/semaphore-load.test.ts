@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ClientProcess } from './client-process';
+import { Fleet } from './fleet';
+import type { LoadTask } from './load';
+import { story, type Scenario } from './scenario';
+
+const PROCESSES = 4;
+const CLIENTS = 16;
+const LOAD_MS = 8000;
+const READING_MS = 4000;
+/** Two cores, and as many processes that have much to do as there are here, keep messages waiting. */
+const CHECKS = { latencyUs: 1_000_000, limitMs: 40_000 };
+const TEST_MS = 60_000;
+/** Grants without which so many clients have not put the invariants to the test. */
+const ENOUGH = 20;
+
+let fleet: Fleet;
+
+beforeAll(async () => {
+  fleet = await Fleet.start({ members: [{}, {}] });
+});
+
+afterAll(() => fleet?.close());
+
+type Wanted = Pick<LoadTask, 'service' | 'name' | 'mostPermits' | 'sharedPercent'>;
+
+/** A process of clients; each one that is started has another seed. */
+class Crowd {
+  private started = 0;
+  private readonly running: ClientProcess[] = [];
+
+  constructor(
+    private readonly scene: Scenario,
+    private readonly wanted: Wanted,
+    private readonly until: number,
+  ) {}
+
+  async join(): Promise<void> {
+    this.started += 1;
+    const task: LoadTask = {
+      ...this.wanted,
+      call: 'load',
+      client: `p${this.started}`,
+      clientCount: CLIENTS,
+      addresses: fleet.members.map((member) => member.address),
+      seed: this.started,
+      forMs: Math.max(1000, this.until - performance.now()),
+    };
+    this.running.push(await ClientProcess.start(this.scene, task));
+  }
+
+  /** The one that has been here the longest is killed, and another one comes. */
+  async replaceOldest(): Promise<void> {
+    this.running.shift()?.kill();
+    await this.join();
+  }
+
+  async finished(): Promise<void> {
+    await Promise.all(this.running.map((process) => process.finished(LOAD_MS + 15_000)));
+  }
+}
+
+function grantsOf(scene: Scenario): number {
+  return scene.history().filter(({ type }) => type === 'granted').length;
+}
+
+async function crowd(scene: Scenario, wanted: Wanted, forMs: number): Promise<Crowd> {
+  const clients = new Crowd(scene, wanted, performance.now() + forMs);
+  await Promise.all(Array.from({ length: PROCESSES }, () => clients.join()));
+  return clients;
+}
+
+test(
+  '64 clients with weights that are killed at any time never have more than a limit that moves',
+  () =>
+    story({ fleet, title: 'load', ...CHECKS }, async (scene) => {
+      const name = await scene.semaphore('permits', 10);
+      const operator = scene.operator('operator', fleet.member(1));
+      const wanted = { service: 'semaphore', name, mostPermits: 6, sharedPercent: 0 } as const;
+      const clients = await crowd(scene, wanted, LOAD_MS);
+      let limit = 10;
+      for (const next of [4, 12, 0, 10]) {
+        await sleep(LOAD_MS / 6);
+        await operator.setLimit(name, next, limit);
+        limit = next;
+        if (next === 4 || next === 12) await clients.replaceOldest();
+      }
+      await clients.finished();
+      expect(grantsOf(scene)).toBeGreaterThan(ENOUGH);
+    }),
+  TEST_MS,
+);
+
+test(
+  'readers are together and writers alone, among 64 clients that are killed at any time',
+  () =>
+    story({ fleet, title: 'reading', ...CHECKS }, async (scene) => {
+      const name = scene.lock('document');
+      const wanted = { service: 'lock', name, mostPermits: 1, sharedPercent: 75 } as const;
+      const clients = await crowd(scene, wanted, READING_MS);
+      await scene.observer.see(name, 'several readers', ({ holders }) => holders.length > 1);
+      for (let kills = 0; kills < 2; kills += 1) {
+        await sleep(READING_MS / 3);
+        await clients.replaceOldest();
+      }
+      await clients.finished();
+      expect(grantsOf(scene)).toBeGreaterThan(ENOUGH);
+    }),
+  TEST_MS,
+);
