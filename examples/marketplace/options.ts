@@ -32,12 +32,12 @@ export interface Options extends Load {
 
 export const USAGE = `usage: npm run marketplace -- [options]
   --mode WAY                 watch, coarse, fine, or all of them in turn           (all)
-  --buyers N                 who buy, each of them in every process at once        (16)
+  --buyers N                 who buy, each of them in every process at once        (32)
   --sellers N                who sell, the same                                    (4)
   --processes N              processes                                             (4)
   --seconds N                how long the market is open, each way                 (5)
   --items N                  what the sellers have, half of it on offer at first   (40000)
-  --choice N                 buyers choose among so many of the cheapest           (200)
+  --choice N                 buyers choose among so many of the cheapest           (400)
   --pauses SHARE             of the purchases, 0 to 1: stop for two ttls           (0.002)
   --ttl SPAN                 the locks' ttl                                        (500ms)
   --wait SPAN                for how long an attempt goes on                       (2s)
@@ -48,12 +48,12 @@ A SPAN is a number with its unit: 250ms, 5s, 1m.`;
 
 const DEFAULTS = {
   mode: 'all',
-  buyers: '16',
+  buyers: '32',
   sellers: '4',
   processes: '4',
   seconds: '5',
   items: '40000',
-  choice: '200',
+  choice: '400',
   pauses: '0.002',
   ttl: '500ms',
   wait: '2s',
