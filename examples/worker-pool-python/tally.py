@@ -7,7 +7,8 @@ after it: whoever is between the two lines at the same place in the file was at 
 asked only about a worker that stands still past its deadline: it does nothing from then on, and must not go on.
 
 What may be at work at once follows from the fencing tokens, which rise from grant to grant, and from what
-SetSemaphoreLimit answers along with the limit: the token of the latest grant before it. So:
+SetSemaphoreLimit answers along with the limit: the token of the latest grant so far, those of the change itself
+included. So:
 
     those at work together have no more permits than the limit in force when the latest of them was granted.
 

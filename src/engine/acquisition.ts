@@ -196,7 +196,7 @@ export class Acquisitions {
     }
     switch (reply.kind) {
       case 'granted':
-        if (this.canBeDelivered(quest, reply)) return reply;
+        if (this.canBeDelivered(quest, reply)) return this.handOn(quest, reply);
         await this.giveBackNow(quest);
         waiter.raise('look');
         return undefined;
@@ -213,7 +213,7 @@ export class Acquisitions {
     const { call, resource, wanted, end, stream } = quest;
     switch (reply.kind) {
       case 'granted':
-        if (this.canBeDelivered(quest, reply)) return reply;
+        if (this.canBeDelivered(quest, reply)) return this.handOn(quest, reply);
         return await this.endWait(quest, signal, await this.giveBackNow(quest));
       case 'superseded':
         throw outcomes.superseded(resource);
@@ -223,6 +223,7 @@ export class Acquisitions {
         throw outcomes.outcomeUnknown(resource, wanted.requestId);
       case 'withdrawn':
         if (signal === 'draining') throw outcomes.draining(wanted.requestId);
+        this.refuseWhatNeverComes(resource, wanted, reply.outlook);
         if (stream && end.aged) throw outcomes.reattach(resource);
         throw outcomes.contended(
           resource,
@@ -231,6 +232,18 @@ export class Acquisitions {
           end.aged,
         );
     }
+  }
+
+  /** A wait may end just as it is being told that its semaphore was deleted, or its limit lowered too far. */
+  private refuseWhatNeverComes(resource: Resource, { permits }: PermitsWanted, { limit }: Outlook): void {
+    if (resource.service === 'lock') return;
+    if (limit === undefined) throw outcomes.noSuchSemaphore(resource);
+    if (limit > 0 && permits > limit) throw outcomes.neverFits(resource, permits, limit);
+  }
+
+  private handOn({ resource }: Quest, granted: Granted): Granted {
+    this.options.queue.handedOver(resource, granted);
+    return granted;
   }
 
   private canBeDelivered(quest: Quest, granted: Granted): boolean {

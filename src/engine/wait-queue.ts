@@ -2,7 +2,7 @@ import type { Agenda, Entry } from './agenda';
 import type { Clock } from './clock';
 import { reportDefect } from './errors';
 import type { Resource } from './lease';
-import type { Outlook, PermitsStore, PermitsWanted, Waiting } from './store';
+import type { Granted, Outlook, PermitsStore, PermitsWanted, Waiting } from './store';
 
 /** What a waiting call is told, the most urgent first. */
 const signals = ['cancelled', 'superseded', 'draining', 'ended', 'look'] as const;
@@ -62,8 +62,6 @@ interface Watch {
   touching: boolean;
   /** Another touch is wanted as soon as this one is answered. */
   again: boolean;
-  /** Waiters asked after in touches that followed each other at once. */
-  askedInARow: number;
 }
 
 const TOUCH_INTERVAL_MS = 1000;
@@ -124,7 +122,6 @@ export class WaitQueue {
         nextAt: 0,
         touching: false,
         again: false,
-        askedInARow: 0,
       };
       this.watches.set(key, watch);
     }
@@ -179,6 +176,15 @@ export class WaitQueue {
       await this.store.touch(resource, []).catch((error) => reportDefect(error, this.onDefect));
     } while (this.sweeping.get(key) === 'again');
     this.sweeping.delete(key);
+  }
+
+  /**
+   * A lease that was handed over and may end before anybody's next touch. Whoever waits behind it has heard of the
+   * offer's end only, so here the end is looked for.
+   */
+  handedOver(resource: Resource, { sentAt, remainingMs }: Granted): void {
+    if (remainingMs >= TOUCH_INTERVAL_MS) return;
+    this.agenda.at(sentAt + remainingMs + AFTER_END_MS, () => this.more(resource));
   }
 
   private schedule(watch: Watch, earliestEndMs: number | undefined): void {

@@ -315,8 +315,10 @@ export class RedisConnection implements StoreHealth {
   }
 }
 
-/** Of ioredis's own commands (PING, INFO): a slow disk is no reason to cut the connection. */
+/** Of ioredis's own commands (PING, INFO): a slow disk is no reason to cut the connection ... */
 const SHORTEST_TIMEOUT_MS = 1000;
+/** ... but a half-open one is to be found out before the leases end that are renewed through it. */
+const LONGEST_TIMEOUT_MS = 2000;
 /** How long a connection that is given up may take to end in order; then it is destroyed. */
 const DISCONNECT_TIMEOUT_MS = 50;
 
@@ -330,7 +332,7 @@ export function safeOptions(commandTimeoutMs: number) {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: Math.max(commandTimeoutMs, SHORTEST_TIMEOUT_MS),
+    commandTimeout: Math.min(Math.max(commandTimeoutMs, SHORTEST_TIMEOUT_MS), LONGEST_TIMEOUT_MS),
     connectTimeout: commandTimeoutMs,
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     stringNumbers: true,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   permitsAcquire,
   permitsClaim,
@@ -147,7 +148,13 @@ export class RedisPermitsStore implements PermitsStore {
   inspect(resource: Resource): Promise<ResourceView> {
     const { connection, prefix } = this.options;
     const keys = permitsKeys(prefix, resource);
-    return connection.run(scripts.inspect, keys, [SHOWN], (reply) => parseView(resource, reply));
+    return connection.run(scripts.inspect, keys, [SHOWN], (reply) => {
+      const unpurged = reply[7] === '1';
+      // A look changes nothing; what it could not count past is ended first, a batch at a time.
+      return unpurged
+        ? this.touch(resource, []).then(() => this.inspect(resource))
+        : parseView(resource, reply);
+    });
   }
 
   setLimit(resource: Resource, { limit, expectedLimit }: SetLimitCommand): Promise<SetLimitReply> {
@@ -157,7 +164,8 @@ export class RedisPermitsStore implements PermitsStore {
   }
 
   remove(resource: Resource, { force }: RemoveCommand): Promise<RemoveReply> {
-    return this.run(scripts.delete, resource, parseRemove, [flag(force), this.options.retentionMs]);
+    const args = [flag(force), randomUUID(), this.options.retentionMs];
+    return this.run(scripts.delete, resource, parseRemove, args);
   }
 
   private run<T>(

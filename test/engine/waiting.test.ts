@@ -174,6 +174,21 @@ describe('a call that waits', () => {
       expect(on.store.count('touch')).toBe(1);
     });
 
+    it('and where a lease that was handed over ends before the next one, as it ends', async () => {
+      const { pending } = await waiting();
+      hint();
+      const claim = await on.store.next('claim');
+      await claim.answer(grantedAt(claim.at, { remainingMs: 300, ttlMs: 300 }));
+      expect(pending.outcome).toBe('OK');
+      await on.clock.advance(300);
+      expect(on.store.underWay).toEqual([]);
+      await on.clock.advance(20);
+      const touch = await on.store.next('touch');
+      expect(touch.command).toEqual([]);
+      await touch.answer({ outlook: NOBODY, waiters: [] });
+      on.expectRest();
+    });
+
     it('and a defect of a touch is reported, and the next one comes all the same', async () => {
       const { pending } = await waiting();
       await on.clock.advance(1000);
@@ -184,6 +199,18 @@ describe('a call that waits', () => {
       expect(on.store.underWay).toEqual(['touch']);
       expect(pending.outcome).toBe('waiting');
     });
+  });
+
+  it.each([
+    ['its semaphore is deleted', undefined, 'NO_SUCH_SEMAPHORE'],
+    ['its limit is lowered too far', 2, 'NEVER_FITS'],
+    ['its semaphore is paused', 0, 'CONTENDED'],
+  ])('and ends just as %s says so', async (_, limit, reason) => {
+    const pending = on.acquire({ permitCount: 3, waitTimeoutMs: 500 }, {}, 'semaphore');
+    await letWait(on);
+    await on.clock.advance(510);
+    await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', outlook: { ...NOBODY, limit } });
+    expect(pending.outcome).toBe(reason);
   });
 
   describe('with many others of its server on one name', () => {

@@ -67,7 +67,7 @@ describe('bounds of a script', () => {
   it.each([
     ['renewed', (one: Requester) => one.renew(one.secret)],
     ['released', (one: Requester) => one.release(one.secret)],
-    ['acquired', (one: Requester) => one.try()],
+    ['acquired', (one: Requester) => one.queue()],
     ['claimed', (one: Requester) => one.claim()],
     ['withdrawn', (one: Requester) => one.withdraw()],
   ])('a lease past its end that is %s has expired, however many are before it', async (_, act) => {
@@ -77,6 +77,20 @@ describe('bounds of a script', () => {
     await on.passInUse(semaphore, 5002);
     expect(await act(last)).toEqual({ kind: 'finished', cause: 'expired' });
     expect((await on.stored(semaphore)).sets.ends).toHaveLength(all.length - BATCH);
+  });
+
+  it('are not the caller’s business: who looks or asks once meets no lease that is over', async () => {
+    const { semaphore } = await requests(200, (one) => one.try());
+    const { store } = await on.server('s2');
+    await on.passInUse(semaphore, 5001);
+    expect(await store.inspect(semaphore)).toMatchObject({ usedCount: 0, holderCount: 0, holders: [] });
+    const other = await requests(200, (one) => one.try());
+    await on.passInUse(other.semaphore, 5001);
+    is('granted', await (await on.request('s2', other.semaphore, { permits: 300 })).try());
+    const third = await requests(200, (one) => one.try());
+    await on.passInUse(third.semaphore, 5001);
+    const { view } = is('set', await store.setLimit(third.semaphore, { limit: 9, expectedLimit: 300 }));
+    expect(view).toMatchObject({ usedCount: 0, holderCount: 0 });
   });
 
   it('remembers at most ten thousand ends of a name, and forgets the oldest first', async () => {

@@ -77,6 +77,24 @@ describe('liveness of waiters', () => {
     expect(await idsIn(lock, 'offers')).toEqual([carol.requestId]);
   });
 
+  it('the waiters of a server that has gone keep no semaphore from being deleted, nor others from its queue', async () => {
+    const semaphore = on.resource('semaphore');
+    const s1 = (await on.server('s1')).store;
+    await s1.setLimit(semaphore, { limit: 0, expectedLimit: undefined });
+    for (let count = 0; count < 100; count += 1) {
+      is('waiting', await (await on.request('gone', semaphore, { maxWaiters: 100 })).queue());
+    }
+    const newcomer = await on.request('s1', semaphore, { maxWaiters: 100 });
+    is('queue-full', await newcomer.queue());
+    expect(await s1.remove(semaphore, { force: false })).toMatchObject({ kind: 'in-use', waiterCount: 100 });
+    await on.passInUse(semaphore, 10_001);
+    is('queue-full', await newcomer.queue()); // their places are kept for a while yet
+    await on.passInUse(semaphore, 10_001);
+    is('waiting', await newcomer.queue());
+    is('withdrawn', await newcomer.withdraw());
+    is('removed', await s1.remove(semaphore, { force: false }));
+  });
+
   it('a server never finds itself silent', async () => {
     const { lock, alice, bob } = await lockWithWaiters();
     await on.passInUse(lock, 20_000);

@@ -185,7 +185,7 @@ describe('permits-delete', () => {
       expect(server.mores).toBe(before + 1);
       server.answers.splice(0);
       await server.store.touch(semaphore, []);
-      const steps = Math.ceil(1000 / BATCH) - 1;
+      const steps = Math.ceil(2000 / BATCH) - 1;
       expect(server.answers.map(({ word }) => word)).toEqual([
         ...Array.from({ length: steps - 1 }, () => 'AGAIN'),
         'DONE',
@@ -200,6 +200,32 @@ describe('permits-delete', () => {
       expect(replies).toEqual([...waiting.map(() => UNKNOWN), ...held.map(() => REVOKED)]);
     });
 
+    it('sent again by a connection that was cut takes no semaphore that was made since', async () => {
+      const { semaphore, holder } = await busy(2);
+      const send = () => on.step(permitsDelete, semaphore, '1', 'one deletion', 3_600_000);
+      expect(await send()).toBe('DELETED');
+      const newcomer = await on.request('s3', semaphore, { initialLimit: 7 });
+      is('granted', await newcomer.try());
+      expect(await send()).toBe('DELETED');
+      is('granted', await newcomer.renew(newcomer.secret));
+      expect(await holder.renew(holder.secret)).toEqual(REVOKED);
+      expect(await on.step(permitsDelete, semaphore, '1', 'another deletion', 3_600_000)).toBe('DELETED');
+      expect(await newcomer.renew(newcomer.secret)).toEqual(REVOKED);
+    });
+
+    it('forgets its tombstones after a minute, also where it was made anew meanwhile', async () => {
+      const { semaphore, holder } = await busy(2);
+      await on.remove(semaphore, { force: true });
+      const newcomer = await on.request('s3', semaphore, { initialLimit: 7, ttlMs: 120_000 });
+      is('granted', await newcomer.try());
+      const expiry = Number(await on.redis.command('PTTL', on.key(semaphore, 'ended')));
+      expect(expiry).toBeGreaterThan(2 * MINUTE_MS);
+      await on.passInUse(semaphore, MINUTE_MS + 1);
+      is('granted', await newcomer.renew(newcomer.secret));
+      expect(Object.keys((await on.stored(semaphore)).records)).toEqual([newcomer.requestId]);
+      expect(await holder.renew(holder.secret)).toEqual({ kind: 'gone' });
+    });
+
     const between: [string, (one: Requester, newcomer: Requester) => Promise<{ kind: string }>, string][] = [
       ['a waiter claims', (waiter) => waiter.claim(), 'unknown-resource'],
       ['a waiter leaves', (waiter) => waiter.withdraw(), 'withdrawn'],
@@ -209,7 +235,7 @@ describe('permits-delete', () => {
     ];
     it.each(between)('%s between two steps: the deletion comes first', async (_, act, kind) => {
       const { semaphore, held, waiting } = await crowd(200, 200);
-      expect(await on.step(permitsDelete, semaphore, '1', 3_600_000)).toBe('DELETED');
+      expect(await on.step(permitsDelete, semaphore, '1', 'a deletion', 3_600_000)).toBe('DELETED');
       expect((await on.stored(semaphore)).sets.ends).toHaveLength(200 - BATCH);
       const newcomer = await on.request('s3', semaphore, { permits: 7, initialLimit: 7 });
       expect((await act(waiting[199] as Requester, newcomer)).kind).toBe(kind);
@@ -231,7 +257,7 @@ describe('permits-delete', () => {
     it('a holder that asks between two steps learns that it was revoked', async () => {
       for (const act of ['renew', 'release'] as const) {
         const { semaphore, held } = await crowd(200, 0);
-        expect(await on.step(permitsDelete, semaphore, '1', 3_600_000)).toBe('DELETED');
+        expect(await on.step(permitsDelete, semaphore, '1', 'a deletion', 3_600_000)).toBe('DELETED');
         const last = held[199] as Requester;
         expect(await last[act](last.secret)).toEqual(REVOKED);
       }

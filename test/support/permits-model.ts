@@ -94,7 +94,13 @@ export class PermitsModel {
     const fits = this.in('waiting').length === 0 && this.used + command.permits <= (this.limit as number);
     if (!fits && !command.wait) return { kind: 'refused', outlook: this.outlook() };
     const places = this.in('waiting').length + this.in('detached').length;
-    if (!fits && places >= command.maxWaiters) return { kind: 'queue-full', waiterCount: places };
+    if (!fits && places >= command.maxWaiters) {
+      if (!this.sweep()) return { kind: 'queue-full', waiterCount: places };
+      const { told } = this;
+      const reply = this.acquire(server, now, command);
+      this.told.unshift(...told);
+      return reply;
+    }
     this.lastTicket = Math.max(this.lastTicket + 1, now);
     const request = this.add(command, this.lastTicket);
     if (!fits) {
@@ -205,6 +211,7 @@ export class PermitsModel {
   renew(server: string, now: number, command: RenewCommand): Unsent<RenewReply> {
     this.begin(server, now);
     this.purge();
+    this.promote();
     const { stream } = command;
     const request = this.find(command.requestId);
     if (!request || request.secret !== command.secret) return { kind: 'gone' };
@@ -223,6 +230,7 @@ export class PermitsModel {
   release(server: string, now: number, command: ReleaseCommand): ReleaseReply {
     this.begin(server, now);
     this.purge();
+    this.promote();
     const request = this.find(command.requestId);
     if (!request || request.secret !== command.secret) return { kind: 'gone' };
     if (request.state === 'ended') return { kind: 'finished', cause: request.cause };
@@ -262,11 +270,12 @@ export class PermitsModel {
     if (this.limit === undefined) {
       return { kind: this.deletedAt === -Infinity ? 'unknown-resource' : 'removed' };
     }
+    if (!command.force) this.sweep();
     const [holderCount, waiterCount] = [this.holders().length, this.queue().length];
     if (!command.force && holderCount + waiterCount > 0) return { kind: 'in-use', holderCount, waiterCount };
     this.limit = undefined;
     this.deletedAt = now;
-    this.cut = Math.max(this.lastTicket, now);
+    this.cut = this.lastTicket = Math.max(this.lastTicket, now);
     for (const request of [...this.requests]) {
       if (request.state === 'ended') continue;
       if (request.state !== 'held' || isStream(request.attach)) this.tell(request);
@@ -342,15 +351,18 @@ export class PermitsModel {
     return true;
   }
 
-  /** A server that has gone for good is forgotten, with the waiters that it had. */
-  private sweep(): void {
+  /** A server that has gone for good is forgotten, with the waiters that it had. True if one was. */
+  private sweep(): boolean {
     const silentSince = [...this.alive].sort(([a, s], [b, t]) => s - t || (a < b ? -1 : 1))[0];
-    if (!silentSince || silentSince[1] > this.now - KEEP_PLACE || !this.isSilent(silentSince[0])) return;
+    if (!silentSince || silentSince[1] > this.now - KEEP_PLACE || !this.isSilent(silentSince[0])) {
+      return false;
+    }
     for (const request of this.queue()) {
       if (this.isSilent(serverOf(request.attach))) this.detach(request);
     }
     this.alive.delete(silentSince[0]);
     this.promote();
+    return true;
   }
 
   private promote(): void {

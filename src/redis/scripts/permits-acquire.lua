@@ -15,7 +15,8 @@ local initial_limit, most_waiters, retention = tonumber(ARGV[12]), tonumber(ARGV
 
 begin(server, id)
 purge()
-if unsettled() then return answer(retention, 'AGAIN') end
+-- One that does not wait is answered by what is, not by leases that are over and not yet ended.
+if unsettled() or (more and not wait) then return answer(retention, 'AGAIN') end
 local r = records[id]
 if r and r.s == 'E' then return answer(retention, 'FINISHED', r.c) end
 if not exists(initial_limit) then return answer(retention, 'UNKNOWN') end
@@ -70,7 +71,10 @@ if not r then
   local at_once = waiters == 0 and fits(permits)
   if not at_once and not wait then return answer(retention, 'REFUSED', outlook()) end
   local places = at_once and 0 or waiters + redis.call('ZCARD', DETACHED)
-  if places >= most_waiters then return answer(retention, 'QUEUE_FULL', places) end
+  if places >= most_waiters then
+    local again = tidy() or more -- the places of servers that have gone are not taken
+    return answer(retention, again and 'AGAIN' or 'QUEUE_FULL', places)
+  end
   r = { a = attach, k = secret, n = permits, x = mode, h = holder, m = metadata, l = ttl, q = now, o = '', w = 0 }
   r.t = next_ticket()
   if at_once then

@@ -10,7 +10,7 @@ local most, retention = tonumber(ARGV[4]), tonumber(ARGV[5])
 
 begin(server, '')
 purge()
-if unsettled() then return answer(retention, 'AGAIN') end
+if unsettled() or more then return answer(retention, 'AGAIN') end -- leases that have expired are not to be shown
 local known = exists(nil)
 if expected and not known then return answer(retention, 'UNKNOWN') end
 if expected and meta.limit ~= expected and meta.limit ~= limit then return answer(retention, 'MISMATCH', meta.limit) end

@@ -12,10 +12,12 @@ begin(server, id)
 purge()
 if unsettled() then return answer(retention, 'AGAIN') end
 local r = records[id]
-if not r or r.k ~= secret then return answer(retention, 'GONE') end
-if r.s == 'E' then return answer(retention, 'ENDED', r.c) end
-if r.s ~= 'H' then return answer(retention, 'GONE') end
-if attach ~= '' and r.o ~= attach then return answer(retention, 'SUPERSEDED') end
+if not r or r.k ~= secret or r.s ~= 'H' or (attach ~= '' and r.o ~= attach) then
+  promote() -- what was purged may have been this very lease
+  if not r or r.k ~= secret then return answer(retention, 'GONE') end
+  if r.s == 'E' then return answer(retention, 'ENDED', r.c) end
+  return answer(retention, r.s == 'H' and 'SUPERSEDED' or 'GONE')
+end
 bury(id, r, attach == '' and 'released' or 'expired')
 if attach == '' and is_stream(r.a) then wake(r.a, id) end
 promote()

@@ -12,15 +12,15 @@ begin(server, id)
 purge()
 if unsettled() then return answer(retention, 'AGAIN') end
 local r = records[id]
-if not r or r.k ~= secret then return answer(retention, 'GONE') end
-if r.s == 'E' then
+local known = r and r.k == secret
+local speaks = attach == '' or take_over or (known and r.a == attach)
+if not known or r.s ~= 'H' or not speaks or r.v then
+  promote() -- what was purged may have been this very lease
+  if not known or (r.s ~= 'H' and r.s ~= 'E') then return answer(retention, 'GONE') end
   -- A stream whose lease was taken over and then ended learns that it was taken over.
-  if attach ~= '' and not take_over and r.a ~= attach then return answer(retention, 'SUPERSEDED') end
-  return answer(retention, 'ENDED', r.c)
+  if not speaks then return answer(retention, 'SUPERSEDED') end
+  return answer(retention, 'ENDED', r.s == 'E' and r.c or 'revoked')
 end
-if r.s ~= 'H' then return answer(retention, 'GONE') end
-if attach ~= '' and not take_over and r.a ~= attach then return answer(retention, 'SUPERSEDED') end
-if r.v then return answer(retention, 'ENDED', 'revoked') end
 
 local changed = ttl > r.l
 if changed then r.l = ttl end

@@ -20,13 +20,7 @@ if #ARGV > 2 then
 end
 promote()
 
--- A server that has gone is forgotten after a full pass.
-local gone = redis.call('ZRANGEBYSCORE', LIVE, '-inf', int(now - KEEP_PLACE_US), 'LIMIT', '0', '1')[1]
-if gone and not is_silent(gone) then gone = nil end
-if meta.limit and (gone or moving.misfits) and walk() then
-  if gone then redis.call('ZREM', LIVE, gone) end
-  promote() -- whoever waited behind one that never fits may fit now
-end
+if tidy() then promote() end -- whoever waited behind one that has left may fit now
 
 local words = {}
 for i = 3, #ARGV, 2 do

@@ -89,7 +89,8 @@ const (
 	// out. RetryInfo. Try again.
 	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 18
 	// UNAVAILABLE. The store's answer is missing, so the call may have been carried out or not. Metadata:
-	// `request_id`. Try again with that `request_id` (or the same `lease_id`): a repeat is harmless.
+	// `request_id`, where the call has one. Try again with that `request_id` (or the same `lease_id`): a repeat
+	// is harmless. Calls that have neither say of themselves what a repeat does.
 	ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN ErrorReason = 19
 	// UNAVAILABLE. This server is shutting down; leases and places in the queue live on. RetryInfo, and
 	// `grpc-retry-pushback-ms`. Metadata: `request_id` of a wait that it ends. Go on at another server, with

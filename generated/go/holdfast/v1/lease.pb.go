@@ -898,8 +898,8 @@ func (*HoldReleased) Descriptor() ([]byte, []int) {
 	return file_holdfast_v1_lease_proto_rawDescGZIP(), []int{8}
 }
 
-// The lease is lost; sent no later than its end, as far as the client's connection delivers it. Stop the
-// protected work at once, and do not go on under a new lease without looking at what others have done
+// The lease is lost; sent at its end at the latest, give or take a few milliseconds, for the deadline that a client
+// keeps by itself is what counts. Stop the protected work at once, and do not go on under a new lease without looking at what others have done
 // in between.
 type HoldLost struct {
 	state         protoimpl.MessageState

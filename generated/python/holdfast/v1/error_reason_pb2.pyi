@@ -88,7 +88,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """
     ERROR_REASON_OUTCOME_UNKNOWN: _ErrorReason.ValueType  # 19
     """UNAVAILABLE. The store's answer is missing, so the call may have been carried out or not. Metadata:
-    `request_id`. Try again with that `request_id` (or the same `lease_id`): a repeat is harmless.
+    `request_id`, where the call has one. Try again with that `request_id` (or the same `lease_id`): a repeat
+    is harmless. Calls that have neither say of themselves what a repeat does.
     """
     ERROR_REASON_DRAINING: _ErrorReason.ValueType  # 20
     """UNAVAILABLE. This server is shutting down; leases and places in the queue live on. RetryInfo, and
@@ -197,7 +198,8 @@ out. RetryInfo. Try again.
 """
 ERROR_REASON_OUTCOME_UNKNOWN: ErrorReason.ValueType  # 19
 """UNAVAILABLE. The store's answer is missing, so the call may have been carried out or not. Metadata:
-`request_id`. Try again with that `request_id` (or the same `lease_id`): a repeat is harmless.
+`request_id`, where the call has one. Try again with that `request_id` (or the same `lease_id`): a repeat
+is harmless. Calls that have neither say of themselves what a repeat does.
 """
 ERROR_REASON_DRAINING: ErrorReason.ValueType  # 20
 """UNAVAILABLE. This server is shutting down; leases and places in the queue live on. RetryInfo, and

@@ -473,8 +473,8 @@ global___HoldReleased = HoldReleased
 
 @typing.final
 class HoldLost(google.protobuf.message.Message):
-    """The lease is lost; sent no later than its end, as far as the client's connection delivers it. Stop the
-    protected work at once, and do not go on under a new lease without looking at what others have done
+    """The lease is lost; sent at its end at the latest, give or take a few milliseconds, for the deadline that a client
+    keeps by itself is what counts. Stop the protected work at once, and do not go on under a new lease without looking at what others have done
     in between.
     """
 

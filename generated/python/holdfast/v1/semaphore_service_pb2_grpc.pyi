@@ -86,8 +86,9 @@ class SemaphoreServiceStub:
     what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
     fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
 
-    Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says, so a
-    retry after a lost answer does no harm.
+    Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
+    retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
+    `expected_limit` where that may be.
 
     Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
     """
@@ -110,7 +111,8 @@ class SemaphoreServiceStub:
     NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
     used anew at once, only the fencing token protects what those leases protected.
 
-    Idempotent: repeated within a minute the answer is OK.
+    Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
+    that semaphore which a repeat deletes: look with GetSemaphore first.
 
     Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
     """
@@ -183,8 +185,9 @@ class SemaphoreServiceAsyncStub:
     what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
     fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
 
-    Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says, so a
-    retry after a lost answer does no harm.
+    Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
+    retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
+    `expected_limit` where that may be.
 
     Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
     """
@@ -207,7 +210,8 @@ class SemaphoreServiceAsyncStub:
     NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
     used anew at once, only the fencing token protects what those leases protected.
 
-    Idempotent: repeated within a minute the answer is OK.
+    Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
+    that semaphore which a repeat deletes: look with GetSemaphore first.
 
     Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
     """
@@ -290,8 +294,9 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
         fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
 
-        Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says, so a
-        retry after a lost answer does no harm.
+        Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
+        retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
+        `expected_limit` where that may be.
 
         Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
         """
@@ -318,7 +323,8 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
         used anew at once, only the fencing token protects what those leases protected.
 
-        Idempotent: repeated within a minute the answer is OK.
+        Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
+        that semaphore which a repeat deletes: look with GetSemaphore first.
 
         Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
         """

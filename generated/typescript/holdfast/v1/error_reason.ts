@@ -99,7 +99,8 @@ export enum ErrorReason {
   ERROR_REASON_STORE_UNAVAILABLE = 18,
   /**
    * ERROR_REASON_OUTCOME_UNKNOWN - UNAVAILABLE. The store's answer is missing, so the call may have been carried out or not. Metadata:
-   * `request_id`. Try again with that `request_id` (or the same `lease_id`): a repeat is harmless.
+   * `request_id`, where the call has one. Try again with that `request_id` (or the same `lease_id`): a repeat
+   * is harmless. Calls that have neither say of themselves what a repeat does.
    */
   ERROR_REASON_OUTCOME_UNKNOWN = 19,
   /**

@@ -1687,8 +1687,9 @@ export const SemaphoreServiceService = {
    * what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
    * fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
    *
-   * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says, so a
-   * retry after a lost answer does no harm.
+   * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
+   * retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
+   * `expected_limit` where that may be.
    *
    * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
    */
@@ -1724,7 +1725,8 @@ export const SemaphoreServiceService = {
    * NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
    * used anew at once, only the fencing token protects what those leases protected.
    *
-   * Idempotent: repeated within a minute the answer is OK.
+   * Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
+   * that semaphore which a repeat deletes: look with GetSemaphore first.
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
    */
@@ -1781,8 +1783,9 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
    * fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
    *
-   * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says, so a
-   * retry after a lost answer does no harm.
+   * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
+   * retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
+   * `expected_limit` where that may be.
    *
    * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
    */
@@ -1799,7 +1802,8 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
    * used anew at once, only the fencing token protects what those leases protected.
    *
-   * Idempotent: repeated within a minute the answer is OK.
+   * Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
+   * that semaphore which a repeat deletes: look with GetSemaphore first.
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
    */
@@ -1893,8 +1897,9 @@ export interface SemaphoreServiceClient extends Client {
    * what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
    * fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
    *
-   * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says, so a
-   * retry after a lost answer does no harm.
+   * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
+   * retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
+   * `expected_limit` where that may be.
    *
    * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
    */
@@ -1939,7 +1944,8 @@ export interface SemaphoreServiceClient extends Client {
    * NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
    * used anew at once, only the fencing token protects what those leases protected.
    *
-   * Idempotent: repeated within a minute the answer is OK.
+   * Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
+   * that semaphore which a repeat deletes: look with GetSemaphore first.
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
    */

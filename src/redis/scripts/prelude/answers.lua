@@ -24,11 +24,13 @@ local function outlook()
 end
 
 -- A resource as others may see it, with at most `most` holders and waiters: { limit ("": unknown), token, permits out,
--- holders, waiters, { a holder as in `describe` }, { a waiter: holder_id, metadata, permits, mode, queued us } }
+-- holders, waiters, { a holder as in `describe` }, { a waiter: holder_id, metadata, permits, mode, queued us },
+-- 1 if so many leases have expired and are not ended that `permits out` may be too many }
 local function view(most)
   local after = '(' .. NOW
   local holders, held = {}, meta.used
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', ENDS, '-inf', NOW, 'LIMIT', 0, BATCH)) do
+  local over = redis.call('ZRANGEBYSCORE', ENDS, '-inf', NOW, 'LIMIT', 0, BATCH)
+  for _, id in ipairs(over) do
     local r = load(id)
     held = held - (r and r.n or 0)
   end
@@ -42,7 +44,10 @@ local function view(most)
     waiters[i] = r and { r.h, r.m, r.n, r.x, r.q } or {}
   end
   local holder_count = redis.call('ZCOUNT', ENDS, after, '+inf') + redis.call('ZCOUNT', OFFERS, after, '+inf')
-  return { meta.limit or '', meta.token, held, holder_count, redis.call('ZCARD', QUEUE), holders, waiters }
+  return {
+    meta.limit or '', meta.token, held, holder_count, redis.call('ZCARD', QUEUE), holders, waiters,
+    #over == BATCH and 1 or 0,
+  }
 end
 
 -- Writes back what has changed in one step, lets each key expire a retention time after the last lease's end, and

@@ -160,3 +160,16 @@ local function walk()
   meta.cursor, moving.misfits = 0, nil
   return true
 end
+
+-- Walks the queue if there is reason to. A server that has gone is forgotten after a full pass. True after a pass.
+local function tidy()
+  local gone = redis.call('ZRANGEBYSCORE', LIVE, '-inf', int(now - KEEP_PLACE_US), 'LIMIT', '0', '1')[1]
+  if gone and not is_silent(gone) then gone = nil end
+  if not meta.limit or not (gone or moving.misfits) then
+    meta.cursor = 0 -- the next walk begins at the head
+    return false
+  end
+  if not walk() then return false end
+  if gone then redis.call('ZREM', LIVE, gone) end
+  return true
+end

@@ -92,27 +92,26 @@ end
 
 -- The semaphore was deleted: who holds is told that it was revoked, who waits that there is nothing to wait for.
 local function dissolve()
-  local held = redis.call('ZRANGE', ENDS, 0, BATCH - 1)
-  local left = #held == BATCH
-  for _, id in ipairs(held) do
+  local left = BATCH
+  local function first(key)
+    local ids = left > 0 and redis.call('ZRANGE', key, 0, left - 1) or {}
+    left = left - #ids
+    return ids
+  end
+  for _, id in ipairs(first(ENDS)) do
     local r = load(id)
-    if r then
-      if is_stream(r.a) then wake(r.a, id) end
-      bury(id, r, 'revoked')
-    else
-      end_lease(id)
-    end
+    if r and is_stream(r.a) then wake(r.a, id) end
+    if r then bury(id, r, 'revoked') else end_lease(id) end
   end
   for _, key in ipairs({ OFFERS, QUEUE, DETACHED }) do
-    local ids = redis.call('ZRANGE', key, 0, BATCH - 1)
-    left = left or #ids == BATCH
+    local ids = first(key)
     for _, id in ipairs(ids) do
       local r = load(id)
       if r then wake(r.a, id) end
     end
     drop(key, ids)
   end
-  if left then return end
+  if left == 0 then return end
   meta.used, moving.dissolving = 0, nil
   redis.call('UNLINK', LIVE)
 end

@@ -55,7 +55,7 @@ local meta = {}
 local read = {}        -- the numbers as they were read; `answer` writes what has changed
 -- What a changed limit or a deletion has left to do or to remember, empty for nearly all resources:
 --   recall: offers are being taken back; misfits: who never fits is being told; dissolving: a deleted semaphore's
---   requests are being ended; at, cut: when it was deleted (us), and the last ticket before that
+--   requests are being ended; at, cut, id: when it was deleted (us), the last ticket before that, and by which call
 local moving = {}
 local was_moving = false
 local made = false     -- the limit is the one that this script's request brought
@@ -85,7 +85,9 @@ local function begin(server, id)
   end
   was_moving = v[1] ~= false
   moving = unpack_record(v[1]) or moving
-  if moving.at and now - moving.at > REMEMBER_US and not moving.dissolving then moving.at, moving.cut = nil, nil end
+  if moving.at and now - moving.at > REMEMBER_US and not moving.dissolving then
+    moving.at, moving.cut, moving.id = nil, nil, nil
+  end
   records[id] = unpack_record(v[2])
   return records[id]
 end
@@ -97,7 +99,9 @@ local function exists(initial_limit)
     local limit = LIMIT and tonumber(redis.call('GET', LIMIT))
     made = limit == nil
     meta.limit = limit or initial_limit
-    if meta.limit ~= nil and not was_moving then
+    if was_moving then
+      touched[ENDED] = true -- the tombstones of one that was deleted, which was to go with them
+    elseif meta.limit ~= nil then
       redis.call('UNLINK', unpack(KEYS, 2, 7))
       meta.offers, meta.detached, meta.ended = NEVER, NEVER, NEVER
     end

@@ -192,7 +192,8 @@ public enum ErrorReason
   /**
    * <pre>
    * UNAVAILABLE. The store's answer is missing, so the call may have been carried out or not. Metadata:
-   * `request_id`. Try again with that `request_id` (or the same `lease_id`): a repeat is harmless.
+   * `request_id`, where the call has one. Try again with that `request_id` (or the same `lease_id`): a repeat
+   * is harmless. Calls that have neither say of themselves what a repeat does.
    * </pre>
    *
    * <code>ERROR_REASON_OUTCOME_UNKNOWN = 19;</code>
@@ -440,7 +441,8 @@ public enum ErrorReason
   /**
    * <pre>
    * UNAVAILABLE. The store's answer is missing, so the call may have been carried out or not. Metadata:
-   * `request_id`. Try again with that `request_id` (or the same `lease_id`): a repeat is harmless.
+   * `request_id`, where the call has one. Try again with that `request_id` (or the same `lease_id`): a repeat
+   * is harmless. Calls that have neither say of themselves what a repeat does.
    * </pre>
    *
    * <code>ERROR_REASON_OUTCOME_UNKNOWN = 19;</code>

@@ -6,8 +6,8 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The lease is lost; sent no later than its end, as far as the client's connection delivers it. Stop the
- * protected work at once, and do not go on under a new lease without looking at what others have done
+ * The lease is lost; sent at its end at the latest, give or take a few milliseconds, for the deadline that a client
+ * keeps by itself is what counts. Stop the protected work at once, and do not go on under a new lease without looking at what others have done
  * in between.
  * </pre>
  *
@@ -230,8 +230,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease is lost; sent no later than its end, as far as the client's connection delivers it. Stop the
-   * protected work at once, and do not go on under a new lease without looking at what others have done
+   * The lease is lost; sent at its end at the latest, give or take a few milliseconds, for the deadline that a client
+   * keeps by itself is what counts. Stop the protected work at once, and do not go on under a new lease without looking at what others have done
    * in between.
    * </pre>
    *

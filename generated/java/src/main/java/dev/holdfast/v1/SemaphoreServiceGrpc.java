@@ -357,8 +357,9 @@ public final class SemaphoreServiceGrpc {
      * Raising wakes waiters at once. Lowering takes nothing from anybody who holds: nothing is granted until
      * what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
      * fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
-     * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says, so a
-     * retry after a lost answer does no harm.
+     * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
+     * retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
+     * `expected_limit` where that may be.
      * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
      * </pre>
      */
@@ -384,7 +385,8 @@ public final class SemaphoreServiceGrpc {
      * Deletes a semaphore that nobody holds or waits for; with `force` any. Then waiters end with
      * NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
      * used anew at once, only the fencing token protects what those leases protected.
-     * Idempotent: repeated within a minute the answer is OK.
+     * Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
+     * that semaphore which a repeat deletes: look with GetSemaphore first.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
      * </pre>
      */
@@ -505,8 +507,9 @@ public final class SemaphoreServiceGrpc {
      * Raising wakes waiters at once. Lowering takes nothing from anybody who holds: nothing is granted until
      * what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
      * fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
-     * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says, so a
-     * retry after a lost answer does no harm.
+     * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
+     * retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
+     * `expected_limit` where that may be.
      * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
      * </pre>
      */
@@ -534,7 +537,8 @@ public final class SemaphoreServiceGrpc {
      * Deletes a semaphore that nobody holds or waits for; with `force` any. Then waiters end with
      * NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
      * used anew at once, only the fencing token protects what those leases protected.
-     * Idempotent: repeated within a minute the answer is OK.
+     * Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
+     * that semaphore which a repeat deletes: look with GetSemaphore first.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
      * </pre>
      */
@@ -631,8 +635,9 @@ public final class SemaphoreServiceGrpc {
      * Raising wakes waiters at once. Lowering takes nothing from anybody who holds: nothing is granted until
      * what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
      * fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
-     * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says, so a
-     * retry after a lost answer does no harm.
+     * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
+     * retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
+     * `expected_limit` where that may be.
      * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
      * </pre>
      */
@@ -658,7 +663,8 @@ public final class SemaphoreServiceGrpc {
      * Deletes a semaphore that nobody holds or waits for; with `force` any. Then waiters end with
      * NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
      * used anew at once, only the fencing token protects what those leases protected.
-     * Idempotent: repeated within a minute the answer is OK.
+     * Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
+     * that semaphore which a repeat deletes: look with GetSemaphore first.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
      * </pre>
      */
@@ -744,8 +750,9 @@ public final class SemaphoreServiceGrpc {
      * Raising wakes waiters at once. Lowering takes nothing from anybody who holds: nothing is granted until
      * what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
      * fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
-     * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says, so a
-     * retry after a lost answer does no harm.
+     * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
+     * retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
+     * `expected_limit` where that may be.
      * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
      * </pre>
      */
@@ -773,7 +780,8 @@ public final class SemaphoreServiceGrpc {
      * Deletes a semaphore that nobody holds or waits for; with `force` any. Then waiters end with
      * NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
      * used anew at once, only the fencing token protects what those leases protected.
-     * Idempotent: repeated within a minute the answer is OK.
+     * Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
+     * that semaphore which a repeat deletes: look with GetSemaphore first.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
      * </pre>
      */
