@@ -95,11 +95,8 @@ export class PermitsModel {
     if (!fits && !command.wait) return { kind: 'refused', outlook: this.outlook() };
     const places = this.in('waiting').length + this.in('detached').length;
     if (!fits && places >= command.maxWaiters) {
-      if (!this.sweep()) return { kind: 'queue-full', waiterCount: places };
-      const { told } = this;
-      const reply = this.acquire(server, now, command);
-      this.told.unshift(...told);
-      return reply;
+      this.sweep();
+      return { kind: 'queue-full', waiterCount: places };
     }
     this.lastTicket = Math.max(this.lastTicket + 1, now);
     const request = this.add(command, this.lastTicket);
@@ -351,18 +348,15 @@ export class PermitsModel {
     return true;
   }
 
-  /** A server that has gone for good is forgotten, with the waiters that it had. True if one was. */
-  private sweep(): boolean {
+  /** A server that has gone for good is forgotten, with the waiters that it had. */
+  private sweep(): void {
     const silentSince = [...this.alive].sort(([a, s], [b, t]) => s - t || (a < b ? -1 : 1))[0];
-    if (!silentSince || silentSince[1] > this.now - KEEP_PLACE || !this.isSilent(silentSince[0])) {
-      return false;
-    }
+    if (!silentSince || silentSince[1] > this.now - KEEP_PLACE || !this.isSilent(silentSince[0])) return;
     for (const request of this.queue()) {
       if (this.isSilent(serverOf(request.attach))) this.detach(request);
     }
     this.alive.delete(silentSince[0]);
     this.promote();
-    return true;
   }
 
   private promote(): void {

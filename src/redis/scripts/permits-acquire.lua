@@ -72,8 +72,8 @@ if not r then
   if not at_once and not wait then return answer(retention, 'REFUSED', outlook()) end
   local places = at_once and 0 or waiters + redis.call('ZCARD', DETACHED)
   if places >= most_waiters then
-    local again = tidy() or more -- the places of servers that have gone are not taken
-    return answer(retention, again and 'AGAIN' or 'QUEUE_FULL', places)
+    if tidy() then promote() end -- the places of servers that have gone will soon be free
+    return answer(retention, 'QUEUE_FULL', places)
   end
   r = { a = attach, k = secret, n = permits, x = mode, h = holder, m = metadata, l = ttl, q = now, o = '', w = 0 }
   r.t = next_ticket()
