@@ -38,6 +38,7 @@ export class BenchRedis {
       args: [
         ...['--bind', '127.0.0.1', '--port', String(port), '--unixsocket', socket, '--dir', folder],
         ...['--appendonly', 'yes', '--appendfsync', 'always', '--save', '', '--maxclients', '20000'],
+        ...['--latency-tracking-info-percentiles', '99.9 100'],
       ],
       env: program.env,
       logFile: join(folder, 'redis.log'),
@@ -71,6 +72,23 @@ export class BenchRedis {
       scriptMicroseconds = Number(usec);
     }
     return { all, scripts, scriptMicroseconds };
+  }
+
+  /** How long scripts took since the last reset, and the longest single command (us, to about a percent). */
+  async longest(): Promise<{ nearlyAllScripts: number; script: number; command: number }> {
+    const text = await askRedis(this.socket, 'INFO latencystats', ANSWER_TIMEOUT_MS);
+    let [nearlyAllScripts, script, command] = [0, 0, 0];
+    for (const [, name, most, all] of text.matchAll(
+      /^latency_percentiles_usec_(\S+?):p99\.9=([\d.]+),p100=([\d.]+)/gm,
+    )) {
+      if (name === 'evalsha') [nearlyAllScripts, script] = [Number(most), Number(all)];
+      else command = Math.max(command, Number(all));
+    }
+    return { nearlyAllScripts, script, command };
+  }
+
+  async resetStatistics(): Promise<void> {
+    await askRedis(this.socket, 'CONFIG RESETSTAT', ANSWER_TIMEOUT_MS);
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,81 @@
+import { constants, setPriority } from 'node:os';
+import { LockClient } from '../load/lock-client';
+import type { ReadersTasks } from '../load/readers';
+import { LoadGroup } from '../support/load-process';
+import { onStage, type Stage } from '../support/stage';
+import { spreadOf } from '../support/statistics';
+import { warmUpServer } from '../support/warm-up';
+import type { Figure, Row, RowContext } from './row';
+
+const PROCESSES = 4;
+const TTL_MS = 120_000;
+
+interface Round {
+  /** From the writer's release until the last reader is in (ms). */
+  readonly allIn: number;
+  /** Within this 99.9 % of the scripts held Redis, and all; and the longest of the single commands (ms). */
+  readonly nearlyAllScripts: number;
+  readonly script: number;
+  readonly command: number;
+  readonly scriptsEach: number;
+}
+
+async function round(stage: Stage, index: number, readers: number): Promise<Round> {
+  const { server, redis } = stage;
+  const name = `read-${index}`;
+  const group = new LoadGroup<ReadersTasks>('readers', PROCESSES);
+  const writer = new LockClient(server.address);
+  try {
+    const { leaseId } = await writer.acquire(name, TTL_MS, 0);
+    await group.askEach('queue', () => ({ address: server.address, name, streams: readers / PROCESSES }));
+    await redis.resetStatistics();
+    const startedAt = performance.now();
+    const allGranted = group.ask('granted', undefined);
+    await writer.release(leaseId);
+    await allGranted;
+    const allIn = performance.now() - startedAt;
+    const { scripts } = await redis.commandCounts();
+    const { nearlyAllScripts, script, command } = await redis.longest();
+    return {
+      allIn,
+      nearlyAllScripts: nearlyAllScripts / 1000,
+      script: script / 1000,
+      command: command / 1000,
+      scriptsEach: scripts / readers,
+    };
+  } finally {
+    writer.close();
+    group.end();
+  }
+}
+
+async function run({ quick, say }: RowContext): Promise<Figure[]> {
+  const readers = quick ? 2000 : 10_000;
+  return onStage(async (stage) => {
+    await warmUpServer(stage.server.address);
+    setPriority(stage.server.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+    const rounds: Round[] = [];
+    for (let count = 0; count < 3; count += 1) rounds.push(await round(stage, count, readers));
+    say(`${rounds.length} rounds of ${readers} readers behind one writer`);
+    const of = (part: keyof Round) => spreadOf(rounds.map((one) => one[part]));
+    const many = `${readers.toLocaleString('en')} readers`;
+    return [
+      { what: `${many}: longest script`, unit: 'ms', value: of('script'), goal: { most: 5 } },
+      { what: `${many}: 99.9 % of the scripts took at most`, unit: 'ms', value: of('nearlyAllScripts') },
+      { what: `${many}: longest single command in a script`, unit: 'ms', value: of('command') },
+      { what: `${many}: from the release until all are in`, unit: 'ms', value: of('allIn') },
+      { what: `${many}: scripts a reader`, unit: '', value: of('scriptsEach') },
+    ];
+  });
+}
+
+export const readers: Row = {
+  name: 'readers',
+  title: 'Readers that wait behind a writer, let in together',
+  about:
+    'HoldLock streams in LOCK_MODE_SHARED from four processes wait for one lock, and its writer releases it. How long ' +
+    "one script holds Redis is Redis's own count, of the longest of all. That is time, not work: it counts moments in " +
+    'which the system takes the processor or the memory from Redis. The longest single command beside it, a few ' +
+    'microseconds of work, says how long such moments were. The other processes run at a lower priority here.',
+  run,
+};
