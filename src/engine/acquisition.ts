@@ -120,7 +120,7 @@ export class Acquisitions {
   /** A grant came too late to be of use. It goes back, and the wait goes on from the same place. */
   private async tryAgain(quest: Quest, late: Granted, mayWait: boolean): Promise<Granted> {
     const { resource, wanted, onPosition } = quest;
-    const given = await this.giveBackNow(quest);
+    const given = await this.withdraw(quest, true);
     if (given.kind === 'finished') throw outcomes.requestFinished(resource, wanted.requestId);
     // Another call was answered with it: this one repeated its id, and learnt too late what it would have said.
     if (given.kind !== 'withdrawn') throw outcomes.outcomeUnknown(resource, wanted.requestId);
@@ -140,7 +140,6 @@ export class Acquisitions {
   /** Waits until the permits are granted or the wait ends, one signal after the other. */
   private async wait(quest: Quest, waiter: Waiter): Promise<Granted> {
     const { call, resource, wanted, end } = quest;
-    const { store } = this.options;
     this.options.queue.add(waiter);
     call.onCancelled(() => waiter.raise('cancelled'));
     const alarm = this.options.agenda.at(end.at, () => waiter.raise('ended'));
@@ -155,18 +154,8 @@ export class Acquisitions {
           case 'superseded':
             throw outcomes.superseded(resource);
           case 'draining':
-          case 'ended': {
-            const { requestId, attach } = wanted;
-            const reply = await store
-              .withdraw(resource, { requestId, attach, giveBack: false })
-              .catch((error) => {
-                this.giveBack(resource, wanted);
-                throw error instanceof StoreFailure
-                  ? outcomes.outcomeUnknown(resource, wanted.requestId)
-                  : error;
-              });
-            return await this.endWait(quest, signal, reply);
-          }
+          case 'ended':
+            return await this.endWait(quest, signal, await this.withdraw(quest, false));
           case 'look': {
             const granted = await this.claim(quest, waiter);
             if (granted) return granted;
@@ -197,7 +186,7 @@ export class Acquisitions {
     switch (reply.kind) {
       case 'granted':
         if (this.canBeDelivered(quest, reply)) return this.handOn(quest, reply);
-        await this.giveBackNow(quest);
+        await this.withdraw(quest, true);
         waiter.raise('look');
         return undefined;
       case 'waiting':
@@ -214,7 +203,7 @@ export class Acquisitions {
     switch (reply.kind) {
       case 'granted':
         if (this.canBeDelivered(quest, reply)) return this.handOn(quest, reply);
-        return await this.endWait(quest, signal, await this.giveBackNow(quest));
+        return await this.endWait(quest, signal, await this.withdraw(quest, true));
       case 'superseded':
         throw outcomes.superseded(resource);
       case 'finished':
@@ -257,14 +246,12 @@ export class Acquisitions {
   }
 
   /** Unanswered, it may be held still, so nobody may be told that nothing was done. */
-  private async giveBackNow({ resource, wanted }: Quest): Promise<WithdrawReply> {
+  private async withdraw({ resource, wanted }: Quest, giveBack: boolean): Promise<WithdrawReply> {
     const { requestId, attach } = wanted;
-    return await this.options.store
-      .withdraw(resource, { requestId, attach, giveBack: true })
-      .catch((error) => {
-        this.giveBack(resource, wanted);
-        throw error instanceof StoreFailure ? outcomes.outcomeUnknown(resource, wanted.requestId) : error;
-      });
+    return await this.options.store.withdraw(resource, { requestId, attach, giveBack }).catch((error) => {
+      this.giveBack(resource, wanted);
+      throw error instanceof StoreFailure ? outcomes.outcomeUnknown(resource, requestId) : error;
+    });
   }
 
   /**

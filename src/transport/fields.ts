@@ -52,6 +52,13 @@ export function checkName(violations: Violations, field: string, name: string): 
   else checkText(violations, field, name, MAX_NAME_BYTES);
 }
 
+/** Of a request that has nothing else to check. */
+export function refuseBadName(name: string): void {
+  const violations = new Violations();
+  checkName(violations, 'name', name);
+  violations.throwIfAny();
+}
+
 export function checkHolderId(violations: Violations, field: string, holderId: string): void {
   if (holderId !== '') checkText(violations, field, holderId, MAX_HOLDER_ID_BYTES);
 }

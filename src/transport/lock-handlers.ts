@@ -12,7 +12,7 @@ import {
 } from '../../generated/typescript/holdfast/v1/lock_service';
 import type { Limits } from '../engine/limits';
 import { unary, type CallContext } from './call';
-import { checkName, Violations } from './fields';
+import { refuseBadName, type Violations } from './fields';
 import { leaseHandlers, type Amount, type Path, type PermitsEngine } from './lease-handlers';
 import { lockMessage } from './messages';
 import { serializer } from './serialize';
@@ -36,9 +36,7 @@ export function lockHandlers(context: CallContext, engine: PermitsEngine, limits
     holdLock: hold,
 
     getLock: unary<GetLockRequest, GetLockResponse>(context, async ({ name }) => {
-      const violations = new Violations();
-      checkName(violations, 'name', name);
-      violations.throwIfAny();
+      refuseBadName(name);
       return { lock: lockMessage(await engine.inspect('lock', name)) };
     }),
   };

@@ -15,7 +15,7 @@ import {
 } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import type { Limits } from '../engine/limits';
 import { unary, type CallContext } from './call';
-import { checkCount, checkName, Violations } from './fields';
+import { checkCount, checkName, refuseBadName, Violations } from './fields';
 import { leaseHandlers, type Amount, type Path, type PermitsEngine } from './lease-handlers';
 import { semaphoreMessage } from './messages';
 import { serializer } from './serialize';
@@ -66,18 +66,14 @@ export function semaphoreHandlers(
     ),
 
     getSemaphore: unary<GetSemaphoreRequest, GetSemaphoreResponse>(context, async ({ name }) => {
-      const violations = new Violations();
-      checkName(violations, 'name', name);
-      violations.throwIfAny();
+      refuseBadName(name);
       return { semaphore: semaphoreMessage(await engine.inspect('semaphore', name)) };
     }),
 
     deleteSemaphore: unary<DeleteSemaphoreRequest, DeleteSemaphoreResponse>(
       context,
       async ({ name, force }) => {
-        const violations = new Violations();
-        checkName(violations, 'name', name);
-        violations.throwIfAny();
+        refuseBadName(name);
         await engine.remove(name, { force });
         return {};
       },
