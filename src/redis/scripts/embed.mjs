@@ -1,4 +1,4 @@
-// Writes generated/redis/scripts.ts: each script with what it uses of the shared prelude in front and its flags on
+// Writes generated/redis/scripts.ts: each script with what it uses of its noun's prelude in front and its flags on
 // top, so that the server needs no files at run time. `--check` only compares.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -36,19 +36,31 @@ const compact = (lua) =>
     .filter((line) => line !== '')
     .join('\n');
 
-/** The statements of the prelude, each from its `local` or `if` at the left margin on. */
-const prelude = ['state', 'requests', 'queue', 'answers']
-  .map((part) => readFileSync(join(folder, 'prelude', `${part}.lua`), 'utf8'))
-  .join('\n')
-  .split(/\n(?=local |if )/)
-  .map(compact)
-  .filter((statement) => statement !== '');
+/**
+ * The files of each noun's prelude, in the order in which they build on each other; a script's noun is the first word
+ * of its name. A noun that is not here has no prelude.
+ */
+const preludes = {
+  permits: ['state', 'requests', 'queue', 'answers'],
+};
 
-const CONSTANT = /^local ([A-Z_]+) = (KEYS\[\d\]|\d+)$/;
-const constants = prelude.map((statement) => CONSTANT.exec(statement)).filter((found) => found !== null);
-const variables = prelude
-  .filter((statement) => !CONSTANT.test(statement))
-  .map((text) => ({ text, name: /^local (?:function )?(\w+)/.exec(text)?.[1] }));
+const CONSTANT = /^local ([A-Z_]+) = (KEYS\[\d+\]|\d+)$/;
+
+/** The statements of a noun's prelude, each from its `local` or `if` at the left margin on. */
+function readPrelude(noun) {
+  const statements = (preludes[noun] ?? [])
+    .map((part) => readFileSync(join(folder, 'prelude', noun, `${part}.lua`), 'utf8'))
+    .join('\n')
+    .split(/\n(?=local |if )/)
+    .map(compact)
+    .filter((statement) => statement !== '');
+  return {
+    constants: statements.map((statement) => CONSTANT.exec(statement)).filter((found) => found !== null),
+    variables: statements
+      .filter((statement) => !CONSTANT.test(statement))
+      .map((text) => ({ text, name: /^local (?:function )?(\w+)/.exec(text)?.[1] })),
+  };
+}
 
 const uses = (lua, name) => new RegExp(`\\b${name}\\b`).test(lua);
 
@@ -57,7 +69,7 @@ const uses = (lua, name) => new RegExp(`\\b${name}\\b`).test(lua);
  * only what it uses of the prelude (a statement uses what stands before it, one that declares nothing is for all),
  * and the constants are put where they are used; the same word between quotes is another one.
  */
-function withPrelude(source) {
+function withPrelude({ constants, variables }, source) {
   const whole = variables.reduceRight(
     (script, { text, name }) => (name === undefined || uses(script, name) ? `${text}\n${script}` : script),
     source,
@@ -76,10 +88,13 @@ const names = readdirSync(folder)
 let text = '// Written by src/redis/scripts/embed.mjs from the Lua files beside it. Do not edit.\n';
 for (const name of names) {
   if (!(name in flags)) throw new Error(`embed.mjs: say which flags ${name}.lua runs with`);
-  const source = compact(readFileSync(join(folder, `${name}.lua`), 'utf8'));
+  const script = withPrelude(
+    readPrelude(name.split('-')[0]),
+    compact(readFileSync(join(folder, `${name}.lua`), 'utf8')),
+  );
   const constant = name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
   const head = flags[name] === '' ? '#!lua' : `#!lua flags=${flags[name]}`;
-  text += `\nexport const ${constant} = ${JSON.stringify(`${head}\n${withPrelude(source)}\n`)};\n`;
+  text += `\nexport const ${constant} = ${JSON.stringify(`${head}\n${script}\n`)};\n`;
 }
 
 if (process.argv.includes('--check')) {
