@@ -21,6 +21,15 @@ const flags = {
   'permits-limit': 'allow-oom',
   'permits-delete': 'allow-oom',
   'permits-inspect': 'no-writes',
+  'dictionary-create': '',
+  'dictionary-write': '',
+  'dictionary-start-import': '',
+  'dictionary-end-import': 'allow-oom',
+  'dictionary-drop': 'allow-oom',
+  'dictionary-sweep': 'allow-oom',
+  'dictionary-suggest': 'no-writes',
+  'dictionary-list': 'no-writes',
+  'dictionary-inspect': 'no-writes',
 };
 
 // Comments and indentation are for people; Redis keeps every script's text in memory.
@@ -42,6 +51,7 @@ const compact = (lua) =>
  */
 const preludes = {
   permits: ['state', 'requests', 'queue', 'answers'],
+  dictionary: ['generations', 'index', 'entries', 'jobs', 'matching', 'typos'],
 };
 
 const CONSTANT = /^local ([A-Z_]+) = (KEYS\[\d+\]|\d+)$/;

@@ -1,0 +1,14 @@
+-- Makes a dictionary, empty, unless there is one.
+--
+-- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
+-- ARGV  1 profile
+-- Reply OK | EXISTS profile of the one there is
+-- Holds Made again with the same profile changes nothing.
+local profile = ARGV[1]
+local known = meta('profile')
+if known and known ~= profile then return { 'EXISTS', known } end
+if not meta('live') then
+  redis.call('HSET', KEYS[1], 'profile', profile, 'live', new_generation())
+  redis.call('HINCRBY', KEYS[1], 'generation', 1)
+end
+return { 'OK' }

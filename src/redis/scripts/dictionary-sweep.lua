@@ -1,0 +1,19 @@
+-- One step of what is left to do: changes of entries that were begun, imports that are given up, generations that are
+-- taken apart.
+--
+-- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
+-- Reply how it stands: MORE (call again) | BUILDING (an import is under way: look again later) | CLEAN
+-- Holds Whoever calls it, and how often, the end is the same.
+load_jobs()
+local done = work_off_all()
+save_jobs()
+if not done or spent() then return { 'MORE' } end
+
+local builds = give_up_silent()
+for _, garbage in ipairs(fields_of('garbage:')) do
+  if not take_apart(garbage[1]) then return { 'MORE' } end
+end
+if #builds > 0 then return { 'BUILDING' } end
+-- A profile alone is of a first import that was given up.
+if not meta('live') then redis.call('DEL', KEYS[1]) end
+return { 'CLEAN' }

@@ -1,0 +1,114 @@
+-- An entry as it is kept, and the records by which it is found.
+--
+-- Kept is: score (see `order_code`) .. forms .. \4 .. the rest in msgpack { weight, selections, id, text, payload }.
+-- `forms` are the folded text and aliases with their word starts marked, as engine/fold.ts makes them:
+-- \2 form \3 \2 form \3, with \1 in front of each word but the first. So one plain search each tells how an entry
+-- matches: \2query\3 exactly, \2query as a prefix, \1query at a word, query\3 at the end, query anywhere.
+--
+-- Records, n being the entry's number in five bytes, and rank = order_code(score) .. start of the folded text:
+--   a \0 rank \0 n              every entry, the best first
+--   p ccc \0 rank \0 n          those of which a form begins with these 1 to 3 characters, the best first
+--   w ccc \0 rank \0 n          ... with a word, other than its first, that begins so
+--   g ccc \0 rank \0 n          ... that contains these 3, or ends with these 1 or 2 (and \3 for the end)
+--   f form \0 n                 each form, in order
+--   d i ccc \0 n               ... its first 9 characters, without the i-th (a byte, 2 to 8), where typos are looked for
+--   v words \0 n                each form from each of its words on, but the first; 56 bytes of it
+-- A record is a hint: what counts is the entry, so records may be there too early and stay too long. An entry whose
+-- score or forms change gets a new number, so that its old records and its new ones are never the same.
+
+-- How much of a folded text is in a rank. Ties beyond that are put in order when they are read.
+local RANK_TEXT = 24
+
+local GRAM_RANK_TEXT = 6
+
+local WORD_BYTES = 56
+
+-- The last character that is left out, for typos.
+local LEFT_OUT = 8
+
+local CHARACTER = '[%z\1-\127\194-\244][\128-\191]*'
+
+-- Orders scores from high to low as strings: 8 - number of bytes, then the bytes, inverted.
+local function order_code(score)
+  local code = ''
+  while score > 0 do
+    code = string.char(255 - score % 256) .. code
+    score = math.floor(score / 256)
+  end
+  return string.char(8 - #code) .. code
+end
+
+local function code_of(value) return string.sub(value, 1, 9 - string.byte(value)) end
+
+local function forms_of(value)
+  local from = 10 - string.byte(value)
+  return string.sub(value, from, string.find(value, '\4', from, true) - 1)
+end
+
+local function rest_of(value)
+  return cmsgpack.unpack(string.sub(value, string.find(value, '\4', 10 - string.byte(value), true) + 1))
+end
+
+-- The folded text, by which entries of equal score are in order.
+local function text_of(forms)
+  return (string.gsub(string.sub(forms, 2, string.find(forms, '\3', 1, true) - 1), '\1', ''))
+end
+
+local function pack_entry(forms, rest)
+  return order_code(rest[1] + rest[2]) .. forms .. '\4' .. cmsgpack.pack(rest)
+end
+
+local function pack_number(n) return struct.pack('>I5', n) end
+
+-- Visits an entry's records in an order that is always the same, from `cursor` on, and leaves in it how far it has
+-- come: { where the next form begins, its next character }. `typos` says whether they are looked for. Visits may be repeated; they end when `stop` says so.
+-- Returns whether all were visited.
+local function visit_records(value, number, cursor, visit, stop)
+  local typos = string.sub(meta('profile') or '', 2, 2) == 't'
+  local code, forms = code_of(value), forms_of(value)
+  local text = text_of(forms)
+  local tail = '\0' .. number
+  local rank = '\0' .. code .. string.sub(text, 1, RANK_TEXT) .. tail
+  local gram_rank = '\0' .. code .. string.sub(text, 1, GRAM_RANK_TEXT) .. tail
+  visit('a' .. rank)
+  while cursor[1] <= #forms do
+    local _, last, form = string.find(forms, '\2([^\3]*)\3', cursor[1])
+    local characters, starts = {}, {}
+    for character in string.gmatch(form, CHARACTER) do
+      if character == '\1' then
+        starts[#characters + 1] = true
+      else
+        characters[#characters + 1] = character
+      end
+    end
+    local count = #characters
+    characters[count + 1] = '\3'
+    local function beginnings(kind, from)
+      for to = from, math.min(from + 2, count) do
+        visit(kind .. table.concat(characters, '', from, to) .. rank)
+      end
+    end
+    for position = cursor[2], count do
+      if stop() then
+        cursor[2] = position
+        return false
+      end
+      if position == 1 then
+        beginnings('p', 1)
+        visit('f' .. table.concat(characters, '', 1, count) .. tail)
+        for i = 2, typos and math.min(count, LEFT_OUT) or 0 do
+          local rest = table.concat(characters, '', i + 1, math.min(count, LEFT_OUT + 1))
+          visit('d' .. string.char(i) .. table.concat(characters, '', 1, i - 1) .. rest .. tail)
+        end
+      end
+      if starts[position] then
+        beginnings('w', position)
+        local words = table.concat(characters, '', position, math.min(count, position + WORD_BYTES - 1))
+        visit('v' .. string.sub(words, 1, WORD_BYTES) .. tail)
+      end
+      visit('g' .. table.concat(characters, '', position, math.min(position + 2, count + 1)) .. gram_rank)
+    end
+    cursor[1], cursor[2] = last + 1, 1
+  end
+  return true
+end

@@ -1,0 +1,101 @@
+-- The index of a generation: one long sorted sequence of records (byte strings), cut into parts of at most
+-- PART_SIZE, each a sorted set small enough for Redis to keep it packed: a fifth of the memory of one large set.
+-- `parts` has for each the least record that it may hold; the first one's is empty.
+
+local PART_SIZE = 64
+
+local index = {}
+
+-- Says which generation's index is meant from here on.
+local function use_index(generation)
+  index.parts, index.part = key_of('parts', generation), key_of('part', generation) .. '\0'
+end
+
+local function part_for(record)
+  return redis.call('ZREVRANGEBYLEX', index.parts, '[' .. record, '-', 'LIMIT', 0, 1)[1]
+end
+
+-- The shortest string that is greater than `low` and not greater than `high`.
+local function between(low, high)
+  for i = 1, #high do
+    if string.byte(low, i) ~= string.byte(high, i) then return string.sub(high, 1, i) end
+  end
+  return high
+end
+
+local function split(part)
+  local key = index.part .. part
+  local half = PART_SIZE / 2
+  local upper = redis.call('ZRANGE', key, half - 1, -1)
+  local least = between(upper[1], upper[2])
+  local moved = {}
+  for i = 2, #upper do
+    moved[#moved + 1] = 0
+    moved[#moved + 1] = upper[i]
+  end
+  redis.call('ZREMRANGEBYRANK', key, half, -1)
+  redis.call('ZADD', index.part .. least, unpack(moved))
+  redis.call('ZADD', index.parts, 0, least)
+end
+
+local function insert_record(record)
+  local part = part_for(record)
+  if not part then
+    part = ''
+    redis.call('ZADD', index.parts, 0, part)
+  end
+  local key = index.part .. part
+  redis.call('ZADD', key, 0, record)
+  if redis.call('ZCARD', key) >= PART_SIZE then split(part) end
+end
+
+-- What is left of a part that has become small goes to the one before it.
+local function shrink(part, size)
+  local key = index.part .. part
+  local before = redis.call('ZREVRANGEBYLEX', index.parts, '(' .. part, '-', 'LIMIT', 0, 1)[1]
+  if size > 0 then
+    local target = index.part .. before
+    if redis.call('ZCARD', target) + size > PART_SIZE * 3 / 4 then return end
+    local moved = {}
+    for _, record in ipairs(redis.call('ZRANGE', key, 0, -1)) do
+      moved[#moved + 1] = 0
+      moved[#moved + 1] = record
+    end
+    redis.call('ZADD', target, unpack(moved))
+    redis.call('UNLINK', key)
+  end
+  redis.call('ZREM', index.parts, part)
+end
+
+local function remove_record(record)
+  local part = part_for(record)
+  if not part then return end
+  local key = index.part .. part
+  if redis.call('ZREM', key, record) == 0 or part == '' then return end
+  local size = redis.call('ZCARD', key)
+  if size < PART_SIZE / 4 then shrink(part, size) end
+end
+
+-- The records from `from` (inclusive) to `to` (exclusive), a batch at a time: each call returns the next ones, at
+-- least one, or nil at the end.
+local function reader(from, to, batch)
+  local part = part_for(from) or ''
+  local low = '[' .. from
+  local over = false
+  return function()
+    while not over do
+      local found = redis.call('ZRANGEBYLEX', index.part .. part, low, '(' .. to, 'LIMIT', 0, batch)
+      if #found == batch then
+        low = '(' .. found[batch]
+        return found
+      end
+      part = redis.call('ZRANGEBYLEX', index.parts, '(' .. part, '(' .. to, 'LIMIT', 0, 1)[1]
+      over = part == nil
+      low = '-'
+      if #found > 0 then return found end
+    end
+  end
+end
+
+-- About how many records there are in between: parts, which are half full at least as a rule.
+local function parts_between(from, to) return redis.call('ZLEXCOUNT', index.parts, '(' .. from, '(' .. to) end

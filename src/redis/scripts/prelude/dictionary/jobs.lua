@@ -1,0 +1,98 @@
+-- Changing an entry: its new records first, then the entry itself at one stroke, then the records it no longer has.
+-- So whoever reads in between finds it as it was, or as it is. What a bounded step does not get done is kept in
+-- meta's `jobs`, and whatever comes next goes on with it first, whichever server that is.
+--
+-- A job: { generation, entry id, old number, old value, new number, new value, phase, cursor }, with false for a
+-- number and value that there are not. Phases: 'add', then the publication, then 'remove'.
+
+-- How long a step may take (us).
+local WRITE_BUDGET = 900
+
+-- Of an entry; with the greatest weight still exact as a number.
+local MOST_SELECTIONS = 4503599627370495
+
+local function spent() return elapsed() > WRITE_BUDGET end
+
+local jobs = {}
+
+local jobs_kept = false
+
+local function load_jobs()
+  local packed = meta('jobs')
+  if packed then jobs, jobs_kept = cmsgpack.unpack(packed), true end
+end
+
+local function save_jobs()
+  if #jobs > 0 then
+    redis.call('HSET', KEYS[1], 'jobs', cmsgpack.pack(jobs))
+  elseif jobs_kept then
+    redis.call('HDEL', KEYS[1], 'jobs')
+  end
+end
+
+local function publish(generation, id, old_number, old, new_number, new)
+  local entries, ids = key_of('entries', generation), key_of('ids', generation)
+  if new then
+    redis.call('HSET', entries, new_number, new)
+    redis.call('HSET', ids, id, new_number)
+  else
+    redis.call('HDEL', ids, id)
+  end
+  if old and old_number ~= new_number then redis.call('HDEL', entries, old_number) end
+  local change = (new and 1 or 0) - (old and 1 or 0)
+  if change ~= 0 then redis.call('HINCRBY', key_of('state', generation), 'count', change) end
+end
+
+-- True when the job is through.
+local function work_off(job)
+  local generation, id, old_number, old, new_number, new = unpack(job, 1, 6)
+  use_index(generation)
+  if job[7] == 'add' then
+    if new and new_number ~= old_number and not visit_records(new, new_number, job[8], insert_record, spent) then
+      return false
+    end
+    publish(generation, id, old_number, old, new_number, new)
+    job[7], job[8] = 'remove', { 1, 1 }
+  end
+  return not old or new_number == old_number or visit_records(old, old_number, job[8], remove_record, spent)
+end
+
+-- True when nothing is left to do. Takes at least one step.
+local function work_off_all()
+  while jobs[1] do
+    if not work_off(jobs[1]) then return false end
+    table.remove(jobs, 1)
+    if jobs[1] and spent() then return false end
+  end
+  return true
+end
+
+-- Sets out to make an entry of a generation this value, or to delete it (false).
+local function change_entry(generation, id, new)
+  local old_number = redis.call('HGET', key_of('ids', generation), id)
+  local old = old_number and redis.call('HGET', key_of('entries', generation), old_number)
+  if not (old or new) then return end
+  local new_number = false
+  if new and old and code_of(old) == code_of(new) and forms_of(old) == forms_of(new) then
+    new_number = old_number
+  elseif new then
+    new_number = pack_number(redis.call('HINCRBY', key_of('state', generation), 'next', 1))
+  end
+  jobs[#jobs + 1] = { generation, id, old_number or false, old or false, new_number, new, 'add', { 1, 1 } }
+end
+
+-- Takes a generation apart; true when nothing is left of it.
+local function take_apart(generation)
+  use_index(generation)
+  while not spent() do
+    local parts = redis.call('ZRANGE', index.parts, 0, 31)
+    if #parts == 0 then
+      for _, part in ipairs({ 'entries', 'ids', 'state', 'pins' }) do redis.call('UNLINK', key_of(part, generation)) end
+      redis.call('HDEL', KEYS[1], 'garbage:' .. generation)
+      return true
+    end
+    for _, part in ipairs(parts) do redis.call('UNLINK', index.part .. part) end
+    redis.call('ZREM', index.parts, unpack(parts))
+  end
+  return false
+end

@@ -1,0 +1,98 @@
+-- Texts that begin with something like the query. Edits at the beginning are found by records that leave a character
+-- out (as SymSpell does, W. Garbe, 2012), those further on by looking at each form with that beginning.
+
+-- From how many characters on one edit is allowed, and two.
+local ONE_EDIT = 4
+
+local TWO_EDITS = 8
+
+-- With two edits allowed, one at most is looked for among so many first characters; of two, the rest of the query is
+-- whole, and found by its grams.
+local HEAD = 5
+
+-- Of one beginning no more records are looked at.
+local MOST_BELOW = 200
+
+-- The character at a byte of a record's form, or nil at its end.
+local function character_at(record, at)
+  local byte = string.byte(record, at)
+  if byte == nil or byte == 0 then return nil end
+  local length = byte < 128 and 1 or byte < 224 and 2 or byte < 240 and 3 or 4
+  return string.sub(record, at, at + length - 1)
+end
+
+-- Whether the form from byte `at` on begins with the query from its character `i` on, within so many edits.
+local function begins_like(record, at, query, i, edits)
+  local c = character_at(record, at)
+  while query[i] and c == query[i] do
+    i, at = i + 1, at + #c
+    c = character_at(record, at)
+  end
+  if not query[i] or #query - i + 1 <= edits then return true end
+  if edits == 0 then return false end
+  if begins_like(record, at, query, i + 1, edits - 1) then return true end
+  if c == nil then return false end
+  local after = at + #c
+  if begins_like(record, after, query, i + 1, edits - 1) then return true end
+  if begins_like(record, after, query, i, edits - 1) then return true end
+  if c ~= query[i + 1] or character_at(record, after) ~= query[i] then return false end
+  return begins_like(record, after + #query[i], query, i + 2, edits - 1)
+end
+
+-- Whether one of an entry's forms begins like the query.
+local function is_like(forms, query, edits)
+  for form in string.gmatch(forms, '\2([^\3]*)\3') do
+    form = string.gsub(form, '\1', '')
+    if string.sub(form, 1, #query[1]) == query[1] and begins_like(form, #query[1] + 1, query, 2, edits) then return true end
+  end
+  return false
+end
+
+-- Calls `found` with the records that begin with `head`.
+local function visit_below(head, found)
+  local seen = 0
+  for records in reader(head, head .. '\255', 64) do
+    for _, record in ipairs(records) do found(record) end
+    seen = seen + #records
+    if seen >= MOST_BELOW then cut = true end
+    if cut or out_of_time(TYPO_BUDGET) then return end
+  end
+end
+
+-- Calls `visit` with what records begin with whose form begins with the query's first characters but for one edit. That
+-- the last of them is wrong is the same as that it is missing.
+local function each_variant(query, count, visit)
+  local function text(from, to) return table.concat(query, '', from, to) end
+  for i = 2, count do
+    local before = text(1, i - 1)
+    if i < count then visit('f' .. before .. query[i + 1] .. query[i] .. text(i + 2, count)) end
+    visit('f' .. before .. text(i + 1, count))
+    if i <= LEFT_OUT then
+      local skipped = 'd' .. string.char(i)
+      visit(skipped .. text(1, math.min(count, LEFT_OUT)))
+      if i < count then visit(skipped .. before .. text(i + 1, math.min(count, LEFT_OUT + 1))) end
+    end
+  end
+end
+
+-- Calls `found` with records of forms that may begin like the query, and with all that do; some come more than once.
+local function visit_like(query, edits, found)
+  local function visit(head)
+    if not out_of_time(TYPO_BUDGET) then visit_below(head, found) end
+  end
+  if edits == 1 then
+    if #query > LEFT_OUT then visit('f' .. table.concat(query, '', 1, LEFT_OUT)) end
+    return each_variant(query, #query, visit)
+  end
+  visit('f' .. table.concat(query, '', 1, HEAD))
+  each_variant(query, HEAD, visit)
+  local list = ranked_list(shortest_of(grams_of(query, HEAD + 1)))
+  for records in reader(list.from, list.to, 64) do
+    for _, record in ipairs(records) do
+      -- Ranks have the beginning of the text, by which most need not be looked at.
+      local start = 10 + #list.key + 1 - string.byte(record, #list.key + 2)
+      if string.sub(record, start, start + #query[1] - 1) == query[1] then found(record) end
+    end
+    if out_of_time(TYPO_BUDGET) then return end
+  end
+end
