@@ -45,34 +45,38 @@ export function typoMatch(query: string, text: string): TypoMatch | undefined {
 function lastRow(typed: readonly number[], found: readonly number[], allowed: number): readonly number[] {
   const width = 2 * allowed + 1;
   const far = allowed + 1;
-  let beforeThat: readonly number[] = new Array<number>(width).fill(far);
-  let before: readonly number[] = Array.from({ length: width }, (_, k) => (k < allowed ? far : k - allowed));
+  // One cell more than the band: what is right of it is too far.
+  let beforeThat = new Array<number>(width + 1).fill(far);
+  let before = beforeThat.map((_, k) => (k < allowed ? far : k - allowed));
+  let current = beforeThat.slice();
+  let nearestBefore = 0;
   for (let row = 1; row <= typed.length; row += 1) {
-    const current = new Array<number>(width).fill(far);
-    let best = far;
+    let nearest = far;
+    let left = far;
     for (let k = 0; k < width; k += 1) {
       const column = row - allowed + k;
-      if (column < 0 || column > found.length) continue;
-      let distance = Math.min((before[k + 1] ?? far) + 1, (current[k - 1] ?? far) + 1);
-      if (column > 0) {
-        const replaced = typed[row - 1] === found[column - 1] ? 0 : 1;
-        distance = Math.min(distance, (before[k] ?? far) + replaced);
+      let distance = far;
+      if (column >= 0 && column <= found.length) {
+        const diagonal = (before[k] ?? far) + (column > 0 && typed[row - 1] === found[column - 1] ? 0 : 1);
+        distance = Math.min(diagonal, (before[k + 1] ?? far) + 1, left + 1, far);
+        if (isSwap(typed, row, found, column)) distance = Math.min(distance, (beforeThat[k] ?? far) + 1);
       }
-      if (column > 1 && row > 1 && isSwap(typed, row, found, column)) {
-        distance = Math.min(distance, (beforeThat[k] ?? far) + 1);
-      }
-      current[k] = distance;
-      best = Math.min(best, distance);
+      current[k] = left = distance;
+      if (distance < nearest) nearest = distance;
     }
+    current[width] = far;
     // A swap reaches back two rows, so one row that is too far does not decide.
-    if (best > allowed && Math.min(...before) > allowed) return current;
-    [beforeThat, before] = [before, current];
+    if (nearest > allowed && nearestBefore > allowed) return current;
+    nearestBefore = nearest;
+    [beforeThat, before, current] = [before, current, beforeThat];
   }
   return before;
 }
 
 function isSwap(typed: readonly number[], row: number, found: readonly number[], column: number): boolean {
-  return typed[row - 1] === found[column - 2] && typed[row - 2] === found[column - 1];
+  return (
+    row > 1 && column > 1 && typed[row - 1] === found[column - 2] && typed[row - 2] === found[column - 1]
+  );
 }
 
 function nearest(
