@@ -49,7 +49,6 @@ function lastRow(typed: readonly number[], found: readonly number[], allowed: nu
   let beforeThat = new Array<number>(width + 1).fill(far);
   let before = beforeThat.map((_, k) => (k < allowed ? far : k - allowed));
   let current = beforeThat.slice();
-  let nearestBefore = 0;
   for (let row = 1; row <= typed.length; row += 1) {
     let nearest = far;
     let left = far;
@@ -65,9 +64,8 @@ function lastRow(typed: readonly number[], found: readonly number[], allowed: nu
       if (distance < nearest) nearest = distance;
     }
     current[width] = far;
-    // A swap reaches back two rows, so one row that is too far does not decide.
-    if (nearest > allowed && nearestBefore > allowed) return current;
-    nearestBefore = nearest;
+    // No way leads past such a row: a swap does, but from a cell whose neighbour in this row would be near enough.
+    if (nearest > allowed) return current;
     [beforeThat, before, current] = [before, current, beforeThat];
   }
   return before;
