@@ -1,8 +1,13 @@
+import type { EventEmitter } from 'node:events';
 import type {
+  handleBidiStreamingCall,
+  handleClientStreamingCall,
   handleServerStreamingCall,
   handleUnaryCall,
   Metadata,
   sendUnaryData,
+  ServerDuplexStream,
+  ServerReadableStream,
   ServerUnaryCall,
   ServerWritableStream,
 } from '@grpc/grpc-js';
@@ -11,6 +16,7 @@ import type { Clock } from '../engine/clock';
 import { HoldfastError } from '../engine/errors';
 import { toCallStatus, type CallStatus } from './errors';
 import { connectionOf } from './grpc-internals';
+import { Incoming } from './incoming';
 import type { Log } from './log';
 
 /** Of a call's headers, names and values together. More is no metadata but an attack, or a mistake. */
@@ -32,7 +38,21 @@ export type StreamHandler<Request, Message> = (
   stream: ServerWritableStream<Request, Message>,
 ) => Promise<void>;
 
-type Surface = ServerUnaryCall<unknown, unknown> | ServerWritableStream<unknown, unknown>;
+/** Its messages are read as it asks for them. */
+export type ClientStreamHandler<Request, Response> = (
+  requests: Incoming<Request>,
+  call: Call,
+) => Promise<Response>;
+
+/** As a StreamHandler; it reads the client's messages from the stream itself. */
+export type BidiHandler<Request, Message> = (
+  stream: ServerDuplexStream<Request, Message>,
+  call: Call,
+) => Promise<void>;
+
+type Streaming = ServerWritableStream<unknown, unknown> | ServerDuplexStream<unknown, unknown>;
+type Single = ServerUnaryCall<unknown, unknown> | ServerReadableStream<unknown, unknown>;
+type Surface = Streaming | Single;
 
 /**
  * The wrapper around every unary handler. It answers exactly once, and nothing that a handler throws or
@@ -42,20 +62,30 @@ export function unary<Request, Response>(
   context: CallContext,
   handler: UnaryHandler<Request, Response>,
 ): handleUnaryCall<Request, Response> {
-  return (surface, callback) => void serveUnary(context, handler, surface, callback);
+  return (surface, callback) =>
+    void serveSingle(context, surface, callback, (call) => handler(surface.request, call));
 }
 
-async function serveUnary<Request, Response>(
+/** The wrapper around every handler that reads a stream and answers once. */
+export function clientStream<Request, Response>(
   context: CallContext,
-  handler: UnaryHandler<Request, Response>,
-  surface: ServerUnaryCall<Request, Response>,
+  handler: ClientStreamHandler<Request, Response>,
+): handleClientStreamingCall<Request, Response> {
+  return (surface, callback) =>
+    void serveSingle(context, surface, callback, (call) => handler(new Incoming(surface), call));
+}
+
+async function serveSingle<Response>(
+  context: CallContext,
+  surface: Single,
   callback: sendUnaryData<Response>,
+  handle: (call: Call) => Promise<Response>,
 ): Promise<void> {
   const call = new ServedCall(surface, context);
   let response: Response;
   try {
     refuseFatHeaders(surface.metadata);
-    response = await handler(surface.request, call);
+    response = await handle(call);
   } catch (error) {
     call.end();
     guard(context, surface, () => callback(toCallStatus(error, surface.getPath(), context.log)));
@@ -70,13 +100,21 @@ export function serverStream<Request, Message>(
   context: CallContext,
   handler: StreamHandler<Request, Message>,
 ): handleServerStreamingCall<Request, Message> {
-  return (surface) => void serveStream(context, handler, surface);
+  return (surface) => void serveStream(context, surface, (call) => handler(surface.request, call, surface));
 }
 
-async function serveStream<Request, Message>(
+/** The wrapper around every handler that streams both ways. Nothing of the client's is read before it listens. */
+export function bidi<Request, Message>(
   context: CallContext,
-  handler: StreamHandler<Request, Message>,
-  surface: ServerWritableStream<Request, Message>,
+  handler: BidiHandler<Request, Message>,
+): handleBidiStreamingCall<Request, Message> {
+  return (surface) => void serveStream(context, surface, (call) => handler(surface, call));
+}
+
+async function serveStream(
+  context: CallContext,
+  surface: Streaming,
+  handle: (call: Call) => Promise<void>,
 ): Promise<void> {
   const call = new ServedCall(surface, context);
   let failure: CallStatus | undefined;
@@ -85,7 +123,7 @@ async function serveStream<Request, Message>(
     // A server that was stopped finds the call and its cancellation in the same read. A stream takes a lease over
     // from another one, so it must not do so for a client that has left: by the next turn it would know.
     await new Promise(setImmediate);
-    if (!surface.cancelled) await handler(surface.request, call, surface);
+    if (!surface.cancelled) await handle(call);
   } catch (error) {
     failure = toCallStatus(error, surface.getPath(), context.log);
   }
@@ -163,7 +201,7 @@ class ServedCall implements Call {
       }
     };
     if (this.surface.cancelled) run();
-    else this.surface.once('cancelled', run);
+    else (this.surface as EventEmitter).once('cancelled', run);
   }
 
   /** The handler is through: what comes from here on is no cancellation. */

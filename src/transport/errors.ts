@@ -19,8 +19,11 @@ const OUTCOMES: Readonly<Record<Reason, Outcome>> = {
   CONTENDED: { code: status.ABORTED, retryAfterMs: 1000 },
   LEASE_LOST: { code: status.ABORTED },
   SUPERSEDED: { code: status.ABORTED },
+  IMPORT_CONFLICT: { code: status.ABORTED },
   LEASE_NOT_HELD: { code: status.NOT_FOUND },
   NO_SUCH_SEMAPHORE: { code: status.NOT_FOUND },
+  NO_SUCH_DICTIONARY: { code: status.NOT_FOUND },
+  DICTIONARY_EXISTS: { code: status.ALREADY_EXISTS },
   LIMIT_MISMATCH: { code: status.FAILED_PRECONDITION },
   NEVER_FITS: { code: status.FAILED_PRECONDITION },
   REQUEST_FINISHED: { code: status.FAILED_PRECONDITION },
@@ -53,19 +56,34 @@ export interface CallStatus {
  * its text; a defect is logged whole, under an id that the answer names.
  */
 export function toCallStatus(error: unknown, method: string, log: Log): CallStatus {
-  if (error instanceof HoldfastError) return fromHoldfastError(error);
+  return fromHoldfastError(toHoldfastError(error, method, log));
+}
+
+/** What a message within a stream says of what a call would have failed with. */
+export interface ErrorWords {
+  readonly code: status;
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** As `toCallStatus`, for a stream that goes on. */
+export function toErrorWords(error: unknown, method: string, log: Log): ErrorWords {
+  const { reason, message } = toHoldfastError(error, method, log);
+  return { code: OUTCOMES[reason].code, reason, message: errorText(message, reason) };
+}
+
+function toHoldfastError(error: unknown, method: string, log: Log): HoldfastError {
+  if (error instanceof HoldfastError) return error;
   if (error instanceof StoreFailure) {
     // The engine turns these into its own errors, with more to say; one that slips through still tells no lie.
     log.warn({ err: error, method }, 'store failure reached the transport');
-    return fromHoldfastError(fromStoreFailure(error));
+    return fromStoreFailure(error);
   }
   const errorId = randomUUID();
   log.error({ err: error, method, errorId }, 'call failed');
-  return fromHoldfastError(
-    new HoldfastError('INTERNAL', `the server failed; its log says more under ${errorId}`, {
-      metadata: { error_id: errorId },
-    }),
-  );
+  return new HoldfastError('INTERNAL', `the server failed; its log says more under ${errorId}`, {
+    metadata: { error_id: errorId },
+  });
 }
 
 function fromStoreFailure(failure: StoreFailure): HoldfastError {

@@ -35,6 +35,10 @@ export class Violations {
     return this.list !== undefined;
   }
 
+  get count(): number {
+    return this.list?.length ?? 0;
+  }
+
   /** Ends the call if anything was noted. */
   throwIfAny(): void {
     if (this.list !== undefined) this.refuse();
@@ -63,7 +67,8 @@ export function checkHolderId(violations: Violations, field: string, holderId: s
   if (holderId !== '') checkText(violations, field, holderId, MAX_HOLDER_ID_BYTES);
 }
 
-function checkText(violations: Violations, field: string, text: string, maxBytes: number): void {
+/** Any text that may be empty: up to so many bytes, and none of the characters that names have not either. */
+export function checkText(violations: Violations, field: string, text: string, maxBytes: number): void {
   if (text.length * MOST_BYTES_PER_UNIT > maxBytes) {
     const bytes = Buffer.byteLength(text);
     if (bytes > maxBytes)

@@ -1,10 +1,12 @@
 import type { Http2Server, Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { Readable } from 'node:stream';
 import type { Server } from '@grpc/grpc-js';
 
 /**
  * Everything that we take from the inside of grpc-js because it has no public way to it: which HTTP/2
- * connections there are, which of them a call came on, and a call's timeout before grpc-js reads it. The
- * version is pinned, `watchConnections` refuses a shape that it does not know, and test/contract holds the rest.
+ * connections there are, which of them a call came on, a call's timeout before grpc-js reads it, and how far it
+ * reads ahead. The version is pinned, `watchConnections` refuses a shape that it does not know, and test/contract
+ * holds the rest.
  */
 
 /** grpc-js reckons timeouts in 32 bits: past 24.8 days they are in the past, and the call ends at once. */
@@ -65,4 +67,14 @@ export function clampedTimeout<T>(timeout: T): T | string {
 export function connectionOf(surfaceCall: object): object | undefined {
   const { call } = surfaceCall as { call?: { stream?: { session?: object } } };
   return call?.stream?.session;
+}
+
+/**
+ * How many messages of a client's stream are read before they are asked for. grpc-js leaves it at Node's 16, which
+ * of messages of 4 MiB are 64 MiB for one stream; Node has no way to change it later than a stream is made.
+ */
+export function readAhead(stream: Readable, messages: number): void {
+  const { _readableState: state } = stream as unknown as { _readableState?: { highWaterMark: number } };
+  if (state === undefined) throw new Error('this version of Node keeps the state of its streams elsewhere');
+  state.highWaterMark = messages;
 }

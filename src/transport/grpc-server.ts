@@ -5,9 +5,12 @@ import { HealthService } from '../../generated/typescript/grpc/health/v1/health'
 import { ServerReflectionService as ReflectionV1 } from '../../generated/typescript/grpc/reflection/v1/reflection';
 import { ServerReflectionService as ReflectionV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
 import { ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
+import { defaultAutocompleteLimits, type AutocompleteLimits } from '../engine/autocomplete-limits';
 import type { Clock } from '../engine/clock';
 import type { Limits } from '../engine/limits';
 import type { StoreHealth } from '../engine/store';
+import type { AutocompleteEngine } from '../engine/suggestion';
+import { autocompleteHandlers, autocompleteServiceDefinition } from './autocomplete-handlers';
 import type { CallContext } from './call';
 import { Descriptors } from './descriptors';
 import { drainServer } from './drain';
@@ -22,6 +25,7 @@ import { semaphoreHandlers, semaphoreServiceDefinition } from './semaphore-handl
 import { serverHandlers } from './server-handlers';
 
 const SERVICES = ['holdfast.v1.LockService', 'holdfast.v1.SemaphoreService', 'holdfast.v1.ServerService'];
+const AUTOCOMPLETE = 'holdfast.v1.AutocompleteService';
 /** Beside the compiled code too: the build copies it there. */
 const DESCRIPTOR_FILE = join(__dirname, '../../generated/descriptor.binpb');
 
@@ -30,6 +34,9 @@ const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 
 export interface GrpcServerParts {
   readonly engine: PermitsEngine & { drain(): Promise<void> };
+  /** Undefined: this server offers none. Its `drain` is called when no stream of its is open any more. */
+  readonly autocomplete?: (AutocompleteEngine & { drain(): void }) | undefined;
+  readonly autocompleteLimits?: AutocompleteLimits | undefined;
   readonly store: StoreHealth;
   readonly limits: Limits;
   readonly version: string;
@@ -44,12 +51,13 @@ export interface GrpcServerParts {
 /** The gRPC side of the server: its services around one engine, and how they come up and go down. */
 export class GrpcServer {
   private readonly server: Server;
-  private readonly health = new Health(SERVICES);
+  private readonly health: Health;
   private readonly reflection: Reflection;
+  private readonly drainAutocomplete: () => void;
   private connections: Connections | undefined;
 
   constructor(private readonly parts: GrpcServerParts) {
-    const { engine, store, limits, version, clock, log } = parts;
+    const { engine, autocomplete, store, limits, version, clock, log } = parts;
     const context: CallContext = { clock, log };
     // No max_concurrent_streams: past it clients queue silently, and a release would starve behind held streams.
     this.server = new Server({
@@ -59,10 +67,13 @@ export class GrpcServer {
       // Nobody reads its counters, and they cost a part of each call.
       'grpc.enable_channelz': 0,
     });
+    this.health = new Health(autocomplete ? [...SERVICES, AUTOCOMPLETE] : SERVICES);
     this.reflection = new Reflection(new Descriptors(readFileSync(DESCRIPTOR_FILE)), log);
     this.server.addService(lockServiceDefinition, lockHandlers(context, engine, limits));
     this.server.addService(semaphoreServiceDefinition, semaphoreHandlers(context, engine, limits));
-    this.server.addService(ServerServiceService, serverHandlers(context, version, limits, store));
+    this.drainAutocomplete = this.addAutocomplete(context);
+    const offered = { autocomplete: autocomplete !== undefined };
+    this.server.addService(ServerServiceService, serverHandlers(context, version, limits, store, offered));
     this.server.addService(HealthService, this.health.handlers);
     this.server.addService(ReflectionV1, this.reflection.handlers);
     this.server.addService(ReflectionV1Alpha, this.reflection.handlers);
@@ -81,8 +92,26 @@ export class GrpcServer {
 
   /** Ends in order, and by force whatever has not ended after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
-    const { server, connections, health, reflection } = this;
-    const { engine, log } = this.parts;
+    const { server, connections, health, reflection, drainAutocomplete } = this;
+    const { log } = this.parts;
+    const engine = {
+      drain: () => {
+        drainAutocomplete();
+        return this.parts.engine.drain();
+      },
+    };
     await drainServer({ server, connections, health, reflection, engine, log }, timeoutMs);
+  }
+
+  /** Answers what ends its streams. */
+  private addAutocomplete(context: CallContext): () => void {
+    const { autocomplete, autocompleteLimits = defaultAutocompleteLimits } = this.parts;
+    if (autocomplete === undefined) return () => undefined;
+    const { handlers, drain } = autocompleteHandlers(context, autocomplete, autocompleteLimits);
+    this.server.addService(autocompleteServiceDefinition, handlers);
+    return () => {
+      drain();
+      autocomplete.drain();
+    };
   }
 }

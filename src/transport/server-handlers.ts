@@ -10,13 +10,17 @@ import type { StoreHealth } from '../engine/store';
 import { msToDuration } from '../wire/times';
 import { unary, type CallContext } from './call';
 
+const FEATURES = [Feature.FEATURE_EXCLUSIVE_LOCKS, Feature.FEATURE_SHARED_LOCKS, Feature.FEATURE_SEMAPHORES];
+
 /** The handlers of ServerService. They ask nobody, so they answer while the store is unreachable too. */
 export function serverHandlers(
   context: CallContext,
   version: string,
   limits: Limits,
   store: StoreHealth,
+  offered: { readonly autocomplete: boolean },
 ): ServerServiceServer {
+  const features = offered.autocomplete ? [...FEATURES, Feature.FEATURE_AUTOCOMPLETE] : FEATURES;
   return {
     getServerInfo: unary<GetServerInfoRequest, GetServerInfoResponse>(context, () =>
       Promise.resolve({
@@ -26,7 +30,7 @@ export function serverHandlers(
         defaultTtl: msToDuration(limits.defaultTtlMs),
         maxStreamAge: msToDuration(limits.maxStreamAgeMs),
         maxWaiterCount: limits.maxWaitersPerName,
-        features: [Feature.FEATURE_EXCLUSIVE_LOCKS, Feature.FEATURE_SHARED_LOCKS, Feature.FEATURE_SEMAPHORES],
+        features,
         storeState: storeState(store),
         storeWarnings: [...store.warnings],
       }),

@@ -8,14 +8,17 @@ import {
   type Server,
   type ServiceError,
 } from '@grpc/grpc-js';
+import { AutocompleteServiceClient } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { HealthClient } from '../../generated/typescript/grpc/health/v1/health';
 import { AcquireLockRequest, LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 import { ServerServiceClient } from '../../generated/typescript/holdfast/v1/server_service';
+import type { AutocompleteLimits } from '../../src/engine/autocomplete-limits';
 import { systemClock } from '../../src/engine/clock';
 import { defaultLimits } from '../../src/engine/limits';
 import type { CallContext } from '../../src/transport/call';
 import { GrpcServer } from '../../src/transport/grpc-server';
 import type { Address } from '../../src/transport/listen';
+import { FakeAutocomplete } from './fake-autocomplete';
 import { FakeEngine, FakeStore } from './fake-engine';
 
 /** One line that the transport logged. */
@@ -30,19 +33,21 @@ export interface HarnessOptions {
   readonly address?: Address;
   /** How often a connection is pinged, and how long the answer may take. */
   readonly keepaliveMs?: number;
+  readonly autocompleteLimits?: AutocompleteLimits;
   readonly extend?: (server: Server, context: CallContext) => void;
 }
 
 /** The transport's server in this process, around a fake engine, and clients of it. */
 export class Harness {
   readonly engine = new FakeEngine();
+  readonly autocomplete = new FakeAutocomplete();
   readonly store = new FakeStore();
   readonly logged: Logged[] = [];
   target = '';
   private readonly server: GrpcServer;
   private readonly closers: (() => void)[] = [];
 
-  private constructor({ extend, keepaliveMs }: HarnessOptions) {
+  private constructor({ extend, keepaliveMs, autocompleteLimits }: HarnessOptions) {
     const write =
       (level: string) =>
       (fields: object, message: string): void => {
@@ -50,6 +55,8 @@ export class Harness {
       };
     this.server = new GrpcServer({
       engine: this.engine,
+      autocomplete: this.autocomplete,
+      autocompleteLimits,
       store: this.store,
       limits: defaultLimits,
       version: '1.2.3',
@@ -71,6 +78,10 @@ export class Harness {
   /** A client with a connection of its own. */
   locks(): LockServiceClient {
     return this.client(LockServiceClient);
+  }
+
+  completions(): AutocompleteServiceClient {
+    return this.client(AutocompleteServiceClient);
   }
 
   health(): HealthClient {

@@ -6,7 +6,13 @@ import {
 import { eventually } from '../support/eventually';
 import { call, failureOf, Harness } from './harness';
 
-const SERVICES = ['', 'holdfast.v1.LockService', 'holdfast.v1.SemaphoreService', 'holdfast.v1.ServerService'];
+const SERVICES = [
+  '',
+  'holdfast.v1.LockService',
+  'holdfast.v1.SemaphoreService',
+  'holdfast.v1.ServerService',
+  'holdfast.v1.AutocompleteService',
+];
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = ServingStatus;
 
 let harness: Harness;

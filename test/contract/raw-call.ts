@@ -22,6 +22,8 @@ export interface RawCall {
   readonly headers?: OutgoingHttpHeaders;
   /** What is sent, frames and all. */
   readonly body?: Buffer;
+  /** Default true: nothing more is sent. */
+  readonly halfClose?: boolean;
 }
 
 /** A gRPC message in its frame. */
@@ -44,7 +46,7 @@ export class RawConnection {
     this.session.on('error', () => undefined);
   }
 
-  call({ path, headers = {}, body = Buffer.alloc(0) }: RawCall): Promise<RawOutcome> {
+  call({ path, headers = {}, body = Buffer.alloc(0), halfClose = true }: RawCall): Promise<RawOutcome> {
     return new Promise((resolve) => {
       const stream = this.session.request({
         ':method': 'POST',
@@ -60,7 +62,8 @@ export class RawConnection {
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('error', () => undefined);
       stream.on('close', () => resolve(outcomeOf(received, Buffer.concat(chunks))));
-      stream.end(body);
+      if (halfClose) stream.end(body);
+      else stream.write(body);
     });
   }
 

@@ -64,6 +64,7 @@ describe.each([
       'grpc.health.v1.Health',
       'grpc.reflection.v1.ServerReflection',
       'grpc.reflection.v1alpha.ServerReflection',
+      'holdfast.v1.AutocompleteService',
       'holdfast.v1.LockService',
       'holdfast.v1.SemaphoreService',
       'holdfast.v1.ServerService',

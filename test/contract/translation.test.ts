@@ -312,7 +312,12 @@ test('GetServerInfo', async () => {
     defaultTtl: ms(30_000),
     maxStreamAge: ms(3_600_000),
     maxWaiterCount: 10_000,
-    features: [Feature.FEATURE_EXCLUSIVE_LOCKS, Feature.FEATURE_SHARED_LOCKS, Feature.FEATURE_SEMAPHORES],
+    features: [
+      Feature.FEATURE_EXCLUSIVE_LOCKS,
+      Feature.FEATURE_SHARED_LOCKS,
+      Feature.FEATURE_SEMAPHORES,
+      Feature.FEATURE_AUTOCOMPLETE,
+    ],
     storeState: StoreState.STORE_STATE_READY,
     storeWarnings: harness.store.warnings,
   };

@@ -55,7 +55,8 @@ const (
 	// ABORTED. Another call has taken the lease or the place in the queue over. Nothing is lost; this one
 	// just has nothing to say any more. Do not attach again: two streams would push each other out.
 	ErrorReason_ERROR_REASON_SUPERSEDED ErrorReason = 5
-	// ABORTED. Another import of the same dictionary was committed first. Import again if yours is newer.
+	// ABORTED. Another import of the same dictionary was committed first, or the dictionary was deleted; nothing
+	// was changed by this one. Import again if yours is newer.
 	ErrorReason_ERROR_REASON_IMPORT_CONFLICT ErrorReason = 6
 	// NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix or
 	// `RELEASED`, if it is known. An ended lease is never put back: acquire anew.

@@ -47,7 +47,9 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     just has nothing to say any more. Do not attach again: two streams would push each other out.
     """
     ERROR_REASON_IMPORT_CONFLICT: _ErrorReason.ValueType  # 6
-    """ABORTED. Another import of the same dictionary was committed first. Import again if yours is newer."""
+    """ABORTED. Another import of the same dictionary was committed first, or the dictionary was deleted; nothing
+    was changed by this one. Import again if yours is newer.
+    """
     ERROR_REASON_LEASE_NOT_HELD: _ErrorReason.ValueType  # 7
     """NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix or
     `RELEASED`, if it is known. An ended lease is never put back: acquire anew.
@@ -157,7 +159,9 @@ ERROR_REASON_SUPERSEDED: ErrorReason.ValueType  # 5
 just has nothing to say any more. Do not attach again: two streams would push each other out.
 """
 ERROR_REASON_IMPORT_CONFLICT: ErrorReason.ValueType  # 6
-"""ABORTED. Another import of the same dictionary was committed first. Import again if yours is newer."""
+"""ABORTED. Another import of the same dictionary was committed first, or the dictionary was deleted; nothing
+was changed by this one. Import again if yours is newer.
+"""
 ERROR_REASON_LEASE_NOT_HELD: ErrorReason.ValueType  # 7
 """NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix or
 `RELEASED`, if it is known. An ended lease is never put back: acquire anew.

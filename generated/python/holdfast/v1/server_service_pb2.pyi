@@ -34,6 +34,8 @@ class _FeatureEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTy
     """Locks in LOCK_MODE_SHARED."""
     FEATURE_SEMAPHORES: _Feature.ValueType  # 3
     """SemaphoreService."""
+    FEATURE_AUTOCOMPLETE: _Feature.ValueType  # 4
+    """AutocompleteService."""
 
 class Feature(_Feature, metaclass=_FeatureEnumTypeWrapper):
     """An ability that not every version or configuration has. Ask for it here before relying on it."""
@@ -46,6 +48,8 @@ FEATURE_SHARED_LOCKS: Feature.ValueType  # 2
 """Locks in LOCK_MODE_SHARED."""
 FEATURE_SEMAPHORES: Feature.ValueType  # 3
 """SemaphoreService."""
+FEATURE_AUTOCOMPLETE: Feature.ValueType  # 4
+"""AutocompleteService."""
 global___Feature = Feature
 
 class _StoreState:

@@ -50,7 +50,10 @@ export enum ErrorReason {
    * just has nothing to say any more. Do not attach again: two streams would push each other out.
    */
   ERROR_REASON_SUPERSEDED = 5,
-  /** ERROR_REASON_IMPORT_CONFLICT - ABORTED. Another import of the same dictionary was committed first. Import again if yours is newer. */
+  /**
+   * ERROR_REASON_IMPORT_CONFLICT - ABORTED. Another import of the same dictionary was committed first, or the dictionary was deleted; nothing
+   * was changed by this one. Import again if yours is newer.
+   */
   ERROR_REASON_IMPORT_CONFLICT = 6,
   /**
    * ERROR_REASON_LEASE_NOT_HELD - NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix or

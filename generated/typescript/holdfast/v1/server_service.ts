@@ -31,6 +31,8 @@ export enum Feature {
   FEATURE_SHARED_LOCKS = 2,
   /** FEATURE_SEMAPHORES - SemaphoreService. */
   FEATURE_SEMAPHORES = 3,
+  /** FEATURE_AUTOCOMPLETE - AutocompleteService. */
+  FEATURE_AUTOCOMPLETE = 4,
   UNRECOGNIZED = -1,
 }
 
@@ -44,6 +46,8 @@ export function featureToJSON(object: Feature): string {
       return "FEATURE_SHARED_LOCKS";
     case Feature.FEATURE_SEMAPHORES:
       return "FEATURE_SEMAPHORES";
+    case Feature.FEATURE_AUTOCOMPLETE:
+      return "FEATURE_AUTOCOMPLETE";
     case Feature.UNRECOGNIZED:
     default:
       return "UNRECOGNIZED";

@@ -80,7 +80,8 @@ public enum ErrorReason
   ERROR_REASON_SUPERSEDED(5),
   /**
    * <pre>
-   * ABORTED. Another import of the same dictionary was committed first. Import again if yours is newer.
+   * ABORTED. Another import of the same dictionary was committed first, or the dictionary was deleted; nothing
+   * was changed by this one. Import again if yours is newer.
    * </pre>
    *
    * <code>ERROR_REASON_IMPORT_CONFLICT = 6;</code>
@@ -329,7 +330,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_SUPERSEDED_VALUE = 5;
   /**
    * <pre>
-   * ABORTED. Another import of the same dictionary was committed first. Import again if yours is newer.
+   * ABORTED. Another import of the same dictionary was committed first, or the dictionary was deleted; nothing
+   * was changed by this one. Import again if yours is newer.
    * </pre>
    *
    * <code>ERROR_REASON_IMPORT_CONFLICT = 6;</code>

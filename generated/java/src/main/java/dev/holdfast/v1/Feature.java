@@ -45,6 +45,14 @@ public enum Feature
    * <code>FEATURE_SEMAPHORES = 3;</code>
    */
   FEATURE_SEMAPHORES(3),
+  /**
+   * <pre>
+   * AutocompleteService.
+   * </pre>
+   *
+   * <code>FEATURE_AUTOCOMPLETE = 4;</code>
+   */
+  FEATURE_AUTOCOMPLETE(4),
   UNRECOGNIZED(-1),
   ;
 
@@ -80,6 +88,14 @@ public enum Feature
    * <code>FEATURE_SEMAPHORES = 3;</code>
    */
   public static final int FEATURE_SEMAPHORES_VALUE = 3;
+  /**
+   * <pre>
+   * AutocompleteService.
+   * </pre>
+   *
+   * <code>FEATURE_AUTOCOMPLETE = 4;</code>
+   */
+  public static final int FEATURE_AUTOCOMPLETE_VALUE = 4;
 
 
   public final int getNumber() {
@@ -110,6 +126,7 @@ public enum Feature
       case 1: return FEATURE_EXCLUSIVE_LOCKS;
       case 2: return FEATURE_SHARED_LOCKS;
       case 3: return FEATURE_SEMAPHORES;
+      case 4: return FEATURE_AUTOCOMPLETE;
       default: return null;
     }
   }

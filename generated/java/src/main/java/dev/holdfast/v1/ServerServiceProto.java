@@ -48,19 +48,20 @@ public final class ServerServiceProto {
       " \003(\0162\024.holdfast.v1.FeatureR\010features\0228\n\013" +
       "store_state\030\010 \001(\0162\027.holdfast.v1.StoreSta" +
       "teR\nstoreState\022%\n\016store_warnings\030\t \003(\tR\r" +
-      "storeWarnings*q\n\007Feature\022\027\n\023FEATURE_UNSP" +
-      "ECIFIED\020\000\022\033\n\027FEATURE_EXCLUSIVE_LOCKS\020\001\022\030" +
-      "\n\024FEATURE_SHARED_LOCKS\020\002\022\026\n\022FEATURE_SEMA" +
-      "PHORES\020\003*y\n\nStoreState\022\033\n\027STORE_STATE_UN" +
-      "SPECIFIED\020\000\022\025\n\021STORE_STATE_READY\020\001\022\033\n\027ST" +
-      "ORE_STATE_UNREACHABLE\020\002\022\032\n\026STORE_STATE_U" +
-      "NSUITABLE\020\0032g\n\rServerService\022V\n\rGetServe" +
-      "rInfo\022!.holdfast.v1.GetServerInfoRequest" +
-      "\032\".holdfast.v1.GetServerInfoResponseB\224\001\n" +
-      "\017dev.holdfast.v1B\022ServerServiceProtoP\001Z&" +
-      "holdfast.dev/go/holdfast/v1;holdfastv1\252\002" +
-      "\013Holdfast.V1\312\002\013Holdfast\\V1\342\002\027Holdfast\\V1" +
-      "\\GPBMetadata\352\002\014Holdfast::V1b\006proto3"
+      "storeWarnings*\213\001\n\007Feature\022\027\n\023FEATURE_UNS" +
+      "PECIFIED\020\000\022\033\n\027FEATURE_EXCLUSIVE_LOCKS\020\001\022" +
+      "\030\n\024FEATURE_SHARED_LOCKS\020\002\022\026\n\022FEATURE_SEM" +
+      "APHORES\020\003\022\030\n\024FEATURE_AUTOCOMPLETE\020\004*y\n\nS" +
+      "toreState\022\033\n\027STORE_STATE_UNSPECIFIED\020\000\022\025" +
+      "\n\021STORE_STATE_READY\020\001\022\033\n\027STORE_STATE_UNR" +
+      "EACHABLE\020\002\022\032\n\026STORE_STATE_UNSUITABLE\020\0032g" +
+      "\n\rServerService\022V\n\rGetServerInfo\022!.holdf" +
+      "ast.v1.GetServerInfoRequest\032\".holdfast.v" +
+      "1.GetServerInfoResponseB\224\001\n\017dev.holdfast" +
+      ".v1B\022ServerServiceProtoP\001Z&holdfast.dev/" +
+      "go/holdfast/v1;holdfastv1\252\002\013Holdfast.V1\312" +
+      "\002\013Holdfast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352" +
+      "\002\014Holdfast::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
