@@ -100,17 +100,41 @@ describe('lists of recents', () => {
     expect((await on.texts(store, list)).sort()).toEqual([...texts].sort());
   });
 
-  it('of the greatest size are read whole', async () => {
-    const list = on.list();
-    const payload = Uint8Array.from({ length: 1024 }, (_, i) => 255 - (i % 256));
-    const all = Array.from({ length: 1000 }, (_, i) =>
-      recent(`${i} `.padEnd(512, 'x'), { entryId: `${i} `.padEnd(512, 'y'), payload }),
+  /** So many, all of this size; the text is what tells them apart. */
+  const many = (count: number, textBytes: number, idBytes: number, payload: Uint8Array) =>
+    Array.from({ length: count }, (_, i) =>
+      recent(`${i} `.padEnd(textBytes, 'x'), { entryId: `${i} `.padEnd(idBytes, 'y'), payload }),
     );
-    await Promise.all(all.map((one) => store.add(list, one, 1000)));
+  const bytes = (length: number) => Uint8Array.from({ length }, (_, i) => 255 - (i % 256));
+  const memoryOf = async (list: string) =>
+    Number(await on.redis.command('MEMORY', 'USAGE', on.key(list), 'SAMPLES', 0));
+
+  it('have room for a thousand of 400 bytes', async () => {
+    const list = on.list();
+    const all = many(1000, 100, 100, bytes(200));
+    for (const one of all) await store.add(list, one, 1000);
+    expect(plain(await store.read(list))).toEqual(all.reverse());
+  });
+
+  it('of the greatest size keep the most recent that fit in 512 KiB', async () => {
+    const list = on.list();
+    const all = many(1000, 512, 512, bytes(1024));
+    for (const one of all) await store.add(list, one, 1000);
     const read = plain(await store.read(list));
-    expect(read).toHaveLength(1000);
-    expect(new Set(read.map(({ text }) => text))).toEqual(new Set(all.map(({ text }) => text)));
-    expect(read.every((one) => Buffer.compare(one.payload, payload) === 0)).toBe(true);
+    expect(read.length).toBeGreaterThanOrEqual(230);
+    expect(read).toEqual(all.reverse().slice(0, read.length));
+    expect(await memoryOf(list)).toBeLessThan(540_000);
+  });
+
+  it('of many small ones give way to a few large ones', async () => {
+    const list = on.list();
+    for (const one of many(1000, 250, 150, bytes(0))) await store.add(list, one, 1000);
+    const large = many(200, 512, 511, bytes(1024));
+    for (const one of large) await store.add(list, one, 1000);
+    const read = plain(await store.read(list));
+    expect(read.slice(0, 200)).toEqual(large.reverse());
+    expect(read.length).toBeGreaterThan(250);
+    expect(await memoryOf(list)).toBeLessThan(540_000);
   });
 
   it('are empty once Redis was flushed, and go on from there', async () => {
