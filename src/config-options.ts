@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import {
   count,
   duration,
+  durationOrOff,
   filePath,
   flag,
   keyPrefix,
@@ -124,6 +125,14 @@ export const options = {
     '365d',
     'How long Redis keeps what it knows of an idle name.',
   ),
+  recentsRetentionMs: option({
+    name: 'HOLDFAST_RECENTS_RETENTION',
+    default: '90d',
+    accepts: 'duration, 1h to 3650d, or `off`',
+    about:
+      'How long Redis keeps a list of recents after the last one was added to it; `off`: until it is deleted.',
+    schema: durationOrOff('1h', '3650d'),
+  }),
   keepaliveTimeMs: span(
     'HOLDFAST_KEEPALIVE_TIME',
     '10s',

@@ -36,6 +36,15 @@ export function duration(from: string, to: string): z.ZodType<number, string> {
   });
 }
 
+/** As `duration`; undefined is what `off` means. */
+export function durationOrOff(from: string, to: string): z.ZodType<number | undefined, string> {
+  const span = duration(from, to);
+  const expected = `off, or a duration from ${from} to ${to}, such as 12h or 30d`;
+  return parsed(expected, (text) => (text === 'off' ? text : span.safeParse(text).data)).transform((value) =>
+    value === 'off' ? undefined : value,
+  );
+}
+
 export function count(min: number, max: number): z.ZodType<number, string> {
   return parsed(`a whole number from ${min} to ${max}`, (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;

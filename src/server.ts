@@ -110,7 +110,7 @@ class ComposedServer implements HoldfastServer {
 
   private async connect(serverId: string): Promise<Store> {
     const { log } = this.dependencies;
-    const { redis, redisPrefix, commandTimeoutMs, retentionMs } = this.config;
+    const { redis, redisPrefix, commandTimeoutMs, retentionMs, recentsRetentionMs } = this.config;
     let lastError: Error | undefined;
     const options = {
       url: redis.url,
@@ -118,6 +118,7 @@ class ComposedServer implements HoldfastServer {
       serverId,
       commandTimeoutMs,
       retentionMs,
+      recentsRetentionMs,
       clock: systemClock,
       // One for each attempt to connect again; that the store is gone is said once, by `reportHealth`.
       onError: (error: Error) => {

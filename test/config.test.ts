@@ -31,6 +31,7 @@ test('needs nothing but a Redis, and has a default for the rest', () => {
     maxWaitersPerName: 10_000,
     maxStreams: 50_000,
     retentionMs: 86_400_000,
+    recentsRetentionMs: 90 * 86_400_000,
     keepaliveTimeMs: 10_000,
     keepaliveTimeoutMs: 5000,
     drainTimeoutMs: 15_000,
@@ -146,6 +147,20 @@ test.each(['30', '-1s', '1.5s', '1 s', '1e3ms', 's', '99999999999s', '0s'])(
     expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_COMMAND_TIMEOUT: text })).toHaveLength(1);
   },
 );
+
+test.each([
+  ['off', undefined],
+  ['1h', 3_600_000],
+  ['3650d', 3650 * 86_400_000],
+])('keeps recents for %s', (text, ms) => {
+  expect(read({ HOLDFAST_RECENTS_RETENTION: text }).recentsRetentionMs).toBe(ms);
+});
+
+test.each(['59m', '3651d', '0', 'OFF', 'never'])('does not keep recents for %s', (text) => {
+  expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_RECENTS_RETENTION: text })).toEqual([
+    expect.stringContaining('HOLDFAST_RECENTS_RETENTION must be off, or a duration from 1h to 3650d'),
+  ]);
+});
 
 describe('the table of the README', () => {
   test('has a row for each setting, with the default that is parsed', () => {

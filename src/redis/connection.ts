@@ -4,7 +4,14 @@ import { type Clock, type Timer } from '../engine/clock';
 import { StoreFailure } from '../engine/errors';
 import type { StoreHealth } from '../engine/store';
 import { findDangers } from './dangers';
-import { commandText, ScriptCommand, type Reply } from './script-command';
+import {
+  commandBytes,
+  commandText,
+  ScriptCommand,
+  type OnOutcome,
+  type RawReply,
+  type Reply,
+} from './script-command';
 
 export interface ConnectionOptions {
   /** `redis://[user:password@]host:port[/db]`, `rediss://…`, or the path of a unix socket. */
@@ -36,11 +43,16 @@ const SWEEP_INTERVAL_MS = 20;
 /** Before a command is tried again on a connection that is called ready and took nothing. */
 const UNWRITABLE_PAUSE_MS = 10;
 
+/** An argument of which bytes are sent as they are. */
+type RawArgument = string | number | Uint8Array;
+
 interface Operation<T> {
   readonly what: Script;
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
-  readonly read: (reply: Reply[], sentAt: number) => T | Promise<T>;
+  /** Set where not all is text: the bytes to send, and the reply is read as it comes. */
+  readonly bytes: ((verb: 'eval' | 'evalsha') => Buffer) | undefined;
+  readonly read: (reply: never[], sentAt: number) => T | Promise<T>;
   readonly deadline: number;
   readonly resolve: (answer: T | Promise<T>) => void;
   readonly reject: (error: unknown) => void;
@@ -133,9 +145,49 @@ export class RedisConnection implements StoreHealth {
     args: readonly (string | number)[],
     read: (reply: Reply[], sentAt: number) => T | Promise<T>,
   ): Promise<T> {
+    return this.operate(what, keys, args, undefined, read);
+  }
+
+  /** As `run`, for scripts that take or answer payloads: arguments may be bytes, the reply is as it came. */
+  runRaw<T>(
+    what: Script,
+    keys: readonly string[],
+    args: readonly RawArgument[],
+    read: (reply: RawReply[], sentAt: number) => T | Promise<T>,
+  ): Promise<T> {
+    const bytes = (verb: 'eval' | 'evalsha') =>
+      commandBytes([verb, verb === 'eval' ? what.text : what.sha, keys.length, ...keys, ...args]);
+    return this.operate(what, keys, [], bytes, read);
+  }
+
+  /**
+   * As `runRaw`, for a command of Redis's own that only reads and answers a list: a script would copy all of it
+   * several times.
+   */
+  query<T>(
+    command: string,
+    args: readonly RawArgument[],
+    read: (reply: RawReply[], sentAt: number) => T | Promise<T>,
+  ): Promise<T> {
+    return this.operate(
+      { sha: command, text: command },
+      [],
+      [],
+      () => commandBytes([command, ...args]),
+      read,
+    );
+  }
+
+  private operate<T>(
+    what: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    bytes: Operation<T>['bytes'],
+    read: Operation<T>['read'],
+  ): Promise<T> {
     const deadline = this.options.clock.now() + this.options.commandTimeoutMs;
     return new Promise((resolve, reject) => {
-      const operation: Operation<T> = { what, keys, args, read, deadline, resolve, reject };
+      const operation: Operation<T> = { what, keys, args, bytes, read, deadline, resolve, reject };
       if (this.client.status === 'ready') this.send(operation, 'evalsha', false);
       else this.retry(operation, false);
     });
@@ -176,22 +228,23 @@ export class RedisConnection implements StoreHealth {
   }
 
   private send<T>(operation: Operation<T>, verb: 'eval' | 'evalsha', writtenBefore: boolean): void {
-    const { what, keys, args, read, deadline } = operation;
-    const text = commandText(verb, verb === 'eval' ? what.text : what.sha, keys, args);
+    const { what, keys, args, bytes, read, deadline } = operation;
+    const text = bytes ? bytes(verb) : commandText(verb, verb === 'eval' ? what.text : what.sha, keys, args);
     const sentAt = this.options.clock.now();
-    const command = new ScriptCommand(verb, text, deadline, (error, reply) => {
+    const onOutcome: OnOutcome = (error, reply) => {
       if (error) return this.recover(operation, error, writtenBefore);
       this.heardAt = this.options.clock.now();
       let answer: T | Promise<T>;
       try {
-        answer = read(reply as Reply[], sentAt);
+        answer = read(reply as never[], sentAt);
       } catch (cause) {
         return operation.reject(
           cause instanceof StoreFailure ? cause : new UnreadableReply(what.sha, { cause }),
         );
       }
       operation.resolve(answer);
-    });
+    };
+    const command = new ScriptCommand(verb, text, deadline, onOutcome, bytes !== undefined);
     this.cork();
     this.keepTime(command);
     void this.client.sendCommand(command.asCommand());

@@ -1,8 +1,10 @@
 import type { Clock } from '../engine/clock';
+import type { RecentsStore } from '../engine/recents-store';
 import type { PermitsStore, StoreHealth } from '../engine/store';
 import { RedisConnection } from './connection';
 import { Notifications } from './notifications';
 import { permitsScripts, RedisPermitsStore } from './permits-store';
+import { recentsScripts, RedisRecentsStore } from './recents-store';
 
 export interface StoreOptions {
   /** `redis://…`, `rediss://…`, or the path of a unix socket. */
@@ -13,12 +15,15 @@ export interface StoreOptions {
   readonly serverId: string;
   readonly commandTimeoutMs: number;
   readonly retentionMs: number;
+  /** After which a list of recents goes that nothing is added to; undefined: never. */
+  readonly recentsRetentionMs: number | undefined;
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
 }
 
 export interface Store {
   readonly permits: PermitsStore;
+  readonly recents: RecentsStore;
   readonly health: StoreHealth;
   close(): void;
 }
@@ -28,8 +33,9 @@ export interface Store {
  * rejects with a `StoreFailure` if it does not within `patienceMs`, closing what was opened.
  */
 export async function connectStore(options: StoreOptions, patienceMs: number): Promise<Store> {
-  const connection = new RedisConnection({ ...options, scripts: permitsScripts });
+  const connection = new RedisConnection({ ...options, scripts: [...permitsScripts, ...recentsScripts] });
   const permits = new RedisPermitsStore({ ...options, connection });
+  const recents = new RedisRecentsStore({ ...options, connection, retentionMs: options.recentsRetentionMs });
   const notifications = new Notifications({
     ...options,
     onLook: (resource, requestId) => permits.hint(resource, requestId),
@@ -45,5 +51,5 @@ export async function connectStore(options: StoreOptions, patienceMs: number): P
     close();
     throw error;
   }
-  return { permits, health: connection, close };
+  return { permits, recents, health: connection, close };
 }

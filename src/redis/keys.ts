@@ -23,7 +23,7 @@ export function bucketOf(name: string): number {
 
 const serviceLetters = { lock: 'l', semaphore: 's' } as const;
 
-/** The keys of a resource, in the order of the scripts' KEYS (see scripts/prelude/state.lua). */
+/** The keys of a resource, in the order of the scripts' KEYS (see scripts/prelude/permits/state.lua). */
 const lockParts = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live'] as const;
 const parts = { lock: lockParts, semaphore: [...lockParts, 'limit'] } as const;
 
@@ -65,7 +65,27 @@ export function resourceOfStateKey(prefix: string, key: string): Resource | unde
   return service && { service, name: key.slice(close + 2 + 'l:state:'.length) };
 }
 
+/** Where a list of recents is. */
+export function recentsKey(prefix: string, list: string): string {
+  return `${prefix}:{${bucketOf(list)}}:r:list:${list}`;
+}
+
+/** What marks one removal from a list as done, so that it can be sent again; beside the list, in its slot. */
+export function recentsRemovalKey(prefix: string, list: string, removalId: string): string {
+  return `${prefix}:{${bucketOf(list)}}:r:removal:${removalId}`;
+}
+
 /** Where a server hears which of its requests to look at (PUBLISHed by the scripts: see `wake` there). */
 export function wakeChannel(prefix: string, serverId: string): string {
   return `${prefix}:wake:${serverId}`;
+}
+
+/** The one key of a dictionary that scripts are given; the names of all others begin as it does. */
+export function dictionaryKey(prefix: string, name: string): string {
+  return `${prefix}:{${bucketOf(name)}}:d:meta:${name}`;
+}
+
+/** Where the names of all dictionaries are, in order. */
+export function dictionaryNamesKey(prefix: string): string {
+  return `${prefix}:{dictionaries}:names`;
 }

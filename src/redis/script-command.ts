@@ -2,8 +2,11 @@ import type { Command } from 'ioredis';
 
 export type Reply = string | null | Reply[];
 
+/** A reply as it came: texts and payloads are bytes, numbers are text. */
+export type RawReply = Buffer | string | null | RawReply[];
+
 /** What becomes of a command: it failed, or was answered. Called once. */
-export type OnOutcome = (error: Error | undefined, reply: Reply[] | undefined) => void;
+export type OnOutcome = (error: Error | undefined, reply: Reply[] | RawReply[] | undefined) => void;
 
 const NO_ARGUMENTS: readonly string[] = [];
 
@@ -23,10 +26,12 @@ export class ScriptCommand {
 
   constructor(
     readonly name: string,
-    private readonly text: string,
+    private readonly text: string | Buffer,
     /** When it is given up (ms of the connection's clock). */
     readonly deadline: number,
     private readonly onOutcome: OnOutcome,
+    /** The reply is wanted as it comes; else every byte of it is UTF-8, and it is wanted as text. */
+    private readonly isRaw: boolean,
   ) {}
 
   get settled(): boolean {
@@ -43,14 +48,14 @@ export class ScriptCommand {
   /** Whoever sends it keeps the time. */
   setTimeout(): void {}
 
-  toWritable(): string {
+  toWritable(): string | Buffer {
     return this.text;
   }
 
   resolve(reply: unknown): void {
     if (this.isSettled) return;
     this.isSettled = true;
-    this.onOutcome(undefined, decoded(reply) as Reply[]);
+    this.onOutcome(undefined, this.isRaw ? (reply as RawReply[]) : (decoded(reply) as Reply[]));
   }
 
   reject(error: Error): void {
@@ -80,6 +85,27 @@ export function commandText(
   for (const arg of args) addBulk(lines, typeof arg === 'string' ? arg : String(arg));
   lines.push('');
   return lines.join('\r\n');
+}
+
+/**
+ * Any command in Redis's protocol, from the parts it is made of; bytes go out as they are. Slower than `commandText`,
+ * for it copies.
+ */
+export function commandBytes(parts: readonly (string | number | Uint8Array)[]): Buffer {
+  const chunks: Uint8Array[] = [];
+  let lines = [`*${parts.length}`];
+  for (const part of parts) {
+    if (part instanceof Uint8Array) {
+      lines.push(LENGTHS[part.length] ?? `$${part.length}`, '');
+      chunks.push(Buffer.from(lines.join('\r\n')), part);
+      lines = [''];
+    } else {
+      addBulk(lines, String(part));
+    }
+  }
+  lines.push('');
+  chunks.push(Buffer.from(lines.join('\r\n')));
+  return Buffer.concat(chunks);
 }
 
 /** The first line of a text of so many bytes, made once for those that are usual. */

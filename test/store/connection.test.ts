@@ -66,6 +66,31 @@ describe('RedisConnection', () => {
     expect(reply).toEqual(['9007199254740991', '9007199254740991', [text]]);
   });
 
+  it('carries bytes that are no text as they are, beside texts and numbers', async () => {
+    const connection = await connect();
+    const everyByte = Buffer.from(Uint8Array.from({ length: 1024 }, (_, i) => i % 256));
+    const empty = Buffer.alloc(0);
+    const echo = script('return {KEYS[1], ARGV[1], {ARGV[2], ARGV[3]}, ARGV[4], ARGV[5], false, 7}');
+    await redis.command('SCRIPT', 'FLUSH');
+    for (const reason of ['the script is not known', 'the script is known']) {
+      const args = [everyByte, 'ünï 😀', new Uint8Array(everyByte), empty, 42];
+      const reply = await connection.runRaw(echo, ['kéy'], args, (answer) => answer);
+      expect([reason, ...reply]).toEqual([
+        reason,
+        Buffer.from('kéy'),
+        everyByte,
+        [Buffer.from('ünï 😀'), everyByte],
+        empty,
+        Buffer.from('42'),
+        null,
+        '7',
+      ]);
+    }
+    await redis.command('RPUSH', 'some bytes', everyByte, '1');
+    const list = await connection.query('LRANGE', ['some bytes', 0, -1], (answer) => answer);
+    expect(list).toEqual([everyByte, Buffer.from('1')]);
+  });
+
   it('does not notice SCRIPT FLUSH', async () => {
     const connection = await connect();
     const first = await increment(connection);

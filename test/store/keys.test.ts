@@ -1,7 +1,25 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import type { Resource, Service } from '../../src/engine/lease';
-import { BUCKET_COUNT, bucketOf, permitsKeys, resourceOfStateKey, wakeChannel } from '../../src/redis/keys';
+import type { Service } from '../../src/engine/lease';
+import {
+  BUCKET_COUNT,
+  bucketOf,
+  permitsKeys,
+  recentsKey,
+  recentsRemovalKey,
+  resourceOfStateKey,
+  wakeChannel,
+} from '../../src/redis/keys';
 import { RedisProcess } from '../support/redis-process';
+
+/** What has keys: a name of one is another thing than the same name of another. */
+type Kind = Service | 'recents';
+
+interface Place {
+  readonly prefix: string;
+  readonly service: Kind;
+  readonly name: string;
+}
 
 /** What keys are made of, and what might break them: separators, tags, parts, globs, control characters. */
 const treacherous = fc.string({
@@ -21,6 +39,9 @@ const treacherous = fc.string({
       'ends',
       'state:',
       'queue:',
+      'r:',
+      'list:',
+      'removal:',
       '0',
       '17',
     ],
@@ -50,12 +71,17 @@ const name = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({ maxLength: 10 }),
 );
-const service = fc.constantFrom<Service>('lock', 'semaphore');
+const service = fc.constantFrom<Kind>('lock', 'semaphore', 'recents');
 const prefix = fc.oneof(fc.constant('holdfast'), fc.stringMatching(/^[a-z0-9._-]{1,6}$/));
 const place = fc.record({ prefix, service, name });
 
-const keysOf = ({ prefix: first, ...resource }: { prefix: string } & Resource) =>
-  permitsKeys(first, resource);
+/** Removals have ids of their own: one for each name here. */
+const removalOf = (whole: string) => createHash('sha1').update(whole).digest('hex');
+
+const keysOf = ({ prefix: first, service: kind, name: whole }: Place): string[] =>
+  kind === 'recents'
+    ? [recentsKey(first, whole), recentsRemovalKey(first, whole, removalOf(whole))]
+    : permitsKeys(first, { service: kind, name: whole });
 
 describe('keys', () => {
   it('are different ones for every name, and none of another name, service or prefix', () => {
@@ -64,11 +90,13 @@ describe('keys', () => {
       // Neighbours: all the same but one.
       fc.tuple(place, name).map(([one, other]) => [one, { ...one, name: other }] as const),
       fc.tuple(place, prefix).map(([one, other]) => [one, { ...one, prefix: other }] as const),
-      place.map((one) => [one, { ...one, service: one.service === 'lock' ? 'semaphore' : 'lock' }] as const),
+      fc.tuple(place, service).map(([one, other]) => [one, { ...one, service: other }] as const),
       // One's name made of another's key.
       fc
         .tuple(place, fc.nat(6))
-        .map(([one, part]) => [one, { ...one, name: keysOf(one)[part] as string }] as const),
+        .map(
+          ([one, part]) => [one, { ...one, name: keysOf(one)[part % keysOf(one).length] as string }] as const,
+        ),
     );
     fc.assert(
       fc.property(twoPlaces, ([one, other]) => {
@@ -82,9 +110,11 @@ describe('keys', () => {
 
   it('say whose state they are, and only the state keys do', () => {
     fc.assert(
-      fc.property(place, ({ prefix: first, ...resource }) => {
-        const [state, ...others] = permitsKeys(first, resource) as [string, ...string[]];
-        expect(resourceOfStateKey(first, state)).toEqual(resource);
+      fc.property(place, (one) => {
+        const { prefix: first, ...resource } = one;
+        const [state, ...others] = keysOf(one) as [string, ...string[]];
+        if (resource.service === 'recents') expect(resourceOfStateKey(first, state)).toBeUndefined();
+        else expect(resourceOfStateKey(first, state)).toEqual(resource);
         for (const key of others) expect(resourceOfStateKey(first, key)).toBeUndefined();
         expect(resourceOfStateKey(`${first}x`, state)).toBeUndefined();
         expect(resourceOfStateKey(first, wakeChannel(first, resource.name))).toBeUndefined();

@@ -5,7 +5,6 @@
 --       3, 4 folded text of what comes after the last, the same ("": to the end)
 --       5 how many at most  6 go on after: folded text, 7 number (both "": from the start)
 -- Reply OK, where to go on { folded text, number } or {}, and of each entry entry id, text ("": as folded), forms,
---       weight, selections, payload
 --       | UNKNOWN
 -- Holds Those of one text are in the order in which they came.
 local live = meta('live')
@@ -33,7 +32,9 @@ repeat
     -- An alias has a record of the same kind.
     if value and text_of(forms_of(value)) == text then
       local rest = rest_of(value)
-      answers[#answers + 1] = { rest[3], rest[4], forms_of(value), int(rest[1]), int(rest[2]), rest[5] }
+      local shown = rest[4] ~= '' and rest[4] or text
+      local aliases = rest[6] ~= '' and rest[6] or '[]'
+      answers[#answers + 1] = { rest[3], shown, aliases, int(rest[1]), int(rest[2]), rest[5] }
     end
   end
   if elapsed() > QUERY_BUDGET then resume = last end

@@ -3,9 +3,10 @@
 -- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
 -- ARGV  1, 2 the query folded with accents kept, and with them dropped; words marked (engine/fold.ts)
 --       3 kinds asked for, of 'epwsct'  4 how many at most
---       5 go on after: kind ("": from the start), 6 score ("": after all of the kind), 7 folded text, 8 entry id
+--       5 go on after: kind ("": from the start), 6 score ("": after all of the kind, "+": before all of it), 7 folded
+--       text, 8 entry id
 -- Reply OK, profile, 1 if it was cut short, where to go on { kind, score, folded text, entry id } or {}, and of each
---       entry kind, score, entry id, text ("": as folded), payload
+--       entry kind, score, entry id, text, payload
 --       | UNKNOWN
 -- Holds Each entry once, at its best kind of those asked for, in the order of rank. Cut short, what is there is still
 --       in order and without a gap, but for typos.
@@ -15,7 +16,7 @@ local profile = meta('profile')
 local asked, limit = ARGV[3], tonumber(ARGV[4])
 local after = nil
 if ARGV[5] ~= '' then
-  local code = ARGV[6] == '' and '\255' or order_code(tonumber(ARGV[6]))
+  local code = ARGV[6] == '' and '\255' or ARGV[6] == '+' and '' or order_code(tonumber(ARGV[6]))
   after = { kind = ARGV[5], code = code, text = ARGV[7], rank = code .. ARGV[7], id = ARGV[8] }
 end
 
@@ -182,7 +183,8 @@ results[limit + 1] = nil
 local answers = {}
 for i, candidate in ipairs(results) do
   local rest = rest_of_candidate(candidate)
-  answers[i] = { candidate.kind, score_of(candidate.rank), rest[3], rest[4], rest[5] }
+  local text = rest[4] ~= '' and rest[4] or text_of_candidate(candidate)
+  answers[i] = { candidate.kind, score_of(candidate.rank), rest[3], text, rest[5] }
 end
 if more then
   local last = results[limit]

@@ -2,9 +2,9 @@
 --
 -- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
 -- ARGV  1 profile that the forms were made with  2 import id ("": the live generation, and what is being built)
---       then for each change six: 'put', entry id, text ("": as folded), forms, weight, payload
---                              or 'delete', entry id, and four empty ones
---                              or 'select', entry id, how often, and three empty ones
+--       then for each change seven: 'put', entry id, text ("": as folded), forms, weight, payload, aliases (JSON or "")
+--                                or 'delete', entry id, and five empty ones
+--                                or 'select', entry id, how often, and four empty ones
 -- Reply OK, how many of the changes are begun, 1 if they are also done, what each came to
 --       (put: 1; delete: 1, or 0 if there was none; select: selection count, or -1 if there is no such entry)
 --       | UNKNOWN | PROFILE the one in force | LOST (no such import: another was committed, or it was given up)
@@ -30,7 +30,8 @@ end
 local function put(generation, at, known)
   local id, text, forms = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   local selections = known and rest_of(known)[2] or 0
-  change_entry(generation, id, pack_entry(forms, { tonumber(ARGV[at + 4]), selections, id, text, ARGV[at + 5] }))
+  local rest = { tonumber(ARGV[at + 4]), selections, id, text, ARGV[at + 5], ARGV[at + 6] }
+  change_entry(generation, id, pack_entry(forms, rest))
 end
 
 local function add_selections(generation, id, times)
@@ -73,7 +74,7 @@ local at = 3
 while done and at < #ARGV and not (at > 3 and spent()) do
   local answer = change(at)
   answers[#answers + 1] = ARGV[at] == 'put' and 1 or answer
-  at = at + 6
+  at = at + 7
   done = work_off_all()
 end
 save_jobs()

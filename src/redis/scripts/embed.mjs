@@ -9,7 +9,8 @@ const target = join(folder, '../../../generated/redis/scripts.ts');
 
 /**
  * What Redis may do with a script. Renewing, releasing, taking an offer, pausing and deleting must work when memory
- * is full (`allow-oom`); a new acquire is refused then, before its first line.
+ * is full (`allow-oom`), and so must removing a recent; a new acquire is refused then, before its first line, and so
+ * is a recent that is added.
  */
 const flags = {
   'permits-acquire': '',
@@ -30,6 +31,8 @@ const flags = {
   'dictionary-suggest': 'no-writes',
   'dictionary-list': 'no-writes',
   'dictionary-inspect': 'no-writes',
+  'recents-add': '',
+  'recents-remove': 'allow-oom',
 };
 
 // Comments and indentation are for people; Redis keeps every script's text in memory.
@@ -52,6 +55,7 @@ const compact = (lua) =>
 const preludes = {
   permits: ['state', 'requests', 'queue', 'answers'],
   dictionary: ['generations', 'index', 'entries', 'jobs', 'matching', 'typos'],
+  recents: ['list'],
 };
 
 const CONSTANT = /^local ([A-Z_]+) = (KEYS\[\d+\]|\d+)$/;

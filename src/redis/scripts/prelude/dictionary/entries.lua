@@ -1,6 +1,7 @@
 -- An entry as it is kept, and the records by which it is found.
 --
--- Kept is: score (see `order_code`) .. forms .. \4 .. the rest in msgpack { weight, selections, id, text, payload }.
+-- Kept is: score (see `order_code`) .. forms .. \4 .. the rest in msgpack { weight, selections, id, text
+-- ("": as folded), payload, aliases (JSON, or "") }.
 -- `forms` are the folded text and aliases with their word starts marked, as engine/fold.ts makes them:
 -- \2 form \3 \2 form \3, with \1 in front of each word but the first. So one plain search each tells how an entry
 -- matches: \2query\3 exactly, \2query as a prefix, \1query at a word, query\3 at the end, query anywhere.

@@ -17,9 +17,14 @@ local jobs = {}
 
 local jobs_kept = false
 
+-- Those of generations that have become garbage have no more meaning.
 local function load_jobs()
   local packed = meta('jobs')
-  if packed then jobs, jobs_kept = cmsgpack.unpack(packed), true end
+  if not packed then return end
+  jobs_kept = true
+  for _, job in ipairs(cmsgpack.unpack(packed)) do
+    if redis.call('HEXISTS', KEYS[1], 'garbage:' .. job[1]) == 0 then jobs[#jobs + 1] = job end
+  end
 end
 
 local function save_jobs()

@@ -1,0 +1,73 @@
+import { systemClock } from '../../src/engine/clock';
+import type { Recent } from '../../src/engine/suggestion';
+import { RedisConnection } from '../../src/redis/connection';
+import { recentsKey } from '../../src/redis/keys';
+import { RedisRecentsStore } from '../../src/redis/recents-store';
+import { RedisProcess } from './redis-process';
+
+const PREFIX = 'test';
+const RETENTION_MS = 3_600_000;
+
+/** A recent with what is said of it; the rest is empty. */
+export function recent(
+  text: string,
+  { entryId = '', payload = '' }: { entryId?: string; payload?: string | Uint8Array } = {},
+): Recent {
+  return { text, entryId, payload: new Uint8Array(Buffer.from(payload)) };
+}
+
+export interface RecentsStoreSetting {
+  readonly url?: string;
+  /** Undefined: lists stay for ever; an hour if nothing is said. */
+  readonly retentionMs?: number | undefined;
+}
+
+/** A private Redis with stores of recents on it, and hands to look inside. */
+export class RecentsFixture {
+  private readonly connections: RedisConnection[] = [];
+  private names = 0;
+
+  private constructor(readonly redis: RedisProcess) {}
+
+  static async open(): Promise<RecentsFixture> {
+    return new RecentsFixture(await RedisProcess.start({ appendfsync: 'no' }));
+  }
+
+  async close(): Promise<void> {
+    for (const connection of this.connections) connection.close();
+    await this.redis.close();
+  }
+
+  async store(setting: RecentsStoreSetting = {}): Promise<RedisRecentsStore> {
+    const { url, retentionMs } = { url: this.redis.url, retentionMs: RETENTION_MS, ...setting };
+    const connection = new RedisConnection({
+      url,
+      commandTimeoutMs: 2000,
+      clock: systemClock,
+      onError: () => undefined,
+    });
+    this.connections.push(connection);
+    await connection.ready(5000);
+    return new RedisRecentsStore({ connection, prefix: PREFIX, retentionMs, commandTimeoutMs: 2000 });
+  }
+
+  /** A list that no other test uses. */
+  list(): string {
+    this.names += 1;
+    return `list ${this.names}`;
+  }
+
+  key(list: string): string {
+    return recentsKey(PREFIX, list);
+  }
+
+  /** The texts of a list, the most recent first. */
+  async texts(store: RedisRecentsStore, list: string): Promise<string[]> {
+    return (await store.read(list)).map(({ text }) => text);
+  }
+}
+
+/** As plain bytes, whichever kind of array they came in. */
+export function plain(recents: readonly Recent[]): Recent[] {
+  return recents.map((one) => ({ ...one, payload: new Uint8Array(one.payload) }));
+}
