@@ -5,6 +5,7 @@ import { format } from 'node:util';
 import { ServerCredentials, setLogger, type Server } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { Config } from './config';
+import { Autocomplete } from './engine/autocomplete';
 import { systemClock } from './engine/clock';
 import { systemIdentities } from './engine/identities';
 import { defaultLimits, type Limits } from './engine/limits';
@@ -82,16 +83,26 @@ class ComposedServer implements HoldfastServer {
     const serverId = randomUUID();
     routeGrpcLog(log);
     this.store = await this.connect(serverId);
+    const onDefect = (error: unknown): void =>
+      log.error({ err: error }, 'work that no call waits for failed');
     this.permits = new Permits({
       store: this.store.permits,
       clock: systemClock,
       identities: systemIdentities,
       limits,
       serverId,
-      onDefect: (error) => log.error({ err: error }, 'work that no call waits for failed'),
+      onDefect,
+    });
+    const autocomplete = new Autocomplete({
+      dictionaries: this.store.dictionaries,
+      recents: this.store.recents,
+      clock: systemClock,
+      identities: systemIdentities,
+      onDefect,
     });
     this.grpc = new GrpcServer({
       engine: this.permits,
+      autocomplete,
       store: this.store.health,
       limits,
       version,

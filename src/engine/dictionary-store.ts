@@ -116,7 +116,9 @@ export interface DictionaryStore {
     importId: string,
     profile: StoredProfile | undefined,
     usual: StoredProfile,
-  ): Promise<{ readonly kind: 'ok'; readonly profile: StoredProfile } | OtherProfile | { readonly kind: 'busy' }>;
+  ): Promise<
+    { readonly kind: 'ok'; readonly profile: StoredProfile } | OtherProfile | { readonly kind: 'busy' }
+  >;
   putImported(
     name: string,
     importId: string,
@@ -130,8 +132,14 @@ export interface DictionaryStore {
   /** One step of what is left to do. 'more': at once again; 'building': an import is under way; 'gone': nothing left. */
   sweep(name: string): Promise<'more' | 'building' | 'clean' | 'gone'>;
 
-  suggest(name: string, request: RankingRequest): Promise<({ readonly kind: 'ok' } & Ranking) | UnknownDictionary>;
-  list(name: string, request: ListingRequest): Promise<({ readonly kind: 'ok' } & Listing) | UnknownDictionary>;
+  suggest(
+    name: string,
+    request: RankingRequest,
+  ): Promise<({ readonly kind: 'ok' } & Ranking) | UnknownDictionary>;
+  list(
+    name: string,
+    request: ListingRequest,
+  ): Promise<({ readonly kind: 'ok' } & Listing) | UnknownDictionary>;
 
   /** Notes a name where `names` finds it. */
   register(name: string): Promise<void>;

@@ -21,6 +21,7 @@ export type Reason =
   | 'OUTCOME_UNKNOWN'
   | 'DRAINING'
   | 'REATTACH'
+  | 'NOT_IMPLEMENTED'
   | 'INTERNAL';
 
 export interface FieldViolation {

@@ -44,7 +44,7 @@ const SWEEP_INTERVAL_MS = 20;
 const UNWRITABLE_PAUSE_MS = 10;
 
 /** An argument of which bytes are sent as they are. */
-type RawArgument = string | number | Uint8Array;
+export type RawArgument = string | number | Uint8Array;
 
 interface Operation<T> {
   readonly what: Script;
@@ -52,6 +52,8 @@ interface Operation<T> {
   readonly args: readonly (string | number)[];
   /** Set where not all is text: the bytes to send, and the reply is read as it comes. */
   readonly bytes: ((verb: 'eval' | 'evalsha') => Buffer) | undefined;
+  /** It is not sent again once it may have run. */
+  readonly once: boolean;
   readonly read: (reply: never[], sentAt: number) => T | Promise<T>;
   readonly deadline: number;
   readonly resolve: (answer: T | Promise<T>) => void;
@@ -145,49 +147,48 @@ export class RedisConnection implements StoreHealth {
     args: readonly (string | number)[],
     read: (reply: Reply[], sentAt: number) => T | Promise<T>,
   ): Promise<T> {
-    return this.operate(what, keys, args, undefined, read);
+    return this.operate({ what, keys, args, bytes: undefined, once: false, read });
   }
 
-  /** As `run`, for scripts that take or answer payloads: arguments may be bytes, the reply is as it came. */
+  /**
+   * As `run`, for scripts that take or answer payloads: arguments may be bytes, the reply is as it came. With `once` it
+   * is not sent again when the connection breaks, for a script that counts.
+   */
   runRaw<T>(
     what: Script,
     keys: readonly string[],
     args: readonly RawArgument[],
     read: (reply: RawReply[], sentAt: number) => T | Promise<T>,
+    once = false,
   ): Promise<T> {
     const bytes = (verb: 'eval' | 'evalsha') =>
       commandBytes([verb, verb === 'eval' ? what.text : what.sha, keys.length, ...keys, ...args]);
-    return this.operate(what, keys, [], bytes, read);
+    return this.operate({ what, keys, args: [], bytes, once, read });
   }
 
   /**
-   * As `runRaw`, for a command of Redis's own that only reads and answers a list: a script would copy all of it
-   * several times.
+   * As `runRaw`, for one command of Redis's own that may run twice: of a long list a script would copy all several
+   * times.
    */
   query<T>(
     command: string,
     args: readonly RawArgument[],
     read: (reply: RawReply[], sentAt: number) => T | Promise<T>,
   ): Promise<T> {
-    return this.operate(
-      { sha: command, text: command },
-      [],
-      [],
-      () => commandBytes([command, ...args]),
+    return this.operate({
+      what: { sha: command, text: command },
+      keys: [],
+      args: [],
+      bytes: () => commandBytes([command, ...args]),
+      once: false,
       read,
-    );
+    });
   }
 
-  private operate<T>(
-    what: Script,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-    bytes: Operation<T>['bytes'],
-    read: Operation<T>['read'],
-  ): Promise<T> {
+  private operate<T>(wanted: Omit<Operation<T>, 'deadline' | 'resolve' | 'reject'>): Promise<T> {
     const deadline = this.options.clock.now() + this.options.commandTimeoutMs;
     return new Promise((resolve, reject) => {
-      const operation: Operation<T> = { what, keys, args, bytes, read, deadline, resolve, reject };
+      const operation: Operation<T> = { ...wanted, deadline, resolve, reject };
       if (this.client.status === 'ready') this.send(operation, 'evalsha', false);
       else this.retry(operation, false);
     });
@@ -207,7 +208,9 @@ export class RedisConnection implements StoreHealth {
         }),
       );
     }
-    this.retry(operation, writtenBefore || fate === 'cut');
+    const written = writtenBefore || fate === 'cut';
+    if (written && operation.once) return operation.reject(new StoreFailure('unknown', 'unavailable'));
+    this.retry(operation, written);
   }
 
   private retry<T>(operation: Operation<T>, written: boolean): void {

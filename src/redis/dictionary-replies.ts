@@ -1,4 +1,10 @@
-import type { ListPosition, RankedEntry, RankPosition, StoredProfile, StoredView } from '../engine/dictionary-store';
+import type {
+  ListPosition,
+  RankedEntry,
+  RankPosition,
+  StoredProfile,
+  StoredView,
+} from '../engine/dictionary-store';
 import { MATCH_KINDS, type ListedEntry, type MatchKind } from '../engine/suggestion';
 import type { RawReply } from './script-command';
 

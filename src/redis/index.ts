@@ -1,7 +1,9 @@
 import type { Clock } from '../engine/clock';
+import type { DictionaryStore } from '../engine/dictionary-store';
 import type { RecentsStore } from '../engine/recents-store';
 import type { PermitsStore, StoreHealth } from '../engine/store';
 import { RedisConnection } from './connection';
+import { dictionaryScripts, RedisDictionaryStore } from './dictionary-store';
 import { Notifications } from './notifications';
 import { permitsScripts, RedisPermitsStore } from './permits-store';
 import { recentsScripts, RedisRecentsStore } from './recents-store';
@@ -24,6 +26,7 @@ export interface StoreOptions {
 export interface Store {
   readonly permits: PermitsStore;
   readonly recents: RecentsStore;
+  readonly dictionaries: DictionaryStore;
   readonly health: StoreHealth;
   close(): void;
 }
@@ -33,9 +36,13 @@ export interface Store {
  * rejects with a `StoreFailure` if it does not within `patienceMs`, closing what was opened.
  */
 export async function connectStore(options: StoreOptions, patienceMs: number): Promise<Store> {
-  const connection = new RedisConnection({ ...options, scripts: [...permitsScripts, ...recentsScripts] });
+  const connection = new RedisConnection({
+    ...options,
+    scripts: [...permitsScripts, ...recentsScripts, ...dictionaryScripts],
+  });
   const permits = new RedisPermitsStore({ ...options, connection });
   const recents = new RedisRecentsStore({ ...options, connection, retentionMs: options.recentsRetentionMs });
+  const dictionaries = new RedisDictionaryStore({ ...options, connection });
   const notifications = new Notifications({
     ...options,
     onLook: (resource, requestId) => permits.hint(resource, requestId),
@@ -51,5 +58,5 @@ export async function connectStore(options: StoreOptions, patienceMs: number): P
     close();
     throw error;
   }
-  return { permits, recents, health: connection, close };
+  return { permits, recents, dictionaries, health: connection, close };
 }

@@ -35,6 +35,7 @@ const OUTCOMES: Readonly<Record<Reason, Outcome>> = {
   OUTCOME_UNKNOWN: { code: status.UNAVAILABLE },
   DRAINING: { code: status.UNAVAILABLE, retryAfterMs: 100, pushback: true },
   REATTACH: { code: status.UNAVAILABLE, retryAfterMs: 0, pushback: true },
+  NOT_IMPLEMENTED: { code: status.UNIMPLEMENTED },
   INTERNAL: { code: status.INTERNAL },
 };
 

@@ -40,6 +40,7 @@ const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'push
   OUTCOME_UNKNOWN: [status.UNAVAILABLE, undefined],
   DRAINING: [status.UNAVAILABLE, 100, 'pushback'],
   REATTACH: [status.UNAVAILABLE, 0, 'pushback'],
+  NOT_IMPLEMENTED: [status.UNIMPLEMENTED, undefined],
   INTERNAL: [status.INTERNAL, undefined],
 };
 const ROWS = Object.entries(TABLE) as [Reason, (typeof TABLE)[Reason]][];

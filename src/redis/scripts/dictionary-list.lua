@@ -4,7 +4,8 @@
 -- ARGV  1, 2 folded text of the first, with accents kept and dropped ("": from the beginning)
 --       3, 4 folded text of what comes after the last, the same ("": to the end)
 --       5 how many at most  6 go on after: folded text, 7 number (both "": from the start)
--- Reply OK, where to go on { folded text, number } or {}, and of each entry entry id, text ("": as folded), forms,
+-- Reply OK, where to go on { folded text, number } or {}, and of each entry entry id, text, aliases (JSON),
+--       weight, selections, payload
 --       | UNKNOWN
 -- Holds Those of one text are in the order in which they came.
 local live = meta('live')

@@ -2,7 +2,8 @@
 -- taken apart.
 --
 -- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
--- Reply how it stands: MORE (call again) | BUILDING (an import is under way: look again later) | CLEAN
+-- Reply how it stands: MORE (call again) | BUILDING (an import is under way: look again later) | CLEAN | GONE (there is
+--       no dictionary, and nothing left of one)
 -- Holds Whoever calls it, and how often, the end is the same.
 load_jobs()
 local done = work_off_all()
@@ -15,5 +16,6 @@ for _, garbage in ipairs(fields_of('garbage:')) do
 end
 if #builds > 0 then return { 'BUILDING' } end
 -- A profile alone is of a first import that was given up.
-if not meta('live') then redis.call('DEL', KEYS[1]) end
-return { 'CLEAN' }
+if meta('live') then return { 'CLEAN' } end
+redis.call('DEL', KEYS[1])
+return { 'GONE' }

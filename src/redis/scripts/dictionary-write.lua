@@ -1,7 +1,7 @@
 -- Changes entries, in bounded steps, each entry at one stroke.
 --
 -- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
--- ARGV  1 profile that the forms were made with  2 import id ("": the live generation, and what is being built)
+-- ARGV  1 profile that the forms were made with ("": there are none)  2 import id ("": the live generation, and what is being built)
 --       then for each change seven: 'put', entry id, text ("": as folded), forms, weight, payload, aliases (JSON or "")
 --                                or 'delete', entry id, and five empty ones
 --                                or 'select', entry id, how often, and four empty ones
@@ -16,7 +16,7 @@ local build = import ~= '' and meta('build:' .. import)
 local live = meta('live')
 if import ~= '' and not build then return { 'LOST' } end
 if import == '' and not live then return { 'UNKNOWN' } end
-if meta('profile') ~= profile then return { 'PROFILE', meta('profile') } end
+if profile ~= '' and meta('profile') ~= profile then return { 'PROFILE', meta('profile') } end
 if build then redis.call('HSET', key_of('state', build), 'heard', int(started)) end
 
 load_jobs()

@@ -1,0 +1,71 @@
+import type { Clock, Timer } from './clock';
+import type { DictionaryStore } from './dictionary-store';
+import { reportDefect } from './errors';
+
+/** How often dictionaries are looked at for what others have left undone ... */
+const ROUND_MS = 15_000;
+/** ... and how many each time, in turn. */
+const NAMES_A_ROUND = 64;
+
+/**
+ * Does what dictionaries leave to do: takes old generations apart, gives up imports whose server is gone, and finishes
+ * changes that one left half done. Every server looks at all dictionaries, a few at a time; what happens twice does no
+ * harm.
+ */
+export class Housekeeper {
+  private readonly tidying = new Set<string>();
+  private timer: Timer | undefined;
+  private last: string | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly store: DictionaryStore,
+    private readonly clock: Clock,
+    private readonly onDefect: (error: unknown) => void,
+  ) {
+    this.wait();
+  }
+
+  /** Cleans up after one dictionary now, in the background. */
+  tidy(name: string): void {
+    if (this.stopped || this.tidying.has(name)) return;
+    this.tidying.add(name);
+    this.sweep(name)
+      .catch((error: unknown) => reportDefect(error, this.onDefect))
+      .finally(() => this.tidying.delete(name))
+      .catch(this.onDefect);
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.timer?.cancel();
+  }
+
+  private wait(): void {
+    this.timer = this.clock.after(ROUND_MS, () => {
+      this.round()
+        .catch((error: unknown) => reportDefect(error, this.onDefect))
+        .finally(() => {
+          if (!this.stopped) this.wait();
+        })
+        .catch(this.onDefect);
+    });
+  }
+
+  private async round(): Promise<void> {
+    const names = await this.store.names('', this.last, NAMES_A_ROUND);
+    this.last = names.length < NAMES_A_ROUND ? undefined : names[names.length - 1];
+    for (const name of names) {
+      if (!this.stopped) await this.sweep(name);
+    }
+  }
+
+  private async sweep(name: string): Promise<void> {
+    let state = await this.store.sweep(name);
+    while (state === 'more' && !this.stopped) state = await this.store.sweep(name);
+    if (state !== 'gone') return;
+    await this.store.unregister(name);
+    // It may have been made anew in between; whoever makes it registers it, too, but perhaps before we took it out.
+    if ((await this.store.inspect(name)).kind === 'ok') await this.store.register(name);
+  }
+}
