@@ -6,6 +6,7 @@ import type {
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { ErrorReason } from '../../generated/typescript/holdfast/v1/error_reason';
 import { holdfastError } from '../../src/client';
+import { defaultAutocompleteLimits } from '../../src/engine/autocomplete-limits';
 import { HoldfastError } from '../../src/engine/errors';
 import type { SuggestPage } from '../../src/engine/suggestion';
 import { eventually } from '../support/eventually';
@@ -15,7 +16,9 @@ import { call, Harness } from './harness';
 
 let harness: Harness;
 beforeEach(async () => {
-  harness = await Harness.start({ autocompleteLimits: { maxSuggestStreams: 2, maxImports: 1 } });
+  harness = await Harness.start({
+    autocompleteLimits: { ...defaultAutocompleteLimits, maxSuggestStreams: 2 },
+  });
 });
 afterEach(() => harness.close());
 

@@ -153,7 +153,7 @@ class AutocompleteServiceStub:
     Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
     the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
     (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-    at this server).
+    at this server, or nothing of this one came for a minute).
     """
 
     RecordSelection: grpc.UnaryUnaryMultiCallable[
@@ -373,7 +373,7 @@ class AutocompleteServiceAsyncStub:
     Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
     the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
     (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-    at this server).
+    at this server, or nothing of this one came for a minute).
     """
 
     RecordSelection: grpc.aio.UnaryUnaryMultiCallable[
@@ -609,7 +609,7 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
         Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
         the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
         (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-        at this server).
+        at this server, or nothing of this one came for a minute).
         """
 
     @abc.abstractmethod

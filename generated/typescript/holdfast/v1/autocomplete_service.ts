@@ -4288,7 +4288,7 @@ export const AutocompleteServiceService = {
    * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
    * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
    * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-   * at this server).
+   * at this server, or nothing of this one came for a minute).
    */
   importDictionary: {
     path: "/holdfast.v1.AutocompleteService/ImportDictionary" as const,
@@ -4510,7 +4510,7 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
    * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
    * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-   * at this server).
+   * at this server, or nothing of this one came for a minute).
    */
   importDictionary: handleClientStreamingCall<ImportDictionaryRequest, ImportDictionaryResponse>;
   /**
@@ -4756,7 +4756,7 @@ export interface AutocompleteServiceClient extends Client {
    * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
    * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
    * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-   * at this server).
+   * at this server, or nothing of this one came for a minute).
    */
   importDictionary(
     callback: (error: ServiceError | null, response: ImportDictionaryResponse) => void,
