@@ -79,7 +79,8 @@ export function autocompleteHandlers(
       async (requests) => {
         const leave = imports.enter((error) => requests.interrupt(error));
         try {
-          return { dictionary: dictionaryMessage(await importDictionary(engine, requests)) };
+          const view = await importDictionary(engine, requests, limits.maxImportIdleMs);
+          return { dictionary: dictionaryMessage(view) };
         } finally {
           leave();
         }

@@ -34,7 +34,10 @@ const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 
 export interface GrpcServerParts {
   readonly engine: PermitsEngine & { drain(): Promise<void> };
-  /** Undefined: this server offers none. Its `drain` is called when no stream of its is open any more. */
+  /**
+   * Undefined: this server offers none. `drain` is called once the streams were told to end: what an import still
+   * does after it is to abandon itself, or to commit what was complete.
+   */
   readonly autocomplete?: (AutocompleteEngine & { drain(): void }) | undefined;
   readonly autocompleteLimits?: AutocompleteLimits | undefined;
   readonly store: StoreHealth;

@@ -4,21 +4,30 @@ import type {
   ImportDictionaryRequest,
   ImportStart,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
+import { HoldfastError } from '../engine/errors';
 import type { AutocompleteEngine, DictionaryView, ImportSession } from '../engine/suggestion';
 import { checkSentCount, checkEntries, checkProfile } from './autocomplete-fields';
-import { checkName, Violations } from './fields';
+import { checkName, describeMs, Violations } from './fields';
 import type { Incoming } from './incoming';
+
+/** The next message, undefined if there are no more. */
+type Next = () => Promise<ImportDictionaryRequest | undefined>;
 
 /** One import from its first message to its last: a start, batches, a commit, and then the client's half-close. */
 export async function importDictionary(
   engine: AutocompleteEngine,
   requests: Incoming<ImportDictionaryRequest>,
+  maxIdleMs: number,
 ): Promise<DictionaryView> {
-  const { dictionary, profile } = readStart(await requests.next());
+  const next = (): ReturnType<Next> => {
+    const timer = setTimeout(() => requests.interrupt(idleFor(maxIdleMs)), maxIdleMs);
+    return requests.next().finally(() => clearTimeout(timer));
+  };
+  const { dictionary, profile } = readStart(await next());
   const session = await engine.startImport(dictionary, profile);
   let entryCount: number;
   try {
-    entryCount = await putBatches(session, requests);
+    entryCount = await putBatches(session, next);
   } catch (error) {
     await session.abandon();
     throw error;
@@ -27,12 +36,9 @@ export async function importDictionary(
 }
 
 /** Resolves to what the commit says; each batch is in the store before the next one is read. */
-async function putBatches(
-  session: ImportSession,
-  requests: Incoming<ImportDictionaryRequest>,
-): Promise<number> {
+async function putBatches(session: ImportSession, next: Next): Promise<number> {
   for (;;) {
-    const request = await requests.next();
+    const request = await next();
     if (request === undefined) {
       refuse('commit', 'is required: the stream ended without it, and nothing was changed');
     }
@@ -43,7 +49,7 @@ async function putBatches(
       case 'commit': {
         const entryCount = readCommit(request.part.value);
         // Not before it is certain that nothing follows.
-        const more = await requests.next();
+        const more = await next();
         if (more !== undefined)
           refuse(more.part?.$case ?? 'part', 'comes after commit, which must be the last');
         return entryCount;
@@ -54,6 +60,13 @@ async function putBatches(
         return refuse('part', 'is required: batch or commit');
     }
   }
+}
+
+function idleFor(ms: number): HoldfastError {
+  return new HoldfastError(
+    'QUOTA_EXCEEDED',
+    `nothing of the import came for ${describeMs(ms)}, and its place is wanted; nothing was changed: import again`,
+  );
 }
 
 function readStart(request: ImportDictionaryRequest | undefined) {

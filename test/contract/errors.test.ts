@@ -3,16 +3,20 @@ import { holdfastError } from '../../src/client';
 import { HoldfastError, StoreFailure, type ErrorDetails, type Reason } from '../../src/engine/errors';
 import { decodeStatusDetails } from '../../src/wire/status-details';
 import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
+import { autocompleteCalls, commit, ImportCall, start, type AutocompleteCalls } from './autocomplete-calls';
+import { VERBS } from './fake-autocomplete';
 import { call, failureOf, Harness, UUID_V4 } from './harness';
 import { leaseCalls, SERVICES, type LeaseCalls } from './services';
 
 let harness: Harness;
 let services: readonly LeaseCalls[];
 let semaphores: SemaphoreServiceClient;
+let autocomplete: AutocompleteCalls;
 beforeAll(async () => {
   harness = await Harness.start();
   services = SERVICES.map((service) => leaseCalls(harness, service));
   semaphores = harness.client(SemaphoreServiceClient);
+  autocomplete = autocompleteCalls(harness);
 });
 beforeEach(() => harness.logged.splice(0));
 afterAll(() => harness.close());
@@ -45,7 +49,7 @@ const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'push
 };
 const ROWS = Object.entries(TABLE) as [Reason, (typeof TABLE)[Reason]][];
 
-/** What each call of LockService and SemaphoreService ends with when the engine throws `error`. */
+/** What each call of each service, SuggestStream aside, ends with when the engine throws `error`. */
 async function allFailures(error: unknown): Promise<readonly ServiceError[]> {
   // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- that is what is tried here
   const reject = (): Promise<never> => Promise.reject(error);
@@ -71,6 +75,10 @@ async function allFailures(error: unknown): Promise<readonly ServiceError[]> {
   failures.push(await failureOf(call(semaphores, semaphores.setSemaphoreLimit, limit)));
   const name = { name: 'hello', force: false };
   failures.push(await failureOf(call(semaphores, semaphores.deleteSemaphore, name)));
+  for (const verb of VERBS) harness.autocomplete.told[verb] = reject;
+  for (const ask of Object.values(autocomplete)) failures.push(await failureOf(ask()));
+  const importing = new ImportCall(harness.completions());
+  failures.push(await failureOf(importing.all(start, commit(0))));
   return failures;
 }
 
@@ -142,6 +150,20 @@ describe('what is no error for callers', () => {
       '/holdfast.v1.SemaphoreService/GetSemaphore',
       '/holdfast.v1.SemaphoreService/SetSemaphoreLimit',
       '/holdfast.v1.SemaphoreService/DeleteSemaphore',
+      '/holdfast.v1.AutocompleteService/AddRecent',
+      '/holdfast.v1.AutocompleteService/RemoveRecent',
+      '/holdfast.v1.AutocompleteService/SuggestRecents',
+      '/holdfast.v1.AutocompleteService/DeleteRecents',
+      '/holdfast.v1.AutocompleteService/CreateDictionary',
+      '/holdfast.v1.AutocompleteService/PutEntries',
+      '/holdfast.v1.AutocompleteService/DeleteEntries',
+      '/holdfast.v1.AutocompleteService/RecordSelection',
+      '/holdfast.v1.AutocompleteService/Suggest',
+      '/holdfast.v1.AutocompleteService/ListEntries',
+      '/holdfast.v1.AutocompleteService/GetDictionary',
+      '/holdfast.v1.AutocompleteService/ListDictionaries',
+      '/holdfast.v1.AutocompleteService/DeleteDictionary',
+      '/holdfast.v1.AutocompleteService/ImportDictionary',
     ]);
   });
 

@@ -141,6 +141,25 @@ describe('is abandoned, and changes nothing,', () => {
     expect(harness.autocomplete.verbs).toEqual(['startImport', 'put', 'abandon']);
   });
 
+  test('when nothing of it comes for too long, so that it keeps no place for ever', async () => {
+    const impatient = await Harness.start({
+      autocompleteLimits: { ...defaultAutocompleteLimits, maxImports: 1, maxImportIdleMs: 200 },
+    });
+    const client = impatient.completions();
+    // A store that takes its time is not the client's fault.
+    impatient.autocomplete.onPut = () => sleep(400);
+    const call = new ImportCall(client);
+    call.send(start);
+    call.send(batch([entry()]));
+    call.send(batch([entry()]));
+    const error = await failureOf(call.answer);
+    expect(holdfastError(error)).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
+    expect(error.details).toContain('nothing of the import came for 200 ms');
+    expect(impatient.autocomplete.verbs).toEqual(['startImport', 'put', 'put', 'abandon']);
+    await new ImportCall(client).all(start, commit(0));
+    await impatient.close();
+  });
+
   test('when the server drains, at once', async () => {
     const call = importing();
     call.send(start);

@@ -649,8 +649,8 @@ type RemoveRecentRequest struct {
 	List string `protobuf:"bytes,1,opt,name=list,proto3" json:"list,omitempty"`
 	// The id it was added with. At most 512 bytes, no control characters, no U+FFFD.
 	EntryId string `protobuf:"bytes,2,opt,name=entry_id,json=entryId,proto3" json:"entry_id,omitempty"`
-	// The text it was added with. At most 512 bytes, no control characters, no U+FFFD. Without effect
-	// where `entry_id` is given.
+	// The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
+	// characters, no U+FFFD. Without effect where `entry_id` is given.
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
 }
 
@@ -2658,7 +2658,7 @@ type Dictionary struct {
 	MemoryBytes int64 `protobuf:"varint,5,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
 	// 1 to begin with, and one more with each import that was committed.
 	Generation int64 `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
-	// The imports under way, at most as many as all servers accept at a time.
+	// The imports under way at all servers.
 	Imports []*DictionaryImport `protobuf:"bytes,7,rep,name=imports,proto3" json:"imports,omitempty"`
 }
 

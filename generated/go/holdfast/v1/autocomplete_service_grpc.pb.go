@@ -43,9 +43,12 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 type AutocompleteServiceClient interface {
-	// Puts a text in front of a list of recents. A recent that is there already (by `entry_id` if both
-	// have one, else by text) moves to the front and takes what this call says. What exceeds `capacity` is
-	// forgotten, the oldest first. The list comes into being by its first recent.
+	// Puts a text in front of a list of recents. One that is there already moves to the front and takes
+	// what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
+	// same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
+	// 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
+	// being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
+	// the server has not been set up otherwise.
 	//
 	// Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
 	// meanwhile.
@@ -88,8 +91,9 @@ type AutocompleteServiceClient interface {
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
 	DeleteEntries(ctx context.Context, in *DeleteEntriesRequest, opts ...grpc.CallOption) (*DeleteEntriesResponse, error)
-	// Replaces all entries of a dictionary at once; creates it if there is none. The stream is one
-	// `start`, then any number of `batch`, then one `commit`, then its half-close.
+	// Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
+	// before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
+	// its half-close.
 	//
 	// The new generation is built aside while everybody goes on with the present one, and only `commit`
 	// with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
@@ -107,7 +111,7 @@ type AutocompleteServiceClient interface {
 	// Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
 	// the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
 	// (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-	// at this server).
+	// at this server or of this dictionary, or nothing of this one came for 30 seconds).
 	ImportDictionary(ctx context.Context, opts ...grpc.CallOption) (AutocompleteService_ImportDictionaryClient, error)
 	// Counts that an entry was chosen, which moves it up among entries of the same kind. That there is no
 	// such entry is an answer, not an error.
@@ -135,8 +139,8 @@ type AutocompleteServiceClient interface {
 	// Errors of the stream itself: DRAINING (open another one, and send the last query again),
 	// QUOTA_EXCEEDED (too many of them at this server).
 	SuggestStream(ctx context.Context, opts ...grpc.CallOption) (AutocompleteService_SuggestStreamClient, error)
-	// Lists entries between two bounds, by folded text and then by `entry_id`, in pages. What changes
-	// between two pages shows as far as it lies after the first. Changes nothing.
+	// Lists entries between two bounds, by folded text, those of one text in the order in which they came,
+	// in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
 	//
 	// Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
 	ListEntries(ctx context.Context, in *ListEntriesRequest, opts ...grpc.CallOption) (*ListEntriesResponse, error)
@@ -145,7 +149,7 @@ type AutocompleteServiceClient interface {
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
 	GetDictionary(ctx context.Context, in *GetDictionaryRequest, opts ...grpc.CallOption) (*GetDictionaryResponse, error)
-	// Lists dictionaries in pages, in no order that means anything. One that is created or deleted
+	// Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
 	// meanwhile may or may not be listed. Changes nothing.
 	//
 	// Errors: INVALID_FIELD (a malformed `page_token` too).
@@ -354,9 +358,12 @@ func (c *autocompleteServiceClient) DeleteDictionary(ctx context.Context, in *De
 // All implementations must embed UnimplementedAutocompleteServiceServer
 // for forward compatibility
 type AutocompleteServiceServer interface {
-	// Puts a text in front of a list of recents. A recent that is there already (by `entry_id` if both
-	// have one, else by text) moves to the front and takes what this call says. What exceeds `capacity` is
-	// forgotten, the oldest first. The list comes into being by its first recent.
+	// Puts a text in front of a list of recents. One that is there already moves to the front and takes
+	// what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
+	// same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
+	// 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
+	// being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
+	// the server has not been set up otherwise.
 	//
 	// Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
 	// meanwhile.
@@ -399,8 +406,9 @@ type AutocompleteServiceServer interface {
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
 	DeleteEntries(context.Context, *DeleteEntriesRequest) (*DeleteEntriesResponse, error)
-	// Replaces all entries of a dictionary at once; creates it if there is none. The stream is one
-	// `start`, then any number of `batch`, then one `commit`, then its half-close.
+	// Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
+	// before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
+	// its half-close.
 	//
 	// The new generation is built aside while everybody goes on with the present one, and only `commit`
 	// with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
@@ -418,7 +426,7 @@ type AutocompleteServiceServer interface {
 	// Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
 	// the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
 	// (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-	// at this server).
+	// at this server or of this dictionary, or nothing of this one came for 30 seconds).
 	ImportDictionary(AutocompleteService_ImportDictionaryServer) error
 	// Counts that an entry was chosen, which moves it up among entries of the same kind. That there is no
 	// such entry is an answer, not an error.
@@ -446,8 +454,8 @@ type AutocompleteServiceServer interface {
 	// Errors of the stream itself: DRAINING (open another one, and send the last query again),
 	// QUOTA_EXCEEDED (too many of them at this server).
 	SuggestStream(AutocompleteService_SuggestStreamServer) error
-	// Lists entries between two bounds, by folded text and then by `entry_id`, in pages. What changes
-	// between two pages shows as far as it lies after the first. Changes nothing.
+	// Lists entries between two bounds, by folded text, those of one text in the order in which they came,
+	// in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
 	//
 	// Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
 	ListEntries(context.Context, *ListEntriesRequest) (*ListEntriesResponse, error)
@@ -456,7 +464,7 @@ type AutocompleteServiceServer interface {
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
 	GetDictionary(context.Context, *GetDictionaryRequest) (*GetDictionaryResponse, error)
-	// Lists dictionaries in pages, in no order that means anything. One that is created or deleted
+	// Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
 	// meanwhile may or may not be listed. Changes nothing.
 	//
 	// Errors: INVALID_FIELD (a malformed `page_token` too).

@@ -80,8 +80,9 @@ const (
 	ErrorReason_ERROR_REASON_SEMAPHORE_IN_USE ErrorReason = 14
 	// RESOURCE_EXHAUSTED. Too many wait for this name. RetryInfo. Come back later.
 	ErrorReason_ERROR_REASON_QUEUE_FULL ErrorReason = 15
-	// RESOURCE_EXHAUSTED. The caller or its connection has too much under way at once, waiting unary calls
-	// for instance. RetryInfo. Use fewer at a time, more connections, or the streams.
+	// RESOURCE_EXHAUSTED. The caller, its connection or this server has too much of a kind under way at once,
+	// waiting unary calls or imports for instance. RetryInfo. Use fewer at a time, more connections, or the
+	// streams; or come back later.
 	ErrorReason_ERROR_REASON_QUOTA_EXCEEDED ErrorReason = 16
 	// RESOURCE_EXHAUSTED. The store has no memory left for anything new; what is held is still renewed and
 	// released. RetryInfo. Tell the operator.

@@ -324,8 +324,8 @@ class RemoveRecentRequest(google.protobuf.message.Message):
     entry_id: builtins.str
     """The id it was added with. At most 512 bytes, no control characters, no U+FFFD."""
     text: builtins.str
-    """The text it was added with. At most 512 bytes, no control characters, no U+FFFD. Without effect
-    where `entry_id` is given.
+    """The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
+    characters, no U+FFFD. Without effect where `entry_id` is given.
     """
     def __init__(
         self,
@@ -1155,7 +1155,7 @@ class Dictionary(google.protobuf.message.Message):
 
     @property
     def imports(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___DictionaryImport]:
-        """The imports under way, at most as many as all servers accept at a time."""
+        """The imports under way at all servers."""
 
     def __init__(
         self,

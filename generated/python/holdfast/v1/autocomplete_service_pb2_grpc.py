@@ -149,9 +149,12 @@ class AutocompleteServiceServicer(object):
     """
 
     def AddRecent(self, request, context):
-        """Puts a text in front of a list of recents. A recent that is there already (by `entry_id` if both
-        have one, else by text) moves to the front and takes what this call says. What exceeds `capacity` is
-        forgotten, the oldest first. The list comes into being by its first recent.
+        """Puts a text in front of a list of recents. One that is there already moves to the front and takes
+        what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
+        same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
+        512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
+        being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
+        the server has not been set up otherwise.
 
         Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
         meanwhile.
@@ -229,8 +232,9 @@ class AutocompleteServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ImportDictionary(self, request_iterator, context):
-        """Replaces all entries of a dictionary at once; creates it if there is none. The stream is one
-        `start`, then any number of `batch`, then one `commit`, then its half-close.
+        """Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
+        before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
+        its half-close.
 
         The new generation is built aside while everybody goes on with the present one, and only `commit`
         with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
@@ -248,7 +252,7 @@ class AutocompleteServiceServicer(object):
         Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
         the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
         (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-        at this server).
+        at this server or of this dictionary, or nothing of this one came for 30 seconds).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -296,8 +300,8 @@ class AutocompleteServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListEntries(self, request, context):
-        """Lists entries between two bounds, by folded text and then by `entry_id`, in pages. What changes
-        between two pages shows as far as it lies after the first. Changes nothing.
+        """Lists entries between two bounds, by folded text, those of one text in the order in which they came,
+        in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
 
         Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
         """
@@ -316,7 +320,7 @@ class AutocompleteServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListDictionaries(self, request, context):
-        """Lists dictionaries in pages, in no order that means anything. One that is created or deleted
+        """Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
         meanwhile may or may not be listed. Changes nothing.
 
         Errors: INVALID_FIELD (a malformed `page_token` too).

@@ -54,9 +54,12 @@ class AutocompleteServiceStub:
         holdfast.v1.autocomplete_service_pb2.AddRecentRequest,
         holdfast.v1.autocomplete_service_pb2.AddRecentResponse,
     ]
-    """Puts a text in front of a list of recents. A recent that is there already (by `entry_id` if both
-    have one, else by text) moves to the front and takes what this call says. What exceeds `capacity` is
-    forgotten, the oldest first. The list comes into being by its first recent.
+    """Puts a text in front of a list of recents. One that is there already moves to the front and takes
+    what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
+    same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
+    512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
+    being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
+    the server has not been set up otherwise.
 
     Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
     meanwhile.
@@ -134,8 +137,9 @@ class AutocompleteServiceStub:
         holdfast.v1.autocomplete_service_pb2.ImportDictionaryRequest,
         holdfast.v1.autocomplete_service_pb2.ImportDictionaryResponse,
     ]
-    """Replaces all entries of a dictionary at once; creates it if there is none. The stream is one
-    `start`, then any number of `batch`, then one `commit`, then its half-close.
+    """Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
+    before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
+    its half-close.
 
     The new generation is built aside while everybody goes on with the present one, and only `commit`
     with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
@@ -153,7 +157,7 @@ class AutocompleteServiceStub:
     Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
     the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
     (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-    at this server).
+    at this server or of this dictionary, or nothing of this one came for 30 seconds).
     """
 
     RecordSelection: grpc.UnaryUnaryMultiCallable[
@@ -201,8 +205,8 @@ class AutocompleteServiceStub:
         holdfast.v1.autocomplete_service_pb2.ListEntriesRequest,
         holdfast.v1.autocomplete_service_pb2.ListEntriesResponse,
     ]
-    """Lists entries between two bounds, by folded text and then by `entry_id`, in pages. What changes
-    between two pages shows as far as it lies after the first. Changes nothing.
+    """Lists entries between two bounds, by folded text, those of one text in the order in which they came,
+    in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
 
     Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
     """
@@ -221,7 +225,7 @@ class AutocompleteServiceStub:
         holdfast.v1.autocomplete_service_pb2.ListDictionariesRequest,
         holdfast.v1.autocomplete_service_pb2.ListDictionariesResponse,
     ]
-    """Lists dictionaries in pages, in no order that means anything. One that is created or deleted
+    """Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
     meanwhile may or may not be listed. Changes nothing.
 
     Errors: INVALID_FIELD (a malformed `page_token` too).
@@ -274,9 +278,12 @@ class AutocompleteServiceAsyncStub:
         holdfast.v1.autocomplete_service_pb2.AddRecentRequest,
         holdfast.v1.autocomplete_service_pb2.AddRecentResponse,
     ]
-    """Puts a text in front of a list of recents. A recent that is there already (by `entry_id` if both
-    have one, else by text) moves to the front and takes what this call says. What exceeds `capacity` is
-    forgotten, the oldest first. The list comes into being by its first recent.
+    """Puts a text in front of a list of recents. One that is there already moves to the front and takes
+    what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
+    same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
+    512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
+    being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
+    the server has not been set up otherwise.
 
     Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
     meanwhile.
@@ -354,8 +361,9 @@ class AutocompleteServiceAsyncStub:
         holdfast.v1.autocomplete_service_pb2.ImportDictionaryRequest,
         holdfast.v1.autocomplete_service_pb2.ImportDictionaryResponse,
     ]
-    """Replaces all entries of a dictionary at once; creates it if there is none. The stream is one
-    `start`, then any number of `batch`, then one `commit`, then its half-close.
+    """Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
+    before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
+    its half-close.
 
     The new generation is built aside while everybody goes on with the present one, and only `commit`
     with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
@@ -373,7 +381,7 @@ class AutocompleteServiceAsyncStub:
     Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
     the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
     (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-    at this server).
+    at this server or of this dictionary, or nothing of this one came for 30 seconds).
     """
 
     RecordSelection: grpc.aio.UnaryUnaryMultiCallable[
@@ -421,8 +429,8 @@ class AutocompleteServiceAsyncStub:
         holdfast.v1.autocomplete_service_pb2.ListEntriesRequest,
         holdfast.v1.autocomplete_service_pb2.ListEntriesResponse,
     ]
-    """Lists entries between two bounds, by folded text and then by `entry_id`, in pages. What changes
-    between two pages shows as far as it lies after the first. Changes nothing.
+    """Lists entries between two bounds, by folded text, those of one text in the order in which they came,
+    in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
 
     Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
     """
@@ -441,7 +449,7 @@ class AutocompleteServiceAsyncStub:
         holdfast.v1.autocomplete_service_pb2.ListDictionariesRequest,
         holdfast.v1.autocomplete_service_pb2.ListDictionariesResponse,
     ]
-    """Lists dictionaries in pages, in no order that means anything. One that is created or deleted
+    """Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
     meanwhile may or may not be listed. Changes nothing.
 
     Errors: INVALID_FIELD (a malformed `page_token` too).
@@ -496,9 +504,12 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
         request: holdfast.v1.autocomplete_service_pb2.AddRecentRequest,
         context: _ServicerContext,
     ) -> typing.Union[holdfast.v1.autocomplete_service_pb2.AddRecentResponse, collections.abc.Awaitable[holdfast.v1.autocomplete_service_pb2.AddRecentResponse]]:
-        """Puts a text in front of a list of recents. A recent that is there already (by `entry_id` if both
-        have one, else by text) moves to the front and takes what this call says. What exceeds `capacity` is
-        forgotten, the oldest first. The list comes into being by its first recent.
+        """Puts a text in front of a list of recents. One that is there already moves to the front and takes
+        what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
+        same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
+        512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
+        being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
+        the server has not been set up otherwise.
 
         Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
         meanwhile.
@@ -590,8 +601,9 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
         request_iterator: _MaybeAsyncIterator[holdfast.v1.autocomplete_service_pb2.ImportDictionaryRequest],
         context: _ServicerContext,
     ) -> typing.Union[holdfast.v1.autocomplete_service_pb2.ImportDictionaryResponse, collections.abc.Awaitable[holdfast.v1.autocomplete_service_pb2.ImportDictionaryResponse]]:
-        """Replaces all entries of a dictionary at once; creates it if there is none. The stream is one
-        `start`, then any number of `batch`, then one `commit`, then its half-close.
+        """Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
+        before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
+        its half-close.
 
         The new generation is built aside while everybody goes on with the present one, and only `commit`
         with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
@@ -609,7 +621,7 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
         Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
         the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
         (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-        at this server).
+        at this server or of this dictionary, or nothing of this one came for 30 seconds).
         """
 
     @abc.abstractmethod
@@ -665,8 +677,8 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
         request: holdfast.v1.autocomplete_service_pb2.ListEntriesRequest,
         context: _ServicerContext,
     ) -> typing.Union[holdfast.v1.autocomplete_service_pb2.ListEntriesResponse, collections.abc.Awaitable[holdfast.v1.autocomplete_service_pb2.ListEntriesResponse]]:
-        """Lists entries between two bounds, by folded text and then by `entry_id`, in pages. What changes
-        between two pages shows as far as it lies after the first. Changes nothing.
+        """Lists entries between two bounds, by folded text, those of one text in the order in which they came,
+        in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
 
         Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
         """
@@ -689,7 +701,7 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
         request: holdfast.v1.autocomplete_service_pb2.ListDictionariesRequest,
         context: _ServicerContext,
     ) -> typing.Union[holdfast.v1.autocomplete_service_pb2.ListDictionariesResponse, collections.abc.Awaitable[holdfast.v1.autocomplete_service_pb2.ListDictionariesResponse]]:
-        """Lists dictionaries in pages, in no order that means anything. One that is created or deleted
+        """Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
         meanwhile may or may not be listed. Changes nothing.
 
         Errors: INVALID_FIELD (a malformed `page_token` too).

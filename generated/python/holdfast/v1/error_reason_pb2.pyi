@@ -77,8 +77,9 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     ERROR_REASON_QUEUE_FULL: _ErrorReason.ValueType  # 15
     """RESOURCE_EXHAUSTED. Too many wait for this name. RetryInfo. Come back later."""
     ERROR_REASON_QUOTA_EXCEEDED: _ErrorReason.ValueType  # 16
-    """RESOURCE_EXHAUSTED. The caller or its connection has too much under way at once, waiting unary calls
-    for instance. RetryInfo. Use fewer at a time, more connections, or the streams.
+    """RESOURCE_EXHAUSTED. The caller, its connection or this server has too much of a kind under way at once,
+    waiting unary calls or imports for instance. RetryInfo. Use fewer at a time, more connections, or the
+    streams; or come back later.
     """
     ERROR_REASON_STORE_FULL: _ErrorReason.ValueType  # 17
     """RESOURCE_EXHAUSTED. The store has no memory left for anything new; what is held is still renewed and
@@ -189,8 +190,9 @@ ERROR_REASON_SEMAPHORE_IN_USE: ErrorReason.ValueType  # 14
 ERROR_REASON_QUEUE_FULL: ErrorReason.ValueType  # 15
 """RESOURCE_EXHAUSTED. Too many wait for this name. RetryInfo. Come back later."""
 ERROR_REASON_QUOTA_EXCEEDED: ErrorReason.ValueType  # 16
-"""RESOURCE_EXHAUSTED. The caller or its connection has too much under way at once, waiting unary calls
-for instance. RetryInfo. Use fewer at a time, more connections, or the streams.
+"""RESOURCE_EXHAUSTED. The caller, its connection or this server has too much of a kind under way at once,
+waiting unary calls or imports for instance. RetryInfo. Use fewer at a time, more connections, or the
+streams; or come back later.
 """
 ERROR_REASON_STORE_FULL: ErrorReason.ValueType  # 17
 """RESOURCE_EXHAUSTED. The store has no memory left for anything new; what is held is still renewed and

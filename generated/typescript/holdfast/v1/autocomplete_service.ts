@@ -220,8 +220,8 @@ export interface RemoveRecentRequest {
   /** The id it was added with. At most 512 bytes, no control characters, no U+FFFD. */
   entryId: string;
   /**
-   * The text it was added with. At most 512 bytes, no control characters, no U+FFFD. Without effect
-   * where `entry_id` is given.
+   * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
+   * characters, no U+FFFD. Without effect where `entry_id` is given.
    */
   text: string;
 }
@@ -557,7 +557,7 @@ export interface Dictionary {
   memoryBytes: bigint;
   /** 1 to begin with, and one more with each import that was committed. */
   generation: bigint;
-  /** The imports under way, at most as many as all servers accept at a time. */
+  /** The imports under way at all servers. */
   imports: DictionaryImport[];
 }
 
@@ -4147,9 +4147,12 @@ export const DictionaryImport: MessageFns<DictionaryImport> = {
 export type AutocompleteServiceService = typeof AutocompleteServiceService;
 export const AutocompleteServiceService = {
   /**
-   * Puts a text in front of a list of recents. A recent that is there already (by `entry_id` if both
-   * have one, else by text) moves to the front and takes what this call says. What exceeds `capacity` is
-   * forgotten, the oldest first. The list comes into being by its first recent.
+   * Puts a text in front of a list of recents. One that is there already moves to the front and takes
+   * what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
+   * same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
+   * 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
+   * being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
+   * the server has not been set up otherwise.
    *
    * Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
    * meanwhile.
@@ -4269,8 +4272,9 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): DeleteEntriesResponse => DeleteEntriesResponse.decode(value),
   },
   /**
-   * Replaces all entries of a dictionary at once; creates it if there is none. The stream is one
-   * `start`, then any number of `batch`, then one `commit`, then its half-close.
+   * Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
+   * before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
+   * its half-close.
    *
    * The new generation is built aside while everybody goes on with the present one, and only `commit`
    * with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
@@ -4288,7 +4292,7 @@ export const AutocompleteServiceService = {
    * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
    * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
    * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-   * at this server).
+   * at this server or of this dictionary, or nothing of this one came for 30 seconds).
    */
   importDictionary: {
     path: "/holdfast.v1.AutocompleteService/ImportDictionary" as const,
@@ -4361,8 +4365,8 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): SuggestStreamResponse => SuggestStreamResponse.decode(value),
   },
   /**
-   * Lists entries between two bounds, by folded text and then by `entry_id`, in pages. What changes
-   * between two pages shows as far as it lies after the first. Changes nothing.
+   * Lists entries between two bounds, by folded text, those of one text in the order in which they came,
+   * in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
    *
    * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
    */
@@ -4392,7 +4396,7 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): GetDictionaryResponse => GetDictionaryResponse.decode(value),
   },
   /**
-   * Lists dictionaries in pages, in no order that means anything. One that is created or deleted
+   * Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
    * meanwhile may or may not be listed. Changes nothing.
    *
    * Errors: INVALID_FIELD (a malformed `page_token` too).
@@ -4432,9 +4436,12 @@ export const AutocompleteServiceService = {
 
 export interface AutocompleteServiceServer extends UntypedServiceImplementation {
   /**
-   * Puts a text in front of a list of recents. A recent that is there already (by `entry_id` if both
-   * have one, else by text) moves to the front and takes what this call says. What exceeds `capacity` is
-   * forgotten, the oldest first. The list comes into being by its first recent.
+   * Puts a text in front of a list of recents. One that is there already moves to the front and takes
+   * what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
+   * same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
+   * 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
+   * being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
+   * the server has not been set up otherwise.
    *
    * Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
    * meanwhile.
@@ -4491,8 +4498,9 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    */
   deleteEntries: handleUnaryCall<DeleteEntriesRequest, DeleteEntriesResponse>;
   /**
-   * Replaces all entries of a dictionary at once; creates it if there is none. The stream is one
-   * `start`, then any number of `batch`, then one `commit`, then its half-close.
+   * Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
+   * before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
+   * its half-close.
    *
    * The new generation is built aside while everybody goes on with the present one, and only `commit`
    * with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
@@ -4510,7 +4518,7 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
    * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
    * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-   * at this server).
+   * at this server or of this dictionary, or nothing of this one came for 30 seconds).
    */
   importDictionary: handleClientStreamingCall<ImportDictionaryRequest, ImportDictionaryResponse>;
   /**
@@ -4546,8 +4554,8 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    */
   suggestStream: handleBidiStreamingCall<SuggestStreamRequest, SuggestStreamResponse>;
   /**
-   * Lists entries between two bounds, by folded text and then by `entry_id`, in pages. What changes
-   * between two pages shows as far as it lies after the first. Changes nothing.
+   * Lists entries between two bounds, by folded text, those of one text in the order in which they came,
+   * in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
    *
    * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
    */
@@ -4560,7 +4568,7 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    */
   getDictionary: handleUnaryCall<GetDictionaryRequest, GetDictionaryResponse>;
   /**
-   * Lists dictionaries in pages, in no order that means anything. One that is created or deleted
+   * Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
    * meanwhile may or may not be listed. Changes nothing.
    *
    * Errors: INVALID_FIELD (a malformed `page_token` too).
@@ -4580,9 +4588,12 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
 
 export interface AutocompleteServiceClient extends Client {
   /**
-   * Puts a text in front of a list of recents. A recent that is there already (by `entry_id` if both
-   * have one, else by text) moves to the front and takes what this call says. What exceeds `capacity` is
-   * forgotten, the oldest first. The list comes into being by its first recent.
+   * Puts a text in front of a list of recents. One that is there already moves to the front and takes
+   * what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
+   * same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
+   * 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
+   * being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
+   * the server has not been set up otherwise.
    *
    * Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
    * meanwhile.
@@ -4737,8 +4748,9 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeleteEntriesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Replaces all entries of a dictionary at once; creates it if there is none. The stream is one
-   * `start`, then any number of `batch`, then one `commit`, then its half-close.
+   * Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
+   * before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
+   * its half-close.
    *
    * The new generation is built aside while everybody goes on with the present one, and only `commit`
    * with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
@@ -4756,7 +4768,7 @@ export interface AutocompleteServiceClient extends Client {
    * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
    * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
    * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-   * at this server).
+   * at this server or of this dictionary, or nothing of this one came for 30 seconds).
    */
   importDictionary(
     callback: (error: ServiceError | null, response: ImportDictionaryResponse) => void,
@@ -4840,8 +4852,8 @@ export interface AutocompleteServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientDuplexStream<SuggestStreamRequest, SuggestStreamResponse>;
   /**
-   * Lists entries between two bounds, by folded text and then by `entry_id`, in pages. What changes
-   * between two pages shows as far as it lies after the first. Changes nothing.
+   * Lists entries between two bounds, by folded text, those of one text in the order in which they came,
+   * in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
    *
    * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
    */
@@ -4882,7 +4894,7 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetDictionaryResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lists dictionaries in pages, in no order that means anything. One that is created or deleted
+   * Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
    * meanwhile may or may not be listed. Changes nothing.
    *
    * Errors: INVALID_FIELD (a malformed `page_token` too).

@@ -86,8 +86,9 @@ export enum ErrorReason {
   /** ERROR_REASON_QUEUE_FULL - RESOURCE_EXHAUSTED. Too many wait for this name. RetryInfo. Come back later. */
   ERROR_REASON_QUEUE_FULL = 15,
   /**
-   * ERROR_REASON_QUOTA_EXCEEDED - RESOURCE_EXHAUSTED. The caller or its connection has too much under way at once, waiting unary calls
-   * for instance. RetryInfo. Use fewer at a time, more connections, or the streams.
+   * ERROR_REASON_QUOTA_EXCEEDED - RESOURCE_EXHAUSTED. The caller, its connection or this server has too much of a kind under way at once,
+   * waiting unary calls or imports for instance. RetryInfo. Use fewer at a time, more connections, or the
+   * streams; or come back later.
    */
   ERROR_REASON_QUOTA_EXCEEDED = 16,
   /**

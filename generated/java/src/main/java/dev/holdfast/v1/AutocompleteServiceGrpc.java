@@ -575,9 +575,12 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Puts a text in front of a list of recents. A recent that is there already (by `entry_id` if both
-     * have one, else by text) moves to the front and takes what this call says. What exceeds `capacity` is
-     * forgotten, the oldest first. The list comes into being by its first recent.
+     * Puts a text in front of a list of recents. One that is there already moves to the front and takes
+     * what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
+     * same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
+     * 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
+     * being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
+     * the server has not been set up otherwise.
      * Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
      * meanwhile.
      * Errors: INVALID_FIELD.
@@ -666,8 +669,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Replaces all entries of a dictionary at once; creates it if there is none. The stream is one
-     * `start`, then any number of `batch`, then one `commit`, then its half-close.
+     * Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
+     * before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
+     * its half-close.
      * The new generation is built aside while everybody goes on with the present one, and only `commit`
      * with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
      * deadline, error or a client that died, changes nothing, and what was built is cleaned up. Selections
@@ -681,7 +685,7 @@ public final class AutocompleteServiceGrpc {
      * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
      * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
      * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-     * at this server).
+     * at this server or of this dictionary, or nothing of this one came for 30 seconds).
      * </pre>
      */
     default io.grpc.stub.StreamObserver<dev.holdfast.v1.ImportDictionaryRequest> importDictionary(
@@ -735,8 +739,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries between two bounds, by folded text and then by `entry_id`, in pages. What changes
-     * between two pages shows as far as it lies after the first. Changes nothing.
+     * Lists entries between two bounds, by folded text, those of one text in the order in which they came,
+     * in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
      * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -759,7 +763,7 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists dictionaries in pages, in no order that means anything. One that is created or deleted
+     * Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
      * meanwhile may or may not be listed. Changes nothing.
      * Errors: INVALID_FIELD (a malformed `page_token` too).
      * </pre>
@@ -861,9 +865,12 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Puts a text in front of a list of recents. A recent that is there already (by `entry_id` if both
-     * have one, else by text) moves to the front and takes what this call says. What exceeds `capacity` is
-     * forgotten, the oldest first. The list comes into being by its first recent.
+     * Puts a text in front of a list of recents. One that is there already moves to the front and takes
+     * what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
+     * same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
+     * 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
+     * being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
+     * the server has not been set up otherwise.
      * Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
      * meanwhile.
      * Errors: INVALID_FIELD.
@@ -959,8 +966,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Replaces all entries of a dictionary at once; creates it if there is none. The stream is one
-     * `start`, then any number of `batch`, then one `commit`, then its half-close.
+     * Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
+     * before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
+     * its half-close.
      * The new generation is built aside while everybody goes on with the present one, and only `commit`
      * with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
      * deadline, error or a client that died, changes nothing, and what was built is cleaned up. Selections
@@ -974,7 +982,7 @@ public final class AutocompleteServiceGrpc {
      * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
      * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
      * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-     * at this server).
+     * at this server or of this dictionary, or nothing of this one came for 30 seconds).
      * </pre>
      */
     public io.grpc.stub.StreamObserver<dev.holdfast.v1.ImportDictionaryRequest> importDictionary(
@@ -1032,8 +1040,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries between two bounds, by folded text and then by `entry_id`, in pages. What changes
-     * between two pages shows as far as it lies after the first. Changes nothing.
+     * Lists entries between two bounds, by folded text, those of one text in the order in which they came,
+     * in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
      * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1058,7 +1066,7 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists dictionaries in pages, in no order that means anything. One that is created or deleted
+     * Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
      * meanwhile may or may not be listed. Changes nothing.
      * Errors: INVALID_FIELD (a malformed `page_token` too).
      * </pre>
@@ -1127,9 +1135,12 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Puts a text in front of a list of recents. A recent that is there already (by `entry_id` if both
-     * have one, else by text) moves to the front and takes what this call says. What exceeds `capacity` is
-     * forgotten, the oldest first. The list comes into being by its first recent.
+     * Puts a text in front of a list of recents. One that is there already moves to the front and takes
+     * what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
+     * same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
+     * 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
+     * being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
+     * the server has not been set up otherwise.
      * Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
      * meanwhile.
      * Errors: INVALID_FIELD.
@@ -1244,8 +1255,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries between two bounds, by folded text and then by `entry_id`, in pages. What changes
-     * between two pages shows as far as it lies after the first. Changes nothing.
+     * Lists entries between two bounds, by folded text, those of one text in the order in which they came,
+     * in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
      * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1268,7 +1279,7 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists dictionaries in pages, in no order that means anything. One that is created or deleted
+     * Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
      * meanwhile may or may not be listed. Changes nothing.
      * Errors: INVALID_FIELD (a malformed `page_token` too).
      * </pre>
@@ -1335,9 +1346,12 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Puts a text in front of a list of recents. A recent that is there already (by `entry_id` if both
-     * have one, else by text) moves to the front and takes what this call says. What exceeds `capacity` is
-     * forgotten, the oldest first. The list comes into being by its first recent.
+     * Puts a text in front of a list of recents. One that is there already moves to the front and takes
+     * what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
+     * same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
+     * 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
+     * being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
+     * the server has not been set up otherwise.
      * Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
      * meanwhile.
      * Errors: INVALID_FIELD.
@@ -1461,8 +1475,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries between two bounds, by folded text and then by `entry_id`, in pages. What changes
-     * between two pages shows as far as it lies after the first. Changes nothing.
+     * Lists entries between two bounds, by folded text, those of one text in the order in which they came,
+     * in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
      * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1487,7 +1501,7 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists dictionaries in pages, in no order that means anything. One that is created or deleted
+     * Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
      * meanwhile may or may not be listed. Changes nothing.
      * Errors: INVALID_FIELD (a malformed `page_token` too).
      * </pre>

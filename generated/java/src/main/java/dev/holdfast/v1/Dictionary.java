@@ -196,7 +196,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.holdfast.v1.DictionaryImport> imports_;
   /**
    * <pre>
-   * The imports under way, at most as many as all servers accept at a time.
+   * The imports under way at all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -207,7 +207,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The imports under way, at most as many as all servers accept at a time.
+   * The imports under way at all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -219,7 +219,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The imports under way, at most as many as all servers accept at a time.
+   * The imports under way at all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -230,7 +230,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The imports under way, at most as many as all servers accept at a time.
+   * The imports under way at all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -241,7 +241,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The imports under way, at most as many as all servers accept at a time.
+   * The imports under way at all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1234,7 +1234,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1248,7 +1248,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1262,7 +1262,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1276,7 +1276,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1297,7 +1297,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1315,7 +1315,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1335,7 +1335,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1356,7 +1356,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1374,7 +1374,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1392,7 +1392,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1411,7 +1411,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1428,7 +1428,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1445,7 +1445,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1456,7 +1456,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1470,7 +1470,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1485,7 +1485,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1496,7 +1496,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1508,7 +1508,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way, at most as many as all servers accept at a time.
+     * The imports under way at all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>

@@ -97,7 +97,7 @@ public interface DictionaryOrBuilder extends
 
   /**
    * <pre>
-   * The imports under way, at most as many as all servers accept at a time.
+   * The imports under way at all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -106,7 +106,7 @@ public interface DictionaryOrBuilder extends
       getImportsList();
   /**
    * <pre>
-   * The imports under way, at most as many as all servers accept at a time.
+   * The imports under way at all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -114,7 +114,7 @@ public interface DictionaryOrBuilder extends
   dev.holdfast.v1.DictionaryImport getImports(int index);
   /**
    * <pre>
-   * The imports under way, at most as many as all servers accept at a time.
+   * The imports under way at all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -122,7 +122,7 @@ public interface DictionaryOrBuilder extends
   int getImportsCount();
   /**
    * <pre>
-   * The imports under way, at most as many as all servers accept at a time.
+   * The imports under way at all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -131,7 +131,7 @@ public interface DictionaryOrBuilder extends
       getImportsOrBuilderList();
   /**
    * <pre>
-   * The imports under way, at most as many as all servers accept at a time.
+   * The imports under way at all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>

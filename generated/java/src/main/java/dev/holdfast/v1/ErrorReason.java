@@ -165,8 +165,9 @@ public enum ErrorReason
   ERROR_REASON_QUEUE_FULL(15),
   /**
    * <pre>
-   * RESOURCE_EXHAUSTED. The caller or its connection has too much under way at once, waiting unary calls
-   * for instance. RetryInfo. Use fewer at a time, more connections, or the streams.
+   * RESOURCE_EXHAUSTED. The caller, its connection or this server has too much of a kind under way at once,
+   * waiting unary calls or imports for instance. RetryInfo. Use fewer at a time, more connections, or the
+   * streams; or come back later.
    * </pre>
    *
    * <code>ERROR_REASON_QUOTA_EXCEEDED = 16;</code>
@@ -415,8 +416,9 @@ public enum ErrorReason
   public static final int ERROR_REASON_QUEUE_FULL_VALUE = 15;
   /**
    * <pre>
-   * RESOURCE_EXHAUSTED. The caller or its connection has too much under way at once, waiting unary calls
-   * for instance. RetryInfo. Use fewer at a time, more connections, or the streams.
+   * RESOURCE_EXHAUSTED. The caller, its connection or this server has too much of a kind under way at once,
+   * waiting unary calls or imports for instance. RetryInfo. Use fewer at a time, more connections, or the
+   * streams; or come back later.
    * </pre>
    *
    * <code>ERROR_REASON_QUOTA_EXCEEDED = 16;</code>

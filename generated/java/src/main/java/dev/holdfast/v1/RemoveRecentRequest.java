@@ -145,8 +145,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object text_ = "";
   /**
    * <pre>
-   * The text it was added with. At most 512 bytes, no control characters, no U+FFFD. Without effect
-   * where `entry_id` is given.
+   * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
+   * characters, no U+FFFD. Without effect where `entry_id` is given.
    * </pre>
    *
    * <code>string text = 3 [json_name = "text"];</code>
@@ -167,8 +167,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The text it was added with. At most 512 bytes, no control characters, no U+FFFD. Without effect
-   * where `entry_id` is given.
+   * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
+   * characters, no U+FFFD. Without effect where `entry_id` is given.
    * </pre>
    *
    * <code>string text = 3 [json_name = "text"];</code>
@@ -754,8 +754,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object text_ = "";
     /**
      * <pre>
-     * The text it was added with. At most 512 bytes, no control characters, no U+FFFD. Without effect
-     * where `entry_id` is given.
+     * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
+     * characters, no U+FFFD. Without effect where `entry_id` is given.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>
@@ -775,8 +775,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text it was added with. At most 512 bytes, no control characters, no U+FFFD. Without effect
-     * where `entry_id` is given.
+     * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
+     * characters, no U+FFFD. Without effect where `entry_id` is given.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>
@@ -797,8 +797,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text it was added with. At most 512 bytes, no control characters, no U+FFFD. Without effect
-     * where `entry_id` is given.
+     * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
+     * characters, no U+FFFD. Without effect where `entry_id` is given.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>
@@ -815,8 +815,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text it was added with. At most 512 bytes, no control characters, no U+FFFD. Without effect
-     * where `entry_id` is given.
+     * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
+     * characters, no U+FFFD. Without effect where `entry_id` is given.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>
@@ -830,8 +830,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text it was added with. At most 512 bytes, no control characters, no U+FFFD. Without effect
-     * where `entry_id` is given.
+     * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
+     * characters, no U+FFFD. Without effect where `entry_id` is given.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>

@@ -50,8 +50,8 @@ public interface RemoveRecentRequestOrBuilder extends
 
   /**
    * <pre>
-   * The text it was added with. At most 512 bytes, no control characters, no U+FFFD. Without effect
-   * where `entry_id` is given.
+   * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
+   * characters, no U+FFFD. Without effect where `entry_id` is given.
    * </pre>
    *
    * <code>string text = 3 [json_name = "text"];</code>
@@ -60,8 +60,8 @@ public interface RemoveRecentRequestOrBuilder extends
   java.lang.String getText();
   /**
    * <pre>
-   * The text it was added with. At most 512 bytes, no control characters, no U+FFFD. Without effect
-   * where `entry_id` is given.
+   * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
+   * characters, no U+FFFD. Without effect where `entry_id` is given.
    * </pre>
    *
    * <code>string text = 3 [json_name = "text"];</code>

@@ -1,0 +1,229 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { makeGenericClientConstructor, Metadata, status, type ServiceError } from '@grpc/grpc-js';
+import { LockServiceService, type GetLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
+import { holdfastError } from '../../src/client';
+import type { Call } from '../../src/engine/call';
+import { HoldfastError } from '../../src/engine/errors';
+import {
+  bidi,
+  clientStream,
+  MAX_HEADER_BYTES,
+  type BidiHandler,
+  type ClientStreamHandler,
+} from '../../src/transport/call';
+import type { Incoming } from '../../src/transport/incoming';
+import { eventually } from '../support/eventually';
+import { failureOf, Harness } from './harness';
+
+/** The wrappers around client-streaming and bidirectional handlers, whatever such a handler does. */
+
+type Text = GetLockRequest;
+const { requestSerialize: write, requestDeserialize: read } = LockServiceService.getLock;
+const texts = {
+  requestSerialize: write,
+  requestDeserialize: read,
+  responseSerialize: write,
+  responseDeserialize: read,
+};
+const SERVICE = {
+  up: { path: '/test.Streams/Up', requestStream: true, responseStream: false, ...texts },
+  both: { path: '/test.Streams/Both', requestStream: true, responseStream: true, ...texts },
+} as const;
+const Client = makeGenericClientConstructor(SERVICE, 'Streams');
+
+const handlers = {
+  up: undefined as unknown as ClientStreamHandler<Text, Text>,
+  both: undefined as unknown as BidiHandler<Text, Text>,
+};
+
+let harness: Harness;
+let client: InstanceType<typeof Client>;
+beforeAll(async () => {
+  harness = await Harness.start({
+    extend: (server, context) =>
+      server.addService(SERVICE, {
+        up: clientStream<Text, Text>(context, (requests, call) => handlers.up(requests, call)),
+        both: bidi<Text, Text>(context, (stream, call) => handlers.both(stream, call)),
+      }),
+  });
+  client = harness.client(Client);
+});
+beforeEach(() => harness.logged.splice(0));
+afterAll(() => harness.close());
+
+interface ClientSide {
+  write(text: Text): boolean;
+  end(): void;
+  cancel(): void;
+  on(event: 'data', listener: (text: Text) => void): void;
+  on(event: 'error', listener: (error: ServiceError) => void): void;
+  on(event: 'end', listener: () => void): void;
+}
+
+/** Opens a call of one of the two, and what it ends with. */
+function open(kind: 'up' | 'both', metadata = new Metadata(), options: object = {}) {
+  const answers: string[] = [];
+  let stream!: ClientSide;
+  const ended = new Promise<string[]>((resolve, reject) => {
+    if (kind === 'up') {
+      stream = client.up!(metadata, options, (error: ServiceError | null, answer: Text) =>
+        error === null ? resolve([answer.name]) : reject(error),
+      );
+    } else {
+      stream = client.both!(metadata, options);
+      stream.on('data', ({ name }) => answers.push(name));
+      stream.on('error', reject);
+      stream.on('end', () => resolve(answers));
+    }
+  });
+  ended.catch(() => undefined);
+  return { stream, ended };
+}
+
+async function readAll(requests: Incoming<Text>): Promise<string[]> {
+  const names: string[] = [];
+  for (;;) {
+    const text = await requests.next();
+    if (text === undefined) return names;
+    names.push(text.name);
+  }
+}
+
+/** A handler of either kind that does with its call what both can do. */
+function handle(does: (call: Call) => Promise<void>): void {
+  handlers.up = async (_requests, call) => {
+    await does(call);
+    return { name: 'done' };
+  };
+  handlers.both = async (_stream, call) => does(call);
+}
+
+test('a client stream is read one after the other, and answered once', async () => {
+  handlers.up = async (requests) => ({ name: (await readAll(requests)).join('+') });
+  const { stream, ended } = open('up');
+  for (let index = 0; index < 40; index++) stream.write({ name: String(index) });
+  stream.end();
+  expect(await ended).toEqual([Array.from({ length: 40 }, (_, index) => index).join('+')]);
+});
+
+test('a client stream may be answered before it ends', async () => {
+  handlers.up = async (requests) => ({ name: `first: ${(await requests.next())?.name}` });
+  const { stream, ended } = open('up');
+  stream.write({ name: 'a' });
+  stream.write({ name: 'b' });
+  expect(await ended).toEqual(['first: a']);
+});
+
+test('a reader that is interrupted is told so, now and later', async () => {
+  const interruption = new HoldfastError('DRAINING', 'stopping');
+  let requests: Incoming<Text> | undefined;
+  let again: unknown;
+  handlers.up = async (given) => {
+    requests = given;
+    await given.next().catch(async () => (again = await given.next().catch((error: unknown) => error)));
+    throw interruption;
+  };
+  const { stream, ended } = open('up');
+  await eventually('the call to arrive', () => requests);
+  requests!.interrupt(interruption);
+  expect(holdfastError(await failureOf(ended))?.reason).toBe('DRAINING');
+  expect(again).toBe(interruption);
+  stream.end();
+});
+
+describe.each(['up', 'both'] as const)('of %s, the handler', (kind) => {
+  test('that rejects with an error for callers ends the call with it', async () => {
+    handle(() => Promise.reject(new HoldfastError('NO_SUCH_DICTIONARY', 'a\u{D800}b')));
+    const error = await failureOf(open(kind).ended);
+    expect(error.code).toBe(status.NOT_FOUND);
+    expect(error.details).toBe('a\u{FFFD}b [NO_SUCH_DICTIONARY]');
+    expect(harness.logged).toEqual([]);
+  });
+
+  test('that has a defect ends the call with INTERNAL, and shows nothing of it', async () => {
+    handle(() => Promise.reject(new Error('secret')));
+    const error = await failureOf(open(kind).ended);
+    expect(error.code).toBe(status.INTERNAL);
+    expect(error.details).not.toContain('secret');
+    expect(harness.logged).toMatchObject([{ level: 'error', fields: { err: { message: 'secret' } } }]);
+  });
+
+  test('that throws before it returns a promise does no more harm', async () => {
+    handlers.up = handlers.both = () => {
+      throw new HoldfastError('CONTENDED', 'at once');
+    };
+    expect((await failureOf(open(kind).ended)).code).toBe(status.ABORTED);
+  });
+
+  test('is not asked where the headers are too fat', async () => {
+    let asked = 0;
+    handle(() => Promise.resolve(void (asked += 1)));
+    const metadata = new Metadata();
+    metadata.set('x-fat', 'x'.repeat(MAX_HEADER_BYTES));
+    const error = await failureOf(open(kind, metadata).ended);
+    expect(error.code).toBe(status.RESOURCE_EXHAUSTED);
+    expect(holdfastError(error)?.reason).toBe('QUOTA_EXCEEDED');
+    expect(asked).toBe(0);
+  });
+
+  test.each(['resolves', 'rejects'])('that %s after the client has cancelled tells nobody', async (how) => {
+    let cancelled = 0;
+    let finish: () => void = () => undefined;
+    handle((call) => {
+      call.onCancelled(() => (cancelled += 1));
+      return new Promise((resolve, reject) => {
+        finish = () => (how === 'resolves' ? resolve() : reject(new HoldfastError('CONTENDED', 'late')));
+      });
+    });
+    const { stream, ended } = open(kind);
+    const arrived = finish;
+    await eventually('the call to arrive', () => finish !== arrived);
+    stream.cancel();
+    expect((await failureOf(ended)).code).toBe(status.CANCELLED);
+    await eventually('the cancel to arrive', () => cancelled === 1);
+    finish();
+    await sleep(20);
+    expect(cancelled).toBe(1);
+    expect(harness.logged).toEqual([]);
+  });
+
+  test('is told of a deadline that passes', async () => {
+    let call: Call | undefined;
+    let cancelled = 0;
+    handle((given) => {
+      call = given;
+      given.onCancelled(() => (cancelled += 1));
+      return new Promise(() => undefined);
+    });
+    const { ended } = open(kind, new Metadata(), { deadline: Date.now() + 150 });
+    expect((await failureOf(ended)).code).toBe(status.DEADLINE_EXCEEDED);
+    await eventually('the handler to be told', () => cancelled === 1);
+    expect(call?.timeoutMs).toBeLessThanOrEqual(150);
+  });
+
+  test('that has answered is told of no cancellation', async () => {
+    let cancelled = 0;
+    handle((call) => {
+      call.onCancelled(() => (cancelled += 1));
+      return Promise.resolve();
+    });
+    const { stream, ended } = open(kind);
+    await ended;
+    stream.end();
+    // grpc-js emits 'cancelled' a tick after every call.
+    await sleep(50);
+    expect(cancelled).toBe(0);
+  });
+});
+
+test('a stream in both directions sends all that was written before its error', async () => {
+  handlers.both = (stream) => {
+    for (const name of ['a', 'b', 'c']) stream.write({ name });
+    return Promise.reject(new HoldfastError('DRAINING', 'stopping'));
+  };
+  const names: string[] = [];
+  const { stream, ended } = open('both');
+  stream.on('data', ({ name }) => names.push(name));
+  expect(holdfastError(await failureOf(ended))?.reason).toBe('DRAINING');
+  expect(names).toEqual(['a', 'b', 'c']);
+});

@@ -1,0 +1,254 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { status, type ServiceError } from '@grpc/grpc-js';
+import type {
+  SuggestRequest,
+  SuggestStreamResponse,
+} from '../../generated/typescript/holdfast/v1/autocomplete_service';
+import { ErrorReason } from '../../generated/typescript/holdfast/v1/error_reason';
+import { holdfastError } from '../../src/client';
+import { defaultAutocompleteLimits } from '../../src/engine/autocomplete-limits';
+import { HoldfastError } from '../../src/engine/errors';
+import type { SuggestPage } from '../../src/engine/suggestion';
+import { eventually } from '../support/eventually';
+import { autocompleteCalls, suggestRequest } from './autocomplete-calls';
+import { newYork, onePage } from './fake-autocomplete';
+import { call, Harness } from './harness';
+
+let harness: Harness;
+beforeEach(async () => {
+  harness = await Harness.start({
+    autocompleteLimits: { ...defaultAutocompleteLimits, maxSuggestStreams: 2 },
+  });
+});
+afterEach(() => harness.close());
+
+/** A SuggestStream in the hands of a test: what came of it, and how it ended. */
+function open(client = harness.completions()) {
+  const stream = client.suggestStream();
+  const answers: SuggestStreamResponse[] = [];
+  let end: ServiceError | 'OK' | undefined;
+  stream.on('data', (answer: SuggestStreamResponse) => answers.push(answer));
+  stream.on('end', () => (end ??= 'OK'));
+  stream.on('error', (error: ServiceError) => (end = error));
+  return {
+    stream,
+    answers,
+    ids: () => answers.map(({ queryId }) => Number(queryId)),
+    ask: (queryId: number, fields: Partial<SuggestRequest> = {}) =>
+      stream.write({ queryId: BigInt(queryId), suggest: suggestRequest(fields) }),
+    ended: () => eventually('the stream to end', () => end),
+    isOpen: () => end === undefined,
+    /** What is asked after it on one connection is answered after it: the server has read all that was sent. */
+    allRead: () => call(client, client.getDictionary, { dictionary: 'behind' }),
+  };
+}
+
+/** Keeps every lookup until the test lets it go, by its query. */
+function holdLookups() {
+  const held = new Map<string, (page: SuggestPage) => void>();
+  harness.autocomplete.told.suggest = ({ query }) => new Promise((resolve) => held.set(query, resolve));
+  return {
+    isAsked: (query: string) => eventually(`${query} to be looked up`, () => held.has(query)),
+    release: (query: string) => held.get(query)?.(onePage),
+    queries: () => [...held.keys()],
+  };
+}
+
+test('a query is answered under its id, as Suggest would answer it', async () => {
+  const { ask, answers } = open();
+  ask(-7, { query: 'yo', recentsList: 'alice', pageSize: 3 });
+  const [answer] = await eventually('the answer', () => answers.length > 0 && answers);
+  const { suggest } = autocompleteCalls(harness);
+  const value = await suggest({ query: 'yo', recentsList: 'alice', pageSize: 3 });
+  expect(answer).toEqual({ queryId: -7n, result: { $case: 'suggestions', value } });
+  const [streamed, called] = harness.autocomplete.asked;
+  expect(streamed).toEqual(called);
+});
+
+test('a newer query supersedes those that are not answered: one is looked up, one waits', async () => {
+  const lookups = holdLookups();
+  const { ask, ids, stream, ended, allRead } = open();
+  ask(1, { query: 'n' });
+  await lookups.isAsked('n');
+  ask(2, { query: 'ne' });
+  ask(3, { query: 'new' });
+  stream.end();
+  await allRead();
+  expect(lookups.queries()).toEqual(['n']);
+  lookups.release('n');
+  await lookups.isAsked('new');
+  lookups.release('new');
+  expect(await ended()).toBe('OK');
+  expect(ids()).toEqual([3]);
+  expect(lookups.queries()).toEqual(['n', 'new']);
+});
+
+describe('a bad query is told so, and the stream goes on:', () => {
+  test.each<[string, Partial<SuggestRequest>, string]>([
+    ['no dictionary', { dictionary: '' }, 'suggest.dictionary is required [INVALID_FIELD]'],
+    [
+      'a query of 10 kB',
+      { query: 'x'.repeat(10_000) },
+      'suggest.query is 10000 bytes of UTF-8, 512 at most are accepted [INVALID_FIELD]',
+    ],
+    [
+      'a negative page_size',
+      { pageSize: -1 },
+      'suggest.page_size is -1 and must not be negative [INVALID_FIELD]',
+    ],
+  ])('%s', async (_what, fields, message) => {
+    const { ask, answers, isOpen } = open();
+    ask(1, fields);
+    await eventually('the error', () => answers.length === 1);
+    const value = { code: status.INVALID_ARGUMENT, reason: ErrorReason.ERROR_REASON_INVALID_FIELD, message };
+    expect(answers[0]).toEqual({ queryId: 1n, result: { $case: 'error', value } });
+    expect(harness.autocomplete.asked).toEqual([]);
+    ask(2);
+    await eventually('the next answer', () => answers.length === 2);
+    expect(answers[1]?.result?.$case).toBe('suggestions');
+    expect(isOpen()).toBe(true);
+  });
+
+  test('a message without a query', async () => {
+    const { stream, answers } = open();
+    stream.write({ queryId: 5n, suggest: undefined });
+    await eventually('the error', () => answers.length === 1);
+    expect(answers[0]).toMatchObject({
+      queryId: 5n,
+      result: { value: { message: 'suggest is required [INVALID_FIELD]' } },
+    });
+  });
+
+  test('a dictionary that does not exist', async () => {
+    harness.autocomplete.told.suggest = () =>
+      Promise.reject(new HoldfastError('NO_SUCH_DICTIONARY', 'dictionary "towns" does not exist; create it'));
+    const { ask, answers } = open();
+    ask(1);
+    await eventually('the error', () => answers.length === 1);
+    expect(answers[0]?.result).toEqual({
+      $case: 'error',
+      value: {
+        code: status.NOT_FOUND,
+        reason: ErrorReason.ERROR_REASON_NO_SUCH_DICTIONARY,
+        message: 'dictionary "towns" does not exist; create it [NO_SUCH_DICTIONARY]',
+      },
+    });
+  });
+
+  test('a defect of the server, which shows nothing of itself', async () => {
+    harness.autocomplete.told.suggest = () => Promise.reject(new Error('secret at key {t}:x'));
+    const { ask, answers } = open();
+    ask(1);
+    await eventually('the error', () => answers.length === 1);
+    const result = answers[0]?.result;
+    const error = result?.$case === 'error' ? result.value : undefined;
+    expect(error).toMatchObject({ code: status.INTERNAL, reason: ErrorReason.ERROR_REASON_INTERNAL });
+    expect(error?.message).not.toContain('secret');
+    expect(error?.message).toContain(harness.logged[0]?.fields.errorId);
+  });
+});
+
+test('while the client reads slowly nothing is looked up for it; then its newest query is', async () => {
+  // An answer of half a megabyte, so that few of them fill every window on the way.
+  const large = { ...newYork, payload: Buffer.alloc(500_000) };
+  harness.autocomplete.told.suggest = ({ query }) =>
+    Promise.resolve({ suggestions: [large], nextPageToken: query, partial: false });
+  const { stream, ask, ids, ended } = open();
+  stream.pause();
+  const sent = 300;
+  for (let id = 1; id <= sent; id++) {
+    ask(id, { query: String(id) });
+    await sleep(2);
+  }
+  const lookedUp = harness.autocomplete.asked.length;
+  expect(lookedUp).toBeGreaterThan(0);
+  expect(lookedUp).toBeLessThan(100);
+  await sleep(100);
+  expect(harness.autocomplete.asked.length).toBe(lookedUp);
+  stream.resume();
+  await eventually('the newest answer', () => ids().at(-1) === sent);
+  expect(harness.autocomplete.asked.length).toBe(lookedUp + 1);
+  expect(ids()).toHaveLength(lookedUp + 1);
+  stream.end();
+  expect(await ended()).toBe('OK');
+});
+
+describe('after the half-close', () => {
+  test('the last query is answered, and the stream ends OK', async () => {
+    const lookups = holdLookups();
+    const { stream, ask, ids, ended, isOpen, allRead } = open();
+    ask(1, { query: 'n' });
+    stream.end();
+    await lookups.isAsked('n');
+    await allRead();
+    expect(isOpen()).toBe(true);
+    lookups.release('n');
+    expect(await ended()).toBe('OK');
+    expect(ids()).toEqual([1]);
+  });
+
+  test('a stream without a query ends OK', async () => {
+    const { stream, ended } = open();
+    stream.end();
+    expect(await ended()).toBe('OK');
+  });
+});
+
+test('a client that goes away leaves nothing behind: no answer, no word in the log, no place taken', async () => {
+  const lookups = holdLookups();
+  const client = harness.completions();
+  for (let round = 0; round < 5; round++) {
+    const { stream, ask, ended } = open(client);
+    ask(1, { query: `q${round}` });
+    await lookups.isAsked(`q${round}`);
+    stream.cancel();
+    expect(await ended()).toMatchObject({ code: status.CANCELLED });
+    lookups.release(`q${round}`);
+  }
+  expect(harness.logged).toEqual([]);
+});
+
+describe('when the server drains', () => {
+  test('it ends at once with DRAINING, whatever is looked up', async () => {
+    const lookups = holdLookups();
+    const { ask, ids, ended } = open();
+    const idle = open();
+    ask(1, { query: 'n' });
+    await lookups.isAsked('n');
+    await idleIsOpen(idle);
+    const began = performance.now();
+    const drained = harness.drain(10_000);
+    for (const end of [await ended(), await idle.ended()]) {
+      expect(end).toMatchObject({ code: status.UNAVAILABLE });
+      expect(holdfastError(end)).toMatchObject({ reason: 'DRAINING', retryAfterMs: 100 });
+    }
+    await drained;
+    expect(performance.now() - began).toBeLessThan(2000);
+    expect(ids()).toEqual([]);
+    expect(harness.autocomplete.drains).toBe(1);
+    lookups.release('n');
+  });
+
+  /** A stream that has been answered has arrived. */
+  async function idleIsOpen({ ask, answers }: ReturnType<typeof open>): Promise<void> {
+    ask(1, { dictionary: '' });
+    await eventually('it to be open', () => answers.length === 1);
+  }
+});
+
+test('more at a time than the server takes on are refused, until one ends', async () => {
+  const [first, second] = [open(), open()];
+  for (const { ask, answers } of [first, second]) {
+    ask(1);
+    await eventually('it to be open', () => answers.length === 1);
+  }
+  const third = open();
+  const end = await third.ended();
+  expect(end).toMatchObject({ code: status.RESOURCE_EXHAUSTED });
+  expect(holdfastError(end)).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
+  first.stream.end();
+  expect(await first.ended()).toBe('OK');
+  const fourth = open();
+  fourth.ask(1);
+  await eventually('it to be answered', () => fourth.answers.length === 1);
+});
