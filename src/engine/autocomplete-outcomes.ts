@@ -34,7 +34,7 @@ export function importLost(name: string): HoldfastError {
 
 export function tooManyImports(name: string): HoldfastError {
   return new HoldfastError(
-    'IMPORT_CONFLICT',
+    'QUOTA_EXCEEDED',
     `${dictionaryNamed(name)} is being imported as often at a time as may be; wait for one of them to end`,
   );
 }
