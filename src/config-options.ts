@@ -69,6 +69,13 @@ export const options = {
     about: 'First part of every key. Servers with the same one share their locks.',
     schema: keyPrefix(),
   }),
+  redisReplica: optional({
+    name: 'HOLDFAST_REDIS_REPLICA_URL',
+    accepts: 'as HOLDFAST_REDIS_URL',
+    about:
+      'A replica of that Redis, which answers Suggest, SuggestStream and ListEntries while it can, as of a moment ago; leases never use it.',
+    schema: redisAddress(),
+  }),
   commandTimeoutMs: span(
     'HOLDFAST_COMMAND_TIMEOUT',
     '2s',

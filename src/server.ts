@@ -121,10 +121,12 @@ class ComposedServer implements HoldfastServer {
 
   private async connect(serverId: string): Promise<Store> {
     const { log } = this.dependencies;
-    const { redis, redisPrefix, commandTimeoutMs, retentionMs, recentsRetentionMs } = this.config;
+    const { redis, redisReplica, redisPrefix, commandTimeoutMs, retentionMs, recentsRetentionMs } =
+      this.config;
     let lastError: Error | undefined;
     const options = {
       url: redis.url,
+      replicaUrl: redisReplica?.url,
       prefix: redisPrefix,
       serverId,
       commandTimeoutMs,

@@ -31,6 +31,7 @@ test('needs nothing but a Redis, and has a default for the rest', () => {
     maxWaitersPerName: 10_000,
     maxStreams: 50_000,
     retentionMs: 86_400_000,
+    redisReplica: undefined,
     recentsRetentionMs: 90 * 86_400_000,
     keepaliveTimeMs: 10_000,
     keepaliveTimeoutMs: 5000,

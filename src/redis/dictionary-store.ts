@@ -58,6 +58,8 @@ export const dictionaryScripts: readonly Script[] = Object.values(scripts);
 
 export interface DictionaryStoreOptions {
   readonly connection: RedisConnection;
+  /** A replica for what only reads. What it cannot answer the primary is asked. */
+  readonly replica: RedisConnection | undefined;
   readonly prefix: string;
 }
 
@@ -158,7 +160,7 @@ export class RedisDictionaryStore implements DictionaryStore {
   suggest(name: string, request: RankingRequest): Promise<({ kind: 'ok' } & Ranking) | UnknownDictionary> {
     const { query, kinds, limit, after } = request;
     const args = [query.kept, query.dropped, kindLetters(kinds), limit, ...positionArgs(after)];
-    return this.run(scripts.suggest, name, args, (reply) => {
+    return this.look(scripts.suggest, name, args, (reply) => {
       if (isUnknown(reply)) return UNKNOWN;
       const [, profile, cut, next, entries] = reply;
       return {
@@ -175,7 +177,7 @@ export class RedisDictionaryStore implements DictionaryStore {
     const { from, to, limit, after } = request;
     const position = after ? [after.text, after.number] : ['', ''];
     const args = [from.kept, from.dropped, to.kept, to.dropped, limit, ...position];
-    return this.run(scripts.list, name, args, (reply) => {
+    return this.look(scripts.list, name, args, (reply) => {
       if (isUnknown(reply)) return UNKNOWN;
       const [, next, entries] = reply;
       return { kind: 'ok', next: readListPosition(next), entries: listOf(entries).map(readListedEntry) };
@@ -242,6 +244,23 @@ export class RedisDictionaryStore implements DictionaryStore {
       }
       throw error;
     });
+  }
+
+  private async look<T>(
+    what: Script,
+    name: string,
+    args: readonly RawArgument[],
+    read: (reply: RawReply[]) => T,
+  ): Promise<T> {
+    const { replica, prefix } = this.options;
+    if (replica?.reachable) {
+      try {
+        return await replica.runRaw(what, [dictionaryKey(prefix, name)], args, read);
+      } catch (error) {
+        if (!(error instanceof StoreFailure)) throw error;
+      }
+    }
+    return this.run(what, name, args, read);
   }
 
   private run<T>(

@@ -11,6 +11,8 @@ import { recentsScripts, RedisRecentsStore } from './recents-store';
 export interface StoreOptions {
   /** `redis://…`, `rediss://…`, or the path of a unix socket. */
   readonly url: string;
+  /** Of a replica that answers queries of dictionaries; undefined: there is none. */
+  readonly replicaUrl: string | undefined;
   /** First part of every key; no colon and no brace. */
   readonly prefix: string;
   /** Names this process among the servers that share the store; no dot, colon or space. */
@@ -42,7 +44,12 @@ export async function connectStore(options: StoreOptions, patienceMs: number): P
   });
   const permits = new RedisPermitsStore({ ...options, connection });
   const recents = new RedisRecentsStore({ ...options, connection, retentionMs: options.recentsRetentionMs });
-  const dictionaries = new RedisDictionaryStore({ ...options, connection });
+  // Nobody waits for it, and what it says of itself (that it is a replica) is no news.
+  const replica =
+    options.replicaUrl === undefined
+      ? undefined
+      : new RedisConnection({ ...options, url: options.replicaUrl, scripts: dictionaryScripts });
+  const dictionaries = new RedisDictionaryStore({ ...options, connection, replica });
   const notifications = new Notifications({
     ...options,
     onLook: (resource, requestId) => permits.hint(resource, requestId),
@@ -51,6 +58,7 @@ export async function connectStore(options: StoreOptions, patienceMs: number): P
   const close = () => {
     notifications.close();
     connection.close();
+    replica?.close();
   };
   try {
     await connection.ready(patienceMs);

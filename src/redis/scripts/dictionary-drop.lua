@@ -4,7 +4,10 @@
 -- Reply OK | UNKNOWN
 -- Holds From here on there is none; imports under way are lost. What is left becomes garbage (dictionary-sweep).
 local live = meta('live')
-if live then discard(live) end
+if live then
+  discard(live)
+  redis.call('HDEL', KEYS[1], 'live')
+end
 for _, build in ipairs(fields_of('build:')) do give_up(build[1], build[2]) end
-redis.call('HDEL', KEYS[1], 'live', 'profile', 'committed')
+forget_profile()
 return { live and 'OK' or 'UNKNOWN' }

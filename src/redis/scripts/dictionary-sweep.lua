@@ -8,14 +8,13 @@
 load_jobs()
 local done = work_off_all()
 save_jobs()
-if not done or spent() then return { 'MORE' } end
+if not done or elapsed() > WRITE_BUDGET then return { 'MORE' } end
 
 local builds = give_up_silent()
 for _, garbage in ipairs(fields_of('garbage:')) do
   if not take_apart(garbage[1]) then return { 'MORE' } end
 end
 if #builds > 0 then return { 'BUILDING' } end
--- A profile alone is of a first import that was given up.
 if meta('live') then return { 'CLEAN' } end
 redis.call('DEL', KEYS[1])
 return { 'GONE' }

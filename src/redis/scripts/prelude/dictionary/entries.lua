@@ -12,7 +12,7 @@
 --   w ccc \0 rank \0 n          ... with a word, other than its first, that begins so
 --   g ccc \0 rank \0 n          ... that contains these 3, or ends with these 1 or 2 (and \3 for the end)
 --   f form \0 n                 each form, in order
---   d i ccc \0 n               ... its first 9 characters, without the i-th (a byte, 2 to 8), where typos are looked for
+--   d i ccc \0 n               ... its first 7 characters, without the i-th (a byte, 2 to 6), where typos are looked for
 --   v words \0 n                each form from each of its words on, but the first; 56 bytes of it
 -- A record is a hint: what counts is the entry, so records may be there too early and stay too long. An entry whose
 -- score or forms change gets a new number, so that its old records and its new ones are never the same.
@@ -25,7 +25,7 @@ local GRAM_RANK_TEXT = 6
 local WORD_BYTES = 56
 
 -- The last character that is left out, for typos.
-local LEFT_OUT = 8
+local LEFT_OUT = 6
 
 local CHARACTER = '[%z\1-\127\194-\244][\128-\191]*'
 

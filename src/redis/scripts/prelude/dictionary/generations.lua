@@ -66,9 +66,15 @@ local function discard(generation) redis.call('HSET', KEYS[1], 'garbage:' .. gen
 -- How many may be built at a time: each costs as much as the dictionary does.
 local MOST_BUILDS = 4
 
+-- Of a dictionary that there is not, nor will be, there is no profile either.
+local function forget_profile()
+  if not meta('live') and #fields_of('build:') == 0 then redis.call('HDEL', KEYS[1], 'profile', 'committed') end
+end
+
 local function give_up(import, generation)
   redis.call('HDEL', KEYS[1], 'build:' .. import)
   discard(generation)
+  forget_profile()
 end
 
 -- The imports under way, without those that were not heard of for long: their servers are gone.
