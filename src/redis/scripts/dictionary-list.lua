@@ -22,7 +22,7 @@ repeat
   local records = next_records()
   if not records then break end
   local numbers = {}
-  for i, record in ipairs(records) do numbers[i] = number_of(record) end
+  for i, record in ipairs(records) do numbers[i] = string.sub(record, -5) end
   for i, value in ipairs(redis.call('HMGET', key_of('entries', live), unpack(numbers))) do
     if #answers == limit then
       resume = last

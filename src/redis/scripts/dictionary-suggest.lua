@@ -1,7 +1,7 @@
 -- The best entries that match a query, kind by kind; reads only.
 --
 -- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
--- ARGV  1, 2 the query folded with accents kept, and with them dropped; words marked (engine/fold.ts)
+-- ARGV  1, 2 the query folded with accents kept, and with them dropped; words marked (engine/match.ts)
 --       3 kinds asked for, of 'epwsct'  4 how many at most
 --       5 go on after: kind ("": from the start), 6 score ("": after all of the kind, "+": before all of it), 7 folded
 --       text, 8 entry id
@@ -9,19 +9,18 @@
 --       entry kind, score, entry id, text, payload
 --       | UNKNOWN
 -- Holds Each entry once, at its best kind of those asked for, in the order of rank. Cut short, what is there is still
---       in order and without a gap, but for typos.
-local live = meta('live')
+--       in order, and without a gap but for typos and for what contains one or two characters.
+local live, profile = unpack(redis.call('HMGET', KEYS[1], 'live', 'profile'))
 if not live then return { 'UNKNOWN' } end
-local profile = meta('profile')
 local asked, limit = ARGV[3], tonumber(ARGV[4])
 local after = nil
 if ARGV[5] ~= '' then
-  local code = ARGV[6] == '' and '\255' or ARGV[6] == '+' and '' or order_code(tonumber(ARGV[6]))
-  after = { kind = ARGV[5], code = code, text = ARGV[7], rank = code .. ARGV[7], id = ARGV[8] }
+  local score = ARGV[6] == '' and -1 or ARGV[6] == '+' and MOST_SCORE or tonumber(ARGV[6])
+  after = { kind = ARGV[5], score = score, text = ARGV[7], id = ARGV[8] }
 end
 
 local marked = string.sub(profile, 1, 1) == 'k' and ARGV[1] or ARGV[2]
-local plain = (string.gsub(marked, '\1', ''))
+local plain = string.gsub(marked, '\1', '')
 local query = {}
 for character in string.gmatch(plain, CHARACTER) do query[#query + 1] = character end
 local entries = key_of('entries', live)
@@ -30,25 +29,24 @@ use_index(live)
 local patterns = { e = '\2' .. marked .. '\3', p = '\2' .. marked, w = '\1' .. marked, s = marked .. '\3', c = marked }
 if plain == '' then patterns = { p = '', w = '', s = '', c = '' } end
 
--- The patterns of the kinds asked for that are better than this one; and of all kinds, for typos.
-local function patterns_before(kind, kinds)
-  local better = {}
+local function is_asked(kind) return string.find(asked, kind, 1, true) ~= nil end
+
+-- The forms of a value that matches by a kind, and by none better that is asked for; else nil.
+local function accepting(kind)
+  local own, better = patterns[kind], {}
   for _, other in ipairs(KINDS) do
     if other == kind then break end
-    if patterns[other] and string.find(kinds, other, 1, true) then better[#better + 1] = patterns[other] end
+    if patterns[other] and is_asked(other) then better[#better + 1] = patterns[other] end
   end
-  return better
-end
-
--- Whether forms match by a kind, and by none better that is asked for.
-local function accepting(kind, kinds)
-  local own, better = patterns[kind], patterns_before(kind, kinds)
-  return function(forms)
-    if own and not string.find(forms, own, 1, true) then return false end
+  return function(value)
+    -- What is not in the value at all is not in its forms.
+    if not string.find(value, own, 1, true) then return nil end
+    local forms = forms_of(value)
+    if not string.find(forms, own, 1, true) then return nil end
     for _, pattern in ipairs(better) do
-      if string.find(forms, pattern, 1, true) then return false end
+      if string.find(forms, pattern, 1, true) then return nil end
     end
-    return true
+    return forms
   end
 end
 
@@ -56,59 +54,78 @@ local results = {}
 local resume = nil
 
 local function is_new(candidate, kind)
-  if not after or after.kind ~= kind then return true end
-  local rank = code_of(candidate.value) .. text_of_candidate(candidate)
-  if rank ~= after.rank then return rank > after.rank end
-  return rest_of_candidate(candidate)[3] > after.id
+  return not after or after.kind ~= kind or
+    not comes_before(candidate, after) and (candidate.score ~= after.score or candidate.text ~= after.text or rest_of_candidate(candidate)[3] ~= after.id)
 end
 
--- Adds the first of these, in order, that come after where the last page ended.
 local function take(found, kind)
-  put_in_order(found)
   for _, candidate in ipairs(found) do
     if #results > limit then return end
-    if is_new(candidate, kind) then
-      candidate.kind = kind
-      results[#results + 1] = candidate
-    end
+    candidate.kind = kind
+    results[#results + 1] = candidate
+  end
+end
+
+-- Adds those of a run of candidates, which the index has in the order of their ranks, but not within one rank.
+local function take_ranked(found, kind)
+  local i = 1
+  while i <= #found and #results <= limit do
+    local same = {}
+    repeat
+      offer(same, found[i], #found)
+      i = i + 1
+    until not found[i] or found[i].rank ~= same[1].rank
+    take(same, kind)
   end
 end
 
 -- Looks through lists in the order of rank until the page is full.
 local function walk(lists, kind)
-  local is_gram = string.sub(lists[1], 1, 1) == 'g'
-  local rank_text = is_gram and GRAM_RANK_TEXT or RANK_TEXT
-  local from = after and after.kind == kind and after.code .. string.sub(after.text, 1, rank_text) or nil
+  local rank_text = string.sub(lists[1], 1, 1) == 'g' and GRAM_RANK_TEXT or RANK_TEXT
+  local from = nil
+  if after and after.kind == kind then
+    if after.score < 0 then return end
+    from = after.score < MOST_SCORE and order_code(after.score) .. string.sub(after.text, 1, rank_text) or nil
+  end
   for i, key in ipairs(lists) do lists[i] = ranked_list(key, from) end
-  local found, known, accept = {}, {}, accepting(kind, asked)
+  local found, known, accept = {}, {}, accepting(kind)
   local needed = limit + 1 - #results
-  local next_records = merged(lists, math.min(needed + 5, 64))
+  local next_records = merged(lists, math.max(needed + 5, 24))
   local last
   repeat
-    local records, ranks = next_records()
-    if not records then return take(found, kind) end
-    last = ranks[#ranks]
-    add_candidates(found, records, ranks, entries, known, accept)
+    local records, rank_at = next_records()
+    if not records then return take_ranked(found, kind) end
+    last = rank_at(#records)
+    visit_entries(records, entries, known, function(value, place)
+      local forms = accept(value)
+      if not forms then return end
+      local candidate = new_candidate(value, forms)
+      candidate.rank = rank_at(place)
+      if is_new(candidate, kind) then found[#found + 1] = candidate end
+    end)
     -- What has the rank of the last record may still be preceded by a record to come.
-    local closed = 0
-    for _, candidate in ipairs(found) do
-      if candidate.rank < last and is_new(candidate, kind) then closed = closed + 1 end
-    end
+    local closed = #found
+    while closed > 0 and found[closed].rank == last do closed = closed - 1 end
   until closed >= needed or out_of_time(QUERY_BUDGET)
-  while #found > 0 and found[#found].rank >= last do found[#found] = nil end
-  take(found, kind)
+  while #found > 0 and found[#found].rank == last do found[#found] = nil end
+  take_ranked(found, kind)
   if not cut then return end
   -- Where so many are of one rank that a whole look comes no further, the next one is for the kinds that follow.
-  if last == from then resume = { kind, '', '', '' } else resume = { kind, score_of(last), whole_characters(last), '' } end
+  if last == from then resume = { kind, '', '', '' } else resume = { kind, int(score_of(last)), whole_characters(last), '' } end
 end
 
--- Looks through all records of a range if they are few, else through the shortest of lists.
-local function gather(from, to, kind, lists)
-  local records = few_between(from, to)
-  if not records then return walk({ shortest_of(lists) }, kind) end
-  local found = {}
-  add_candidates(found, records, nil, entries, {}, accepting(kind, asked))
-  take(found, kind)
+-- Looks through all records with a beginning if they are few, else through the shortest of lists.
+local function gather(head, kind, lists)
+  local records = all_below(head, FEW)
+  if not records then return walk({ (shortest_of(lists)) }, kind) end
+  local best, accept, needed = {}, accepting(kind), limit + 1 - #results
+  visit_entries(records, entries, {}, function(value)
+    local forms = accept(value)
+    if not forms then return end
+    local candidate = new_candidate(value, forms)
+    if is_new(candidate, kind) then offer(best, candidate, needed) end
+  end)
+  take(best, kind)
 end
 
 -- The lists that make up one shorter than they are: of each third character that follows.
@@ -127,17 +144,46 @@ end
 local function begins(ranked, whole, kind)
   if #query == 0 then return walk({ 'a' }, kind) end
   if #query <= 3 then return walk({ ranked .. plain }, kind) end
-  local from = whole .. (whole == 'f' and plain or string.sub(plain, 1, WORD_BYTES))
   local lists = grams_of(query, 1)
   lists[#lists + 1] = ranked .. table.concat(query, '', 1, 3)
-  gather(from, from .. '\255', kind, lists)
+  gather(whole .. (whole == 'f' and plain or string.sub(plain, 1, WORD_BYTES)), kind, lists)
+end
+
+-- Of the shortest gram's list, if it is short, all that end with the query or contain it: found at once, for a query
+-- that is in few entries would go through it twice.
+local sifted = nil
+
+local function sift()
+  if sifted or #query < 3 then return sifted end
+  local key, parts = shortest_of(grams_of(query, 1))
+  local records = parts < SIFTED_PARTS and all_below(key .. '\0', SIFTED_PARTS * 2 * PART_SIZE)
+  if not records then return nil end
+  sifted = { s = {}, c = {} }
+  local ends, contains = accepting('s'), accepting('c')
+  visit_entries(records, entries, {}, function(value)
+    local forms = contains(value)
+    if forms then sifted.c[#sifted.c + 1] = new_candidate(value, forms) end
+    if is_asked('s') then
+      forms = ends(value)
+      if forms then sifted.s[#sifted.s + 1] = new_candidate(value, forms) end
+    end
+  end)
+  return sifted
+end
+
+local function take_sifted(kind)
+  local best, needed = {}, limit + 1 - #results
+  for _, candidate in ipairs(sifted[kind]) do
+    if is_new(candidate, kind) then offer(best, candidate, needed) end
+  end
+  take(best, kind)
 end
 
 local ways = {}
 
 function ways.e()
   if #query == 0 then return end
-  gather('f' .. plain .. '\0', 'f' .. plain .. '\1', 'e', { 'p' .. table.concat(query, '', 1, math.min(3, #query)) })
+  gather('f' .. plain .. '\0', 'e', { 'p' .. table.concat(query, '', 1, math.min(3, #query)) })
 end
 
 function ways.p() begins('p', 'f', 'p') end
@@ -146,36 +192,42 @@ function ways.w() begins('w', 'v', 'w') end
 
 function ways.s()
   if #query == 0 then return walk({ 'a' }, 's') end
+  if sift() then return take_sifted('s') end
   local lists = grams_of(query, 1)
   lists[#lists + 1] = 'g' .. table.concat(query, '', math.max(1, #query - 1)) .. '\3'
-  walk({ shortest_of(lists) }, 's')
+  walk({ (shortest_of(lists)) }, 's')
 end
 
 function ways.c()
   if #query == 0 then return walk({ 'a' }, 'c') end
-  local lists
-  if #query < 3 then lists = grams_beginning(plain) else lists = { shortest_of(grams_of(query, 1)) } end
+  if sift() then return take_sifted('c') end
+  local lists = #query < 3 and grams_beginning(plain) or { (shortest_of(grams_of(query, 1))) }
   if #lists > 0 then walk(lists, 'c') end
 end
 
 function ways.t()
   local edits = #query >= TWO_EDITS and 2 or #query >= ONE_EDIT and 1 or 0
   if edits == 0 or string.sub(profile, 2, 2) ~= 't' then return end
-  local records, found, known = {}, {}, {}
-  visit_like(query, edits, function(record) records[#records + 1] = record end)
-  local unlike = accepting('t', 'epwsc')
-  local function accept(forms) return unlike(forms) and is_like(forms, query, edits) end
+  local records, certain = records_like(query, edits)
+  local best, known, needed = {}, {}, limit + 1 - #results
   for i = 1, #records, 64 do
-    add_candidates(found, { unpack(records, i, math.min(i + 63, #records)) }, nil, entries, known, accept)
+    visit_entries({ unpack(records, i, math.min(i + 63, #records)) }, entries, known, function(value)
+      local forms = forms_of(value)
+      -- What matches in any other way has all of the query in it.
+      if string.find(forms, marked, 1, true) then return end
+      if not certain and not is_like(forms, query, edits) then return end
+      local candidate = new_candidate(value, forms)
+      if is_new(candidate, 't') then offer(best, candidate, needed) end
+    end)
     if out_of_time(QUERY_BUDGET) then break end
   end
-  take(found, 't')
+  take(best, 't')
 end
 
 local reached = not after
 for _, kind in ipairs(KINDS) do
   reached = reached or kind == after.kind
-  if reached and not cut and #results <= limit and string.find(asked, kind, 1, true) then ways[kind]() end
+  if reached and not cut and #results <= limit and is_asked(kind) then ways[kind]() end
 end
 
 local more = #results > limit
@@ -184,7 +236,7 @@ local answers = {}
 for i, candidate in ipairs(results) do
   local rest = rest_of_candidate(candidate)
   local text = rest[4] ~= '' and rest[4] or text_of_candidate(candidate)
-  answers[i] = { candidate.kind, score_of(candidate.rank), rest[3], text, rest[5] }
+  answers[i] = { candidate.kind, int(candidate.score), rest[3], text, rest[5] }
 end
 if more then
   local last = results[limit]

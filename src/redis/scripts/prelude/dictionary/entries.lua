@@ -27,6 +27,9 @@ local WORD_BYTES = 56
 -- The last character that is left out, for typos.
 local LEFT_OUT = 6
 
+-- Above that of any entry.
+local MOST_SCORE = 9007199254740992
+
 local CHARACTER = '[%z\1-\127\194-\244][\128-\191]*'
 
 -- Orders scores from high to low as strings: 8 - number of bytes, then the bytes, inverted.
@@ -52,7 +55,8 @@ end
 
 -- The folded text, by which entries of equal score are in order.
 local function text_of(forms)
-  return (string.gsub(string.sub(forms, 2, string.find(forms, '\3', 1, true) - 1), '\1', ''))
+  local text = string.sub(forms, 2, string.find(forms, '\3', 1, true) - 1)
+  return string.find(text, '\1', 1, true) and string.gsub(text, '\1', '') or text
 end
 
 local function pack_entry(forms, rest)

@@ -83,8 +83,8 @@ local function remove_record(record)
   if size < PART_SIZE / 4 then shrink(part, size) end
 end
 
--- The records from `from` (inclusive) to `to` (exclusive), a batch at a time: each call returns the next ones, at
--- least one, or nil at the end.
+-- The records from `from` (inclusive) to `to` (exclusive), a batch at a time, and later ones a part at a time: each call
+-- returns the next ones, at least one, or nil at the end.
 local function reader(from, to, batch)
   local part = part_for(from) or ''
   local low = '[' .. from
@@ -93,7 +93,7 @@ local function reader(from, to, batch)
     while not over do
       local found = redis.call('ZRANGEBYLEX', index.part .. part, low, '(' .. to, 'LIMIT', 0, batch)
       if #found == batch then
-        low = '(' .. found[batch]
+        low, batch = '(' .. found[batch], 2 * PART_SIZE
         return found
       end
       part = redis.call('ZRANGEBYLEX', index.parts, '(' .. part, '(' .. to, 'LIMIT', 0, 1)[1]

@@ -5,10 +5,13 @@
 local QUERY_BUDGET = 1000
 
 -- The last part of it is for what was found already.
-local TYPO_BUDGET = 700
+local TYPO_BUDGET = 750
 
 -- As many records as may be looked through out of order.
 local FEW = 256
+
+-- A gram's list that fills fewer parts of the index is looked through as a whole.
+local SIFTED_PARTS = 10
 
 -- Of a long query so many of the lists it could be looked for in are compared, about.
 local MOST_GRAMS = 8
@@ -23,16 +26,24 @@ local function out_of_time(budget)
   return cut
 end
 
-local function number_of(record) return string.sub(record, -5) end
-
--- A list in the order of ranks, from a rank on.
-local function ranked_list(key, rank)
-  return { key = key, from = key .. '\0' .. (rank or ''), to = key .. '\1' }
+-- Lua's own < goes by the locale that Redis was started in; order here is that of bytes, as in the index.
+local function precedes(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
 end
 
-local function rank_of(record, list) return string.sub(record, #list.key + 2, -7) end
+local function score_of(code)
+  local score = 0
+  for i = 2, 9 - string.byte(code) do score = score * 256 + 255 - string.byte(code, i) end
+  return score
+end
 
--- A candidate is an entry that matches: { value, forms, rank }, where ranks may be cut, but order what they tell apart.
+-- An entry that matches: { value, forms, score }, and what is found out when it is needed.
+local function new_candidate(value, forms) return { value = value, forms = forms, score = score_of(value) } end
+
 local function text_of_candidate(candidate)
   candidate.text = candidate.text or text_of(candidate.forms)
   return candidate.text
@@ -43,65 +54,101 @@ local function rest_of_candidate(candidate)
   return candidate.rest
 end
 
-local function precedes(a, b)
-  if a.rank ~= b.rank then return a.rank < b.rank end
-  local text, other = text_of_candidate(a), text_of_candidate(b)
-  if text ~= other then return text < other end
-  return rest_of_candidate(a)[3] < rest_of_candidate(b)[3]
+-- Whether a candidate comes before a place { score, text, id }, or candidate, of its kind.
+local function comes_before(a, b)
+  if a.score ~= b.score then return a.score > b.score end
+  local text, other = text_of_candidate(a), b.text or text_of_candidate(b)
+  if text ~= other then return precedes(text, other) end
+  return precedes(rest_of_candidate(a)[3], b.id or rest_of_candidate(b)[3])
 end
 
-local function put_in_order(found)
-  for i = 2, #found do
-    if precedes(found[i], found[i - 1]) then return table.sort(found, precedes) end
+-- Keeps the best few in order.
+local function offer(best, candidate, most)
+  if #best >= most then
+    if not comes_before(candidate, best[most]) then return end
+    best[most] = nil
   end
+  local at = #best + 1
+  while at > 1 and comes_before(candidate, best[at - 1]) do
+    best[at] = best[at - 1]
+    at = at - 1
+  end
+  best[at] = candidate
 end
 
--- Adds those of these records' entries that are accepted, each once: `known` has the numbers that were met before.
--- Without the records' ranks they get whole ones.
-local function add_candidates(found, records, ranks, entries, known, accept)
-  local numbers, of = {}, {}
+-- Calls `visit` with the value of each record's entry and the record's place, once for each entry: `known` has the
+-- numbers that were met before.
+local function visit_entries(records, entries, known, visit)
+  local numbers, places = {}, {}
   for i, record in ipairs(records) do
-    local number = number_of(record)
+    local number = string.sub(record, -5)
     if not known[number] then
       known[number] = true
       numbers[#numbers + 1] = number
-      of[#numbers] = i
+      places[#numbers] = i
     end
   end
   if #numbers == 0 then return end
   for i, value in ipairs(redis.call('HMGET', entries, unpack(numbers))) do
-    if value then
-      local forms = forms_of(value)
-      if accept(forms) then
-        local candidate = { value = value, forms = forms }
-        candidate.rank = ranks and ranks[of[i]] or code_of(value) .. text_of_candidate(candidate)
-        found[#found + 1] = candidate
-      end
-    end
+    if value then visit(value, places[i]) end
   end
 end
 
--- All records of a range, or nil if they are not few.
-local function few_between(from, to)
+-- All records that begin with `head`, or nil if they are more than `most`.
+local function all_below(head, most)
+  local to = head .. '\255'
+  local part = part_for(to)
+  if not part then return {} end
+  if part == head or string.sub(part, 1, #head) ~= head then
+    local found = redis.call('ZRANGEBYLEX', index.part .. part, '[' .. head, '(' .. to, 'LIMIT', 0, most + 1)
+    return #found <= most and found or nil
+  end
   local all = {}
-  for records in reader(from, to, FEW + 1) do
+  for records in reader(head, to, most + 1) do
     for _, record in ipairs(records) do all[#all + 1] = record end
-    if #all > FEW then return nil end
+    if #all > most then return nil end
   end
   return all
 end
 
--- The next records of several lists together, in the order of their ranks, and these; nil at the end.
+-- The lists of some of the grams of a query from a character on: of a long one not all.
+local function grams_of(query, first)
+  local found = {}
+  for i = first, #query - 2, math.max(1, math.floor((#query - 2) / MOST_GRAMS)) do
+    found[#found + 1] = 'g' .. table.concat(query, '', i, i + 2)
+  end
+  return found
+end
+
+-- That of the lists which is in the fewest parts of the index, and how many it fills.
+local function shortest_of(lists)
+  local shortest, parts
+  for _, key in ipairs(lists) do
+    local size = parts_between(key .. '\0', key .. '\1')
+    if not parts or size < parts then shortest, parts = key, size end
+    if size == 0 then break end
+  end
+  return shortest, parts
+end
+
+-- A list in the order of ranks, from a rank on.
+local function ranked_list(key, rank)
+  return { key = key, from = key .. '\0' .. (rank or ''), to = key .. '\1' }
+end
+
+local function rank_of(record, list) return string.sub(record, #list.key + 2, -7) end
+
+-- The next records of several lists together, in the order of their ranks, and a function that tells the rank of each;
+-- nil at the end.
 local function merged(lists, batch)
   for _, list in ipairs(lists) do
     list.read, list.at, list.records = reader(list.from, list.to, batch), 1, {}
   end
   if #lists == 1 then
+    local list = lists[1]
     return function()
-      local records, ranks = lists[1].read(), {}
-      if not records then return end
-      for i, record in ipairs(records) do ranks[i] = rank_of(record, lists[1]) end
-      return records, ranks
+      local records = list.read()
+      return records, function(place) return rank_of(records[place], list) end
     end
   end
   local function advance(list)
@@ -114,41 +161,15 @@ local function merged(lists, batch)
     while #records < batch do
       local least
       for _, list in ipairs(lists) do
-        if list.rank and (not least or list.rank < least.rank) then least = list end
+        if list.rank and (not least or precedes(list.rank, least.rank)) then least = list end
       end
       if not least then break end
       records[#records + 1], ranks[#ranks + 1] = least.records[least.at], least.rank
       least.at = least.at + 1
       advance(least)
     end
-    if #records > 0 then return records, ranks end
+    return #records > 0 and records or nil, function(place) return ranks[place] end
   end
-end
-
--- The lists of some of the grams of a query from a character on: of a long one not all.
-local function grams_of(query, first)
-  local found = {}
-  for i = first, #query - 2, math.max(1, math.floor((#query - 2) / MOST_GRAMS)) do
-    found[#found + 1] = 'g' .. table.concat(query, '', i, i + 2)
-  end
-  return found
-end
-
-local function shortest_of(lists)
-  local shortest, parts
-  for _, key in ipairs(lists) do
-    local size = parts_between(key .. '\0', key .. '\1')
-    if not parts or size < parts then shortest, parts = key, size end
-    if size == 0 then break end
-  end
-  return shortest
-end
-
--- The score that a code or a rank begins with, in digits.
-local function score_of(rank)
-  local score = 0
-  for i = 2, 9 - string.byte(rank) do score = score * 256 + 255 - string.byte(rank, i) end
-  return string.format('%.0f', score)
 end
 
 -- The text of a rank, without a character that its end cuts through.

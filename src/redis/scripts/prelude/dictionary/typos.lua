@@ -6,10 +6,6 @@ local ONE_EDIT = 4
 
 local TWO_EDITS = 8
 
--- With two edits allowed, one at most is looked for among so many first characters; of two, the rest of the query is
--- whole, and found by its grams.
-local HEAD = 5
-
 -- Of one beginning no more records are looked at.
 local MOST_BELOW = 200
 
@@ -41,22 +37,17 @@ end
 
 -- Whether one of an entry's forms begins like the query.
 local function is_like(forms, query, edits)
-  for form in string.gmatch(forms, '\2([^\3]*)\3') do
-    form = string.gsub(form, '\1', '')
-    if string.sub(form, 1, #query[1]) == query[1] and begins_like(form, #query[1] + 1, query, 2, edits) then return true end
+  local first, from = query[1], 1
+  while from < #forms do
+    local last = string.find(forms, '\3', from, true)
+    if string.sub(forms, from + 1, from + #first) == first then
+      local form = string.sub(forms, from + 1, last - 1)
+      if string.find(form, '\1', 1, true) then form = string.gsub(form, '\1', '') end
+      if begins_like(form, #first + 1, query, 2, edits) then return true end
+    end
+    from = last + 1
   end
   return false
-end
-
--- Calls `found` with the records that begin with `head`.
-local function visit_below(head, found)
-  local seen = 0
-  for records in reader(head, head .. '\255', 64) do
-    for _, record in ipairs(records) do found(record) end
-    seen = seen + #records
-    if seen >= MOST_BELOW then cut = true end
-    if cut or out_of_time(TYPO_BUDGET) then return end
-  end
 end
 
 -- Calls `visit` with what records begin with whose form begins with the query's first characters but for one edit. That
@@ -75,24 +66,40 @@ local function each_variant(query, count, visit)
   end
 end
 
--- Calls `found` with records of forms that may begin like the query, and with all that do; some come more than once.
-local function visit_like(query, edits, found)
+-- Records of forms that may begin like the query, with all that do, and whether they certainly do so. An entry may be
+-- there more than once.
+local function records_like(query, edits)
+  local found = {}
   local function visit(head)
-    if not out_of_time(TYPO_BUDGET) then visit_below(head, found) end
+    if out_of_time(TYPO_BUDGET) then return end
+    local records = all_below(head, MOST_BELOW)
+    if not records then
+      cut = true
+      return
+    end
+    for _, record in ipairs(records) do
+      -- Whole forms tell by themselves; others are asked of their entries.
+      local whole = edits == 2 and string.byte(record) == 102
+      if not whole or begins_like(record, 2, query, 1, edits) then found[#found + 1] = record end
+    end
   end
   if edits == 1 then
     if #query > LEFT_OUT then visit('f' .. table.concat(query, '', 1, LEFT_OUT)) end
-    return each_variant(query, #query, visit)
+    each_variant(query, #query, visit)
+    return found, #query <= LEFT_OUT
   end
-  visit('f' .. table.concat(query, '', 1, HEAD))
-  each_variant(query, HEAD, visit)
-  local list = ranked_list(shortest_of(grams_of(query, HEAD + 1)))
-  for records in reader(list.from, list.to, 64) do
+  -- One edit at most is among the first characters, or else both, and then the rest is whole and found by its grams.
+  local head = math.min(LEFT_OUT, #query - 3)
+  visit('f' .. table.concat(query, '', 1, head))
+  each_variant(query, head, visit)
+  local list = ranked_list((shortest_of(grams_of(query, head + 1))))
+  for records in reader(list.from, list.to, 128) do
     for _, record in ipairs(records) do
       -- Ranks have the beginning of the text, by which most need not be looked at.
-      local start = 10 + #list.key + 1 - string.byte(record, #list.key + 2)
-      if string.sub(record, start, start + #query[1] - 1) == query[1] then found(record) end
+      local start = 11 + #list.key - string.byte(record, #list.key + 2)
+      if string.sub(record, start, start + #query[1] - 1) == query[1] then found[#found + 1] = record end
     end
-    if out_of_time(TYPO_BUDGET) then return end
+    if out_of_time(TYPO_BUDGET) then break end
   end
+  return found, false
 end
