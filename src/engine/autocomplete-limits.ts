@@ -34,12 +34,12 @@ export interface AutocompleteLimits {
   readonly maxSuggestStreams: number;
   /** Each may have a batch or two in memory, of up to 4 MiB as sent, and makes the store hold a dictionary twice. */
   readonly maxImports: number;
-  /** An import of which nothing more comes must not keep its place for ever; the store gives it up after a minute. */
+  /** An import of which nothing more comes must not keep its place for ever, while this server says that it lives. */
   readonly maxImportIdleMs: number;
 }
 
 export const defaultAutocompleteLimits: AutocompleteLimits = {
   maxSuggestStreams: 10_000,
   maxImports: 16,
-  maxImportIdleMs: 30_000,
+  maxImportIdleMs: 120_000,
 };

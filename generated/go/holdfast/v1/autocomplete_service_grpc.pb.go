@@ -111,7 +111,7 @@ type AutocompleteServiceClient interface {
 	// Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
 	// the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
 	// (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-	// at this server or of this dictionary, or nothing of this one came for 30 seconds).
+	// at this server or of this dictionary, or nothing of this one came for 2 minutes).
 	ImportDictionary(ctx context.Context, opts ...grpc.CallOption) (AutocompleteService_ImportDictionaryClient, error)
 	// Counts that an entry was chosen, which moves it up among entries of the same kind. That there is no
 	// such entry is an answer, not an error.
@@ -426,7 +426,7 @@ type AutocompleteServiceServer interface {
 	// Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
 	// the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
 	// (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-	// at this server or of this dictionary, or nothing of this one came for 30 seconds).
+	// at this server or of this dictionary, or nothing of this one came for 2 minutes).
 	ImportDictionary(AutocompleteService_ImportDictionaryServer) error
 	// Counts that an entry was chosen, which moves it up among entries of the same kind. That there is no
 	// such entry is an answer, not an error.

@@ -157,7 +157,7 @@ class AutocompleteServiceStub:
     Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
     the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
     (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-    at this server or of this dictionary, or nothing of this one came for 30 seconds).
+    at this server or of this dictionary, or nothing of this one came for 2 minutes).
     """
 
     RecordSelection: grpc.UnaryUnaryMultiCallable[
@@ -381,7 +381,7 @@ class AutocompleteServiceAsyncStub:
     Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
     the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
     (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-    at this server or of this dictionary, or nothing of this one came for 30 seconds).
+    at this server or of this dictionary, or nothing of this one came for 2 minutes).
     """
 
     RecordSelection: grpc.aio.UnaryUnaryMultiCallable[
@@ -621,7 +621,7 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
         Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
         the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
         (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-        at this server or of this dictionary, or nothing of this one came for 30 seconds).
+        at this server or of this dictionary, or nothing of this one came for 2 minutes).
         """
 
     @abc.abstractmethod

@@ -4292,7 +4292,7 @@ export const AutocompleteServiceService = {
    * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
    * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
    * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-   * at this server or of this dictionary, or nothing of this one came for 30 seconds).
+   * at this server or of this dictionary, or nothing of this one came for 2 minutes).
    */
   importDictionary: {
     path: "/holdfast.v1.AutocompleteService/ImportDictionary" as const,
@@ -4518,7 +4518,7 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
    * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
    * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-   * at this server or of this dictionary, or nothing of this one came for 30 seconds).
+   * at this server or of this dictionary, or nothing of this one came for 2 minutes).
    */
   importDictionary: handleClientStreamingCall<ImportDictionaryRequest, ImportDictionaryResponse>;
   /**
@@ -4768,7 +4768,7 @@ export interface AutocompleteServiceClient extends Client {
    * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
    * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
    * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-   * at this server or of this dictionary, or nothing of this one came for 30 seconds).
+   * at this server or of this dictionary, or nothing of this one came for 2 minutes).
    */
   importDictionary(
     callback: (error: ServiceError | null, response: ImportDictionaryResponse) => void,

@@ -685,7 +685,7 @@ public final class AutocompleteServiceGrpc {
      * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
      * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
      * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-     * at this server or of this dictionary, or nothing of this one came for 30 seconds).
+     * at this server or of this dictionary, or nothing of this one came for 2 minutes).
      * </pre>
      */
     default io.grpc.stub.StreamObserver<dev.holdfast.v1.ImportDictionaryRequest> importDictionary(
@@ -982,7 +982,7 @@ public final class AutocompleteServiceGrpc {
      * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
      * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
      * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-     * at this server or of this dictionary, or nothing of this one came for 30 seconds).
+     * at this server or of this dictionary, or nothing of this one came for 2 minutes).
      * </pre>
      */
     public io.grpc.stub.StreamObserver<dev.holdfast.v1.ImportDictionaryRequest> importDictionary(
