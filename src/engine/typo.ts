@@ -23,8 +23,8 @@ export function isTypo(query: string, text: string): boolean {
 }
 
 /**
- * The beginning of the text that is nearest to the query (the shortest of them) by the optimal string alignment
- * distance; undefined if none is near enough. Only the cells of the matrix that can be within the allowed distance are
+ * The beginning of the text that is nearest to the query by the optimal string alignment distance, and of several the
+ * one nearest to it in length (`John` for `jonh`, not `Joh`), the longer one if need be; undefined if none is near enough. Only the cells of the matrix that can be within the allowed distance are
  * looked at, so the time is that of reading the query.
  */
 export function typoMatch(query: string, text: string): TypoMatch | undefined {
@@ -85,7 +85,9 @@ function nearest(
 ): TypoMatch | undefined {
   const distance = Math.min(...distances);
   if (distance > allowed) return undefined;
-  const length = typedLength - allowed + distances.indexOf(distance);
+  const ends = distances.flatMap((one, k) => (one === distance ? [k - allowed] : []));
+  const difference = ends.reduce((best, one) => (Math.abs(one) <= Math.abs(best) ? one : best));
+  const length = typedLength + difference;
   return { distance, end: String.fromCodePoint(...found.slice(0, length)).length };
 }
 

@@ -25,7 +25,7 @@ describe('segments', () => {
     ['Joann Anna Ann', 'ann', 'word-prefix', 'Joann [Ann]a Ann'],
     ['Ann Joann', 'ann', 'suffix', 'Ann Jo[ann]'],
     ['Ann Joann', 'n', 'contains', 'A[n]n Joann'],
-    ['John Smith', 'jonh', 'typo', '[Joh]n Smith'],
+    ['John Smith', 'jonh', 'typo', '[John] Smith'],
     ['Jonathan', 'jonnathan', 'typo', '[Jonathan]'],
     ['Fernando Alonso', 'fernadno a', 'typo', '[Fernando A]lonso'],
     ['Straße', 'STRASS', 'prefix', '[Straß]e'],
