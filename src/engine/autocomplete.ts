@@ -169,7 +169,7 @@ export class Autocomplete implements AutocompleteEngine {
     const [recents, ranked] = await Promise.all([reading, ranking]);
     if (ranked.kind === 'unknown') throw noSuchDictionary(dictionary);
     checkVersion(dictionary, ranked.profile);
-    const own = rankRecents(recents, { query, kinds, ...ranked.profile });
+    const own = recents.length === 0 ? [] : rankRecents(recents, { query, kinds, ...ranked.profile });
     const page = mergePage(ranked, own, after, query, pageSize);
     return {
       suggestions: page.suggestions,

@@ -12,7 +12,8 @@ export type PagePosition =
 
 interface Placed {
   readonly suggestion: Suggestion;
-  readonly position: PagePosition;
+  /** Only the last one of a page is asked for it. */
+  position(): PagePosition;
 }
 
 export interface Page {
@@ -42,9 +43,7 @@ export function mergePage(
   const { accents } = ranking.profile;
   const shown = recentsAfter(recents, after);
   const placed: Placed[] = [];
-  const same = new SameThings();
-  for (const { recent, folded } of recents) same.add(recent.entryId, folded);
-  const others = ranking.entries.filter(({ entryId, text }) => !same.has(entryId, fold(text, accents)));
+  const others = withoutRecents(ranking.entries, recents, accents);
   for (const kind of MATCH_KINDS) {
     // What comes after entries that the store has not got to is for a later page.
     if (ranking.next && rankOf(kind) > rankOf(ranking.next.kind)) break;
@@ -53,8 +52,19 @@ export function mergePage(
   }
   const page = placed.slice(0, pageSize);
   const suggestions = page.map(({ suggestion }) => suggestion);
-  if (placed.length > pageSize) return { suggestions, next: page[page.length - 1]?.position };
+  if (placed.length > pageSize) return { suggestions, next: page[page.length - 1]?.position() };
   return { suggestions, next: ranking.next && { of: 'entries', at: ranking.next } };
+}
+
+function withoutRecents(
+  entries: readonly RankedEntry[],
+  recents: readonly RankedRecent[],
+  accents: Profile['accents'],
+): readonly RankedEntry[] {
+  if (recents.length === 0) return entries;
+  const same = new SameThings();
+  for (const { recent, folded } of recents) same.add(recent.entryId, folded);
+  return entries.filter(({ entryId, text }) => !same.has(entryId, fold(text, accents)));
 }
 
 function rankOf(kind: MatchKind): number {
@@ -92,7 +102,7 @@ function placeRecent({ recent, kind, folded }: RankedRecent, ranking: Ranking, q
       score: twin?.score ?? 0,
       recent: true,
     },
-    position: { of: 'recents', kind, entryId, text },
+    position: () => ({ of: 'recents', kind, entryId, text }),
   };
 }
 
@@ -105,6 +115,6 @@ function placeEntry(entry: RankedEntry, query: string, accents: Profile['accents
   const shown = segments(text, query, kind, accents);
   return {
     suggestion: { entryId, text, segments: shown, payload, kind, score, recent: false },
-    position: { of: 'entries', at: { kind, score, text: fold(text, accents), entryId } },
+    position: () => ({ of: 'entries', at: { kind, score, text: fold(text, accents), entryId } }),
   };
 }

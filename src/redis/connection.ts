@@ -50,8 +50,10 @@ interface Operation<T> {
   readonly what: Script;
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
-  /** Set where not all is text: the bytes to send, and the reply is read as it comes. */
+  /** Set where not all arguments are text: the bytes to send. */
   readonly bytes: ((verb: 'eval' | 'evalsha') => Buffer) | undefined;
+  /** The reply is read as it comes. */
+  readonly raw: boolean;
   /** It is not sent again once it may have run. */
   readonly once: boolean;
   readonly read: (reply: never[], sentAt: number) => T | Promise<T>;
@@ -147,7 +149,7 @@ export class RedisConnection implements StoreHealth {
     args: readonly (string | number)[],
     read: (reply: Reply[], sentAt: number) => T | Promise<T>,
   ): Promise<T> {
-    return this.operate({ what, keys, args, bytes: undefined, once: false, read });
+    return this.operate({ what, keys, args, bytes: undefined, raw: false, once: false, read });
   }
 
   /**
@@ -161,9 +163,10 @@ export class RedisConnection implements StoreHealth {
     read: (reply: RawReply[], sentAt: number) => T | Promise<T>,
     once = false,
   ): Promise<T> {
+    if (isText(args)) return this.operate({ what, keys, args, bytes: undefined, raw: true, once, read });
     const bytes = (verb: 'eval' | 'evalsha') =>
       commandBytes([verb, verb === 'eval' ? what.text : what.sha, keys.length, ...keys, ...args]);
-    return this.operate({ what, keys, args: [], bytes, once, read });
+    return this.operate({ what, keys, args: [], bytes, raw: true, once, read });
   }
 
   /**
@@ -180,6 +183,7 @@ export class RedisConnection implements StoreHealth {
       keys: [],
       args: [],
       bytes: () => commandBytes([command, ...args]),
+      raw: true,
       once: false,
       read,
     });
@@ -231,7 +235,7 @@ export class RedisConnection implements StoreHealth {
   }
 
   private send<T>(operation: Operation<T>, verb: 'eval' | 'evalsha', writtenBefore: boolean): void {
-    const { what, keys, args, bytes, read, deadline } = operation;
+    const { what, keys, args, bytes, raw, read, deadline } = operation;
     const text = bytes ? bytes(verb) : commandText(verb, verb === 'eval' ? what.text : what.sha, keys, args);
     const sentAt = this.options.clock.now();
     const onOutcome: OnOutcome = (error, reply) => {
@@ -247,7 +251,7 @@ export class RedisConnection implements StoreHealth {
       }
       operation.resolve(answer);
     };
-    const command = new ScriptCommand(verb, text, deadline, onOutcome, bytes !== undefined);
+    const command = new ScriptCommand(verb, text, deadline, onOutcome, raw);
     this.cork();
     this.keepTime(command);
     void this.client.sendCommand(command.asCommand());
@@ -401,6 +405,10 @@ const TIMED_OUT = 'Command timed out';
 /** Refused before a script's first line: certainly not carried out. */
 const refusals =
   /^(LOADING|READONLY|MISCONF|CLUSTERDOWN|BUSY|NOREPLICAS|MASTERDOWN|TRYAGAIN|NOAUTH|NOPERM)\b/;
+
+function isText(args: readonly RawArgument[]): args is readonly (string | number)[] {
+  return args.every((arg) => typeof arg !== 'object');
+}
 
 /** Redis's own word, as against the connection's (ioredis exports the class untyped). */
 function isReplyError(error: unknown): error is Error {

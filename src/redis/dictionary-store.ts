@@ -69,7 +69,6 @@ const MOST_BYTES = 64 * 1024;
 
 const UNKNOWN: UnknownDictionary = { kind: 'unknown' };
 const LOST: LostImport = { kind: 'lost' };
-const NOTHING = Buffer.alloc(0);
 
 /** A change as the script's arguments, and about how many bytes they are. */
 interface Sendable {
@@ -285,7 +284,7 @@ function put({ entryId, text, folded, weight, payload, aliases }: FoldedEntry): 
   const shown = folded.startsWith(`\u0002${text}\u0003`) ? '' : text;
   const others = aliases.length === 0 ? '' : JSON.stringify(aliases);
   const bytes = 3 * (entryId.length + shown.length + folded.length + others.length) + payload.length;
-  const value = payload.length === 0 ? NOTHING : payload;
+  const value = payload.length === 0 ? '' : payload;
   return { args: ['put', entryId, shown, folded, weight, value, others], bytes };
 }
 
