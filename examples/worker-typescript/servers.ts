@@ -1,4 +1,4 @@
-import { credentials } from '@grpc/grpc-js';
+import { credentials, type ChannelCredentials, type Client, type ClientOptions } from '@grpc/grpc-js';
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 
 const CHANNEL = {
@@ -15,12 +15,18 @@ const CHANNEL = {
 
 const CONNECT_TIMEOUT_MS = 1000;
 
+/** A generated client of one service. */
+type ClientClass<C> = new (address: string, credentials: ChannelCredentials, options: ClientOptions) => C;
+
 /** The servers that share one store: any of them can go on where another one stopped. */
-export class Servers {
-  private readonly clients = new Map<string, LockServiceClient>();
+export class ServersOf<C extends Client> {
+  private readonly clients = new Map<string, C>();
   private index = 0;
 
-  constructor(private readonly addresses: readonly string[]) {}
+  constructor(
+    private readonly addresses: readonly string[],
+    private readonly ClientClass: ClientClass<C>,
+  ) {}
 
   get address(): string {
     return this.addresses[this.index % this.addresses.length] ?? '';
@@ -39,11 +45,11 @@ export class Servers {
     return false;
   }
 
-  client(): LockServiceClient {
+  client(): C {
     const { address } = this;
     const known = this.clients.get(address);
     if (known) return known;
-    const client = new LockServiceClient(address, credentials.createInsecure(), CHANNEL);
+    const client = new this.ClientClass(address, credentials.createInsecure(), CHANNEL);
     this.clients.set(address, client);
     return client;
   }
@@ -58,7 +64,14 @@ export class Servers {
   }
 }
 
-function isReady(client: LockServiceClient): Promise<boolean> {
+/** Of the LockService. */
+export class Servers extends ServersOf<LockServiceClient> {
+  constructor(addresses: readonly string[]) {
+    super(addresses, LockServiceClient);
+  }
+}
+
+function isReady(client: Client): Promise<boolean> {
   return new Promise((resolve) => {
     client.waitForReady(Date.now() + CONNECT_TIMEOUT_MS, (error) => resolve(error === undefined));
   });

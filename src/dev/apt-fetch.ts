@@ -4,11 +4,8 @@ import { join } from 'node:path';
 import { packagesToUnpack, parseDepends } from './debian-depends';
 import { runCommand, type CommandResult } from './run-command';
 
-/** What to unpack, the better-known first: a release may have dropped either. */
-const WANTED = [
-  ['redis-server', 'redis-tools'],
-  ['valkey-server', 'valkey-tools'],
-] as const;
+/** Packages that belong together, the one that counts first. */
+export type PackageSet = readonly [string, ...string[]];
 
 const QUERY_TIMEOUT_MS = 30_000;
 const FETCH_TIMEOUT_MS = 120_000;
@@ -26,11 +23,11 @@ async function installedPackages(env: NodeJS.ProcessEnv): Promise<Set<string>> {
   return new Set(lines.map((line) => line.slice('installed '.length)));
 }
 
-/** The packages of the first server that these lists know; empty when they know none. */
-async function resolvePackages(apt: Apt): Promise<string[]> {
+/** The packages of the first set that these lists know; empty when they know none. */
+async function resolvePackages(apt: Apt, sets: readonly PackageSet[]): Promise<string[]> {
   const installed = await installedPackages(apt.env);
   const kinds = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'];
-  for (const wanted of WANTED) {
+  for (const wanted of sets) {
     const { stdout } = await runCommand(
       'apt-cache',
       [...apt.options, 'depends', '--recurse', ...kinds.map((kind) => `--no-${kind}`), ...wanted],
@@ -50,9 +47,16 @@ function lastWords(result: CommandResult): string {
 }
 
 /** Downloads and unpacks into `target`; answers why not, or undefined when all went well. */
-async function fetchWith(apt: Apt, scratch: string, target: string): Promise<string | undefined> {
-  const names = await resolvePackages(apt);
-  if (names.length === 0) return "the machine's package lists know neither redis-server nor valkey-server";
+async function fetchWith(
+  apt: Apt,
+  sets: readonly PackageSet[],
+  scratch: string,
+  target: string,
+): Promise<string | undefined> {
+  const names = await resolvePackages(apt, sets);
+  if (names.length === 0) {
+    return `the machine's package lists do not know ${sets.map(([first]) => first).join(', nor ')}`;
+  }
   const folder = join(scratch, `packages-${randomUUID()}`);
   await mkdir(folder, { recursive: true });
   const download = await runCommand('apt-get', [...apt.options, 'download', ...names], {
@@ -101,20 +105,27 @@ async function updatedLists(
 }
 
 /**
- * Unpacks a Redis server and the libraries it lacks into `target`, by the machine's package lists, and if that
- * fails by fresh ones. Needs no root; whatever lies in `scratch` afterwards can go. Answers why not, or undefined.
+ * Unpacks the first of the sets that the machine's package lists know, with the libraries it lacks, into `target`,
+ * and if that fails by fresh lists. Needs no root; whatever lies in `scratch` afterwards can go. Answers why not, or
+ * undefined.
  */
 export async function fetchPackages(
+  sets: readonly PackageSet[],
   env: NodeJS.ProcessEnv,
   scratch: string,
   target: string,
 ): Promise<string | undefined> {
   // What apt-cache says is read here, so it must not be said in the user's language.
   const plain = { ...env, LC_ALL: 'C' };
-  const first = await fetchWith({ options: ['-o', 'APT::Sandbox::User=root'], env: plain }, scratch, target);
+  const first = await fetchWith(
+    { options: ['-o', 'APT::Sandbox::User=root'], env: plain },
+    sets,
+    scratch,
+    target,
+  );
   if (first === undefined) return undefined;
   await rm(target, { recursive: true, force: true });
   const { apt, problem } = await updatedLists(plain, scratch);
-  const second = await fetchWith(apt, scratch, target);
+  const second = await fetchWith(apt, sets, scratch, target);
   return second === undefined ? undefined : (problem ?? second);
 }

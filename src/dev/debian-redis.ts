@@ -2,11 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { fetchPackages } from './apt-fetch';
+import { fetchPackages, type PackageSet } from './apt-fetch';
 import { cacheDirectory } from './cache-directory';
 import type { RedisServerProgram, Refusal } from './redis-server';
 import { runCommand } from './run-command';
 
+/** What to unpack, the better-known first: a release may have dropped either. */
+const PACKAGES: readonly PackageSet[] = [
+  ['redis-server', 'redis-tools'],
+  ['valkey-server', 'valkey-tools'],
+];
 const PROGRAMS = ['usr/bin/redis-server', 'usr/bin/valkey-server'];
 const TOOL_TIMEOUT_MS = 30_000;
 const LEFTOVER_AGE_MS = 60 * 60_000;
@@ -96,7 +101,7 @@ export async function unpackedServer(options: UnpackOptions): Promise<RedisServe
   const target = join(scratch, 'root');
   try {
     await mkdir(scratch, { mode: 0o700 });
-    const problem = await fetchPackages(env, scratch, target);
+    const problem = await fetchPackages(PACKAGES, env, scratch, target);
     if (problem !== undefined)
       return { refused: `the distribution's package could not be fetched: ${problem}` };
     const fresh = await serverIn(target, env, tryServer);
