@@ -22,7 +22,7 @@ export function troubleText(error: unknown, { dictionary, servers }: Options): s
   if (reason === 'DICTIONARY_EXISTS') {
     return `the dictionary ${JSON.stringify(dictionary)} compares words in another way than this program wants: name another one with --dictionary`;
   }
-  if (reason !== undefined) return `${reason}: ${details}`;
+  if (reason !== undefined) return details ?? reason;
   if (code === status.UNAVAILABLE || code === status.DEADLINE_EXCEEDED) return noServerText(servers);
   if (code === status.UNIMPLEMENTED) {
     return `the server at ${servers.join(', ')} has no AutocompleteService: a newer Holdfast is wanted`;

@@ -70,7 +70,12 @@ async function run(options: Options): Promise<number> {
     await load(options.load.file, options, servers);
     return EXIT.well;
   } catch (error) {
-    console.error(troubleText(error, options));
+    // An import that did not come to its end has changed nothing.
+    const outcome =
+      options.load === undefined
+        ? ''
+        : `\nnothing was loaded: ${JSON.stringify(options.dictionary)} is as it was`;
+    console.error(`${troubleText(error, options)}${outcome}`);
     return EXIT.failed;
   } finally {
     servers.close();
