@@ -7,7 +7,7 @@
 const RANK_BYTES = 24;
 const GRAM_RANK_BYTES = 6;
 const WORD_BYTES = 56;
-const LEFT_OUT = 8;
+const LEFT_OUT = 6;
 
 /** An entry as it is kept: order code and forms, and what is in the rest of it. */
 export interface KeptEntry {
@@ -52,7 +52,7 @@ function* recordsOfForm(form: string, typos: boolean, { tail, rank, gramRank }: 
     else characters.push(Buffer.from(character).toString('latin1'));
   }
   const cut = (from: number, to: number) => characters.slice(from, to).join('');
-  if (characters.length > 0) yield `f${cut(0, characters.length)}${tail}`;
+  yield `f${cut(0, characters.length)}${tail}`;
   for (const start of [0, ...starts]) {
     for (let length = 1; length <= 3 && start + length <= characters.length; length += 1) {
       yield `${start === 0 ? 'p' : 'w'}${cut(start, start + length)}${rank}`;
