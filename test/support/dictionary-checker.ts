@@ -2,8 +2,8 @@ import { Redis } from 'ioredis';
 import { dictionaryKey } from '../../src/redis/keys';
 import { orderCode, recordsOf, type KeptEntry } from './dictionary-records';
 
-/** A part is split before it has more. */
-const PART_SIZE = 64;
+/** Up to so many Redis keeps packed. Parts are split earlier. */
+const PART_SIZE = 128;
 
 /** All that Redis has of a dictionary, at one moment: its meta, jobs, and of each key its place and what is in it. */
 const READ = `

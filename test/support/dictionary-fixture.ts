@@ -40,7 +40,7 @@ export class DictionaryFixture {
       onError: () => undefined,
     });
     await connection.ready(5000);
-    const store = new RedisDictionaryStore({ connection, prefix: PREFIX });
+    const store = new RedisDictionaryStore({ connection, replica: undefined, prefix: PREFIX });
     const recents = new RedisRecentsStore({
       connection,
       prefix: PREFIX,

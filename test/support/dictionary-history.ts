@@ -3,6 +3,7 @@ import { HoldfastError } from '../../src/engine/errors';
 import type { Step } from './dictionary-arbitraries';
 import type { DictionaryFixture } from './dictionary-fixture';
 import { compare, DictionaryModel } from './dictionary-model';
+import type { TypoRecall } from './typo-recall';
 import { allListed, allPages, asExpected } from './dictionary-questions';
 
 type ModelImport = ReturnType<DictionaryModel['startImport']>;
@@ -19,12 +20,17 @@ export class DictionaryHistory {
     private readonly on: DictionaryFixture,
     readonly name: string,
     profile: Profile,
+    private readonly recall: TypoRecall,
   ) {
     this.model = new DictionaryModel(profile);
   }
 
-  static async begin(on: DictionaryFixture, profile: Profile): Promise<DictionaryHistory> {
-    const history = new DictionaryHistory(on, on.name(), profile);
+  static async begin(
+    on: DictionaryFixture,
+    profile: Profile,
+    recall: TypoRecall,
+  ): Promise<DictionaryHistory> {
+    const history = new DictionaryHistory(on, on.name(), profile, recall);
     await on.engine.createDictionary(history.name, profile);
     return history;
   }
@@ -85,7 +91,7 @@ export class DictionaryHistory {
     const known = found.map((one, i) =>
       asExpected(one.recent && expected[i]?.entryId === '' ? { ...one, entryId: '' } : one),
     );
-    expect(known).toEqual(expected);
+    expect(known).toEqual(this.recall.compare(query, known, expected));
     for (const { segments, text } of found) expect(segments.map((one) => one.text).join('')).toBe(text);
   }
 
