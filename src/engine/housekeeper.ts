@@ -25,7 +25,7 @@ export class Housekeeper {
   private stopped = false;
 
   constructor(
-    private readonly store: DictionaryStore,
+    private readonly store: Pick<DictionaryStore, 'names' | 'register' | 'sweep' | 'unregister'>,
     private readonly clock: Clock,
     identities: Identities,
     private readonly onDefect: (error: unknown) => void,
@@ -72,7 +72,8 @@ export class Housekeeper {
     while (state === 'more' && !this.stopped) state = await this.store.sweep(name);
     if (state !== 'gone') return;
     await this.store.unregister(name);
-    // It may have been made anew in between; whoever makes it registers it, too, but perhaps before we took it out.
-    if ((await this.store.inspect(name)).kind === 'ok') await this.store.register(name);
+    // It may have been made anew in between, or be imported; whoever does that registers it, too, but perhaps before
+    // we took it out.
+    if ((await this.store.sweep(name)) !== 'gone') await this.store.register(name);
   }
 }

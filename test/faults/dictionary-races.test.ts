@@ -1,15 +1,18 @@
+import { dictionaryKey } from '../../src/redis/keys';
 import { eventually } from '../support/eventually';
+import type { RedisCommand } from '../support/proxy';
 import { seededRandom } from '../support/simulator/loop';
 import { DictionaryClients, type EntryFields } from './dictionary-client';
-import { expectSound } from './dictionary-residue';
+import { expectSound, keysOf } from './dictionary-residue';
 import { Fleet } from './fleet';
+import { PREFIX } from './observer';
 import { contentOf, expectContent, towns } from './towns';
 
 let fleet: Fleet;
 const clients = new DictionaryClients();
 
 beforeAll(async () => {
-  fleet = await Fleet.start({ redis: { appendfsync: 'no' }, members: [{}, {}] });
+  fleet = await Fleet.start({ redis: { appendfsync: 'no' }, members: [{}, {}, { redisProxy: true }] });
 });
 
 afterAll(async () => {
@@ -202,4 +205,27 @@ test('puts, deletes and selections at one server while another imports: they bea
     ['town 22', 6],
   ]);
   await expectSound(fleet.redis, client, dictionary);
+});
+
+test('a dictionary that is imported for the first time while another server takes its name off the list is listed', async () => {
+  const [name, client] = ['listed', clients.at(fleet.member(0))];
+  const { redisProxy } = fleet.member(2);
+  const seen: RedisCommand[] = [];
+  redisProxy.on('command', (command) => {
+    if (command.args.includes(name) || command.args.includes(dictionaryKey(PREFIX, name))) seen.push(command);
+    if (seen.at(-1)?.name === 'ZREM') redisProxy.blackHole('toTarget');
+  });
+  const given = clients.at(fleet.member(2)).startImport(name);
+  given.end();
+  await given.ended;
+  await eventually('the name to be about to be taken off', () => seen.at(-1)?.name === 'ZREM');
+  const running = client.startImport(name);
+  const wanted = towns(10, 'new');
+  await running.send(wanted);
+  await eventually('the import to be under way', async () => (await keysOf(fleet.redis, name)).length > 1);
+  redisProxy.passEverything();
+  await eventually('the server to look at it after that', () => seen.at(-1)?.name !== 'ZREM');
+  expect(await running.commit()).toMatchObject({ code: 'OK' });
+  await expectSound(fleet.redis, client, name);
+  await eventually('the name to be listed', async () => (await client.names(name)).includes(name));
 });
