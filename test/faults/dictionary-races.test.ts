@@ -190,6 +190,11 @@ test('puts, deletes and selections at one server while another imports: they bea
     }
   };
   await Promise.all([running.send(wanted, 10), during()]);
+  await eventually('the import to be stored', async () => {
+    return (await client.look(dictionary)).imports[0]?.receivedCount === BigInt(wanted.length);
+  });
+  // Not there before the commit, so it is not counted either.
+  expect(await client.select(dictionary, 'town 100')).toBeUndefined();
   expect(await running.commit()).toMatchObject({ code: 'OK' });
   const gone = new Set(Array.from({ length: 10 }, (_, index) => `town ${30 + index}`));
   const beaten = new Map(meanwhile.map((entry) => [entry.entryId, entry]));
