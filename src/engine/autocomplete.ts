@@ -62,7 +62,8 @@ export class Autocomplete implements AutocompleteEngine {
   private readonly housekeeper: Housekeeper;
 
   constructor(private readonly options: AutocompleteOptions) {
-    this.housekeeper = new Housekeeper(options.dictionaries, options.clock, options.onDefect);
+    const { dictionaries, clock, identities, onDefect } = options;
+    this.housekeeper = new Housekeeper(dictionaries, clock, identities, onDefect);
   }
 
   /** Ends work in the background; calls under way go on. */

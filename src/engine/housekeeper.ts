@@ -1,11 +1,17 @@
 import type { Clock, Timer } from './clock';
 import type { DictionaryStore } from './dictionary-store';
 import { reportDefect } from './errors';
+import type { Identities } from './identities';
 
 /** How often dictionaries are looked at for what others have left undone ... */
 const ROUND_MS = 15_000;
-/** ... and how many each time, in turn. */
+/** ... how many each time, in turn ... */
 const NAMES_A_ROUND = 64;
+/**
+ * ... and how soon after a start: a server is often started because another one has died. Up to twice as long, so that
+ * those that start together do not look together.
+ */
+const FIRST_ROUND_MS = 1000;
 
 /**
  * Does what dictionaries leave to do: takes old generations apart, gives up imports whose server is gone, and finishes
@@ -19,11 +25,12 @@ export class Housekeeper {
   private stopped = false;
 
   constructor(
-    private readonly store: DictionaryStore,
+    private readonly store: Pick<DictionaryStore, 'names' | 'register' | 'sweep' | 'unregister'>,
     private readonly clock: Clock,
+    identities: Identities,
     private readonly onDefect: (error: unknown) => void,
   ) {
-    this.wait();
+    this.wait(FIRST_ROUND_MS * (1 + identities.random()));
   }
 
   /** Cleans up after one dictionary now, in the background. */
@@ -41,12 +48,12 @@ export class Housekeeper {
     this.timer?.cancel();
   }
 
-  private wait(): void {
-    this.timer = this.clock.after(ROUND_MS, () => {
+  private wait(ms: number): void {
+    this.timer = this.clock.after(ms, () => {
       this.round()
         .catch((error: unknown) => reportDefect(error, this.onDefect))
         .finally(() => {
-          if (!this.stopped) this.wait();
+          if (!this.stopped) this.wait(ROUND_MS);
         })
         .catch(this.onDefect);
     });
@@ -65,7 +72,8 @@ export class Housekeeper {
     while (state === 'more' && !this.stopped) state = await this.store.sweep(name);
     if (state !== 'gone') return;
     await this.store.unregister(name);
-    // It may have been made anew in between; whoever makes it registers it, too, but perhaps before we took it out.
-    if ((await this.store.inspect(name)).kind === 'ok') await this.store.register(name);
+    // It may have been made anew in between, or be imported; whoever does that registers it, too, but perhaps before
+    // we took it out.
+    if ((await this.store.sweep(name)) !== 'gone') await this.store.register(name);
   }
 }

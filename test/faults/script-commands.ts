@@ -12,6 +12,13 @@ const SHAS = {
   release: script(scripts.permitsRelease).sha,
   limit: script(scripts.permitsLimit).sha,
   delete: script(scripts.permitsDelete).sha,
+  'dictionary create': script(scripts.dictionaryCreate).sha,
+  /** Puts, deletes, selections, and the batches of imports. */
+  'dictionary write': script(scripts.dictionaryWrite).sha,
+  'dictionary start import': script(scripts.dictionaryStartImport).sha,
+  /** Commits too. */
+  'dictionary end import': script(scripts.dictionaryEndImport).sha,
+  'dictionary drop': script(scripts.dictionaryDrop).sha,
 };
 
 export type ScriptKind = keyof typeof SHAS;

@@ -54,6 +54,8 @@ local function change(at)
   end
   local known = kept(live, id)
   if verb == 'select' then
+    -- Of one that only an import has, nothing is counted either.
+    if not known then return -1 end
     for _, one in ipairs(builds) do add_selections(one[2], id, tonumber(ARGV[at + 2])) end
     return add_selections(live, id, tonumber(ARGV[at + 2]))
   end

@@ -88,6 +88,8 @@ local function visit_records(value, number, cursor, visit, stop)
     end
     local count = #characters
     characters[count + 1] = '\3'
+    -- The empty form of a text of nothing but accents that are dropped: it is listed all the same.
+    if count == 0 then visit('f' .. tail) end
     local function beginnings(kind, from)
       for to = from, math.min(from + 2, count) do
         visit(kind .. table.concat(characters, '', from, to) .. rank)

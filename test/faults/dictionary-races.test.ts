@@ -1,0 +1,236 @@
+import { dictionaryKey } from '../../src/redis/keys';
+import { eventually } from '../support/eventually';
+import type { RedisCommand } from '../support/proxy';
+import { seededRandom } from '../support/simulator/loop';
+import { DictionaryClients, type EntryFields } from './dictionary-client';
+import { expectSound, keysOf } from './dictionary-residue';
+import { Fleet } from './fleet';
+import { PREFIX } from './observer';
+import { contentOf, expectContent, towns } from './towns';
+
+let fleet: Fleet;
+const clients = new DictionaryClients();
+
+beforeAll(async () => {
+  fleet = await Fleet.start({ redis: { appendfsync: 'no' }, members: [{}, {}, { redisProxy: true }] });
+});
+
+afterAll(async () => {
+  clients.close();
+  await fleet?.close();
+});
+
+const SEED = Number(process.env['HOLDFAST_TEST_SEED'] ?? 1);
+const WRITERS = 4;
+const ROUNDS = 40;
+const IDS = 16;
+/** Of the ids, the first so many are never deleted, and so lose no selections. */
+const KEPT = 8;
+
+/** What one call did to one id: it took effect at some instant between. */
+interface Write {
+  readonly text: string | undefined;
+  readonly from: number;
+  readonly to: number;
+}
+
+interface Counted {
+  readonly count: number;
+  readonly total: number;
+}
+
+class Writer {
+  readonly writes = new Map<string, Write[]>();
+  readonly selections = new Map<string, Counted[]>();
+  private readonly random: () => number;
+
+  constructor(
+    private readonly index: number,
+    private readonly dictionary: string,
+  ) {
+    this.random = seededRandom(SEED * 1000 + index);
+  }
+
+  async run(): Promise<void> {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const chance = this.random();
+      if (chance < 0.45) await this.put(round);
+      else if (chance < 0.6) await this.remove();
+      else await this.select();
+    }
+  }
+
+  private get client() {
+    return clients.at(fleet.member(this.index % 2));
+  }
+
+  private async put(round: number): Promise<void> {
+    const entries: EntryFields[] = this.some(0, IDS).map((entryId) => ({
+      entryId,
+      text: `${entryId} by ${this.index} in ${round}`,
+      aliases: this.random() < 0.3 ? [`writer ${this.index}, round ${round}`.repeat(8)] : [],
+      weight: BigInt(Math.floor(this.random() * 1000)),
+    }));
+    const from = performance.now();
+    await this.client.put(this.dictionary, entries);
+    const to = performance.now();
+    for (const { entryId, text } of entries) note(this.writes, entryId, { text, from, to });
+  }
+
+  private async remove(): Promise<void> {
+    const ids = this.some(KEPT, IDS);
+    const from = performance.now();
+    await this.client.remove(this.dictionary, ids);
+    const to = performance.now();
+    for (const id of ids) note(this.writes, id, { text: undefined, from, to });
+  }
+
+  private async select(): Promise<void> {
+    const [id = ''] = this.some(0, IDS);
+    const count = 1 + Math.floor(this.random() * 5);
+    const total = await this.client.select(this.dictionary, id, count);
+    if (total !== undefined) note(this.selections, id, { count, total });
+  }
+
+  private some(from: number, to: number): string[] {
+    const ids = Array.from({ length: to - from }, (_, index) => `id ${from + index}`);
+    const chosen = ids.filter(() => this.random() < 0.4);
+    return chosen.length > 0 ? chosen : ids.slice(0, 1);
+  }
+}
+
+function note<T>(all: Map<string, T[]>, id: string, one: T): void {
+  all.set(id, [...(all.get(id) ?? []), one]);
+}
+
+/** What may be there in the end: of every write that no other one certainly came after. */
+function possibleTexts(writes: readonly Write[]): (string | undefined)[] {
+  return writes.filter(({ to }) => !writes.some(({ from }) => from > to)).map(({ text }) => text);
+}
+
+test('four clients write the same ids at two servers: the last write of each stands, each selection counts once', async () => {
+  const [dictionary, client] = ['contended', clients.at(fleet.member(0))];
+  await client.create(dictionary);
+  const first = performance.now();
+  const ids = Array.from({ length: IDS }, (_, index) => `id ${index}`);
+  await client.put(
+    dictionary,
+    ids.map((entryId) => ({ entryId, text: entryId })),
+  );
+  const writers = Array.from({ length: WRITERS }, (_, index) => new Writer(index, dictionary));
+  await Promise.all(writers.map((writer) => writer.run()));
+  await expectSound(fleet.redis, client, dictionary);
+
+  const listed = new Map((await client.list(dictionary)).map((one) => [one.entry?.entryId, one]));
+  const selected = new Map(
+    (await clients.at(fleet.member(1)).list(dictionary)).map((one) => [
+      one.entry?.entryId,
+      one.selectionCount,
+    ]),
+  );
+  let overlaps = 0;
+  for (const [index, id] of ids.entries()) {
+    const writes = writers.flatMap((writer) => writer.writes.get(id) ?? []);
+    const possible = possibleTexts([{ text: id, from: first, to: first }, ...writes]);
+    expect(possible).toContain(listed.get(id)?.entry?.text);
+    overlaps += writes.filter((one) =>
+      writes.some((other) => other !== one && other.from < one.to && one.from < other.to),
+    ).length;
+    if (index >= KEPT) continue;
+    const counted = writers.flatMap((writer) => writer.selections.get(id) ?? []);
+    const sum = counted.reduce((total, { count }) => total + count, 0);
+    expect(selected.get(id)).toBe(BigInt(sum));
+    // Each was told the count right after its own selection: in that order they add up one by one.
+    let total = 0;
+    for (const one of counted.sort((a, b) => a.total - b.total)) {
+      total += one.count;
+      expect(one.total).toBe(total);
+    }
+  }
+  expect(overlaps).toBeGreaterThan(IDS);
+});
+
+const MINE = ['mine', 'yours'] as const;
+
+test('of two imports at once from two servers one wins, whole, and the other gets IMPORT_CONFLICT', async () => {
+  const dictionary = 'imported twice';
+  for (let round = 1; round <= 4; round += 1) {
+    const imports = MINE.map((version, index) => {
+      const entries = towns(60 + 20 * index, `${version}-${round}`);
+      const running = clients.at(fleet.member(index)).startImport(dictionary);
+      return { entries, running, version };
+    });
+    await Promise.all(imports.map(({ running, entries }) => running.send(entries)));
+    const endings = await Promise.all(imports.map(({ running }) => running.commit()));
+    expect(endings.map(({ code }) => code).sort()).toEqual(['ABORTED', 'OK']);
+    expect(endings.find(({ code }) => code === 'ABORTED')?.reason).toBe('IMPORT_CONFLICT');
+    const winner = imports[endings.findIndex(({ code }) => code === 'OK')];
+    if (winner === undefined) throw new Error('nobody won');
+    const client = clients.at(fleet.member(round % 2));
+    await expectContent(client, dictionary, winner.entries, winner.version);
+    await expectSound(fleet.redis, client, dictionary);
+    expect((await client.look(dictionary)).generation).toBe(BigInt(round));
+  }
+});
+
+test('puts, deletes and selections at one server while another imports: they beat the batches, and selections stay', async () => {
+  const [dictionary, client, other] = ['kept', clients.at(fleet.member(0)), clients.at(fleet.member(1))];
+  await client.create(dictionary);
+  const old = towns(40, 'old');
+  await client.put(dictionary, old);
+  const running = other.startImport(dictionary);
+  await eventually('the import to be under way', async () => (await client.look(dictionary)).imports[0]);
+  const wanted = towns(120, 'new');
+  const meanwhile = [...towns(10, 'meanwhile'), ...towns(50, 'meanwhile').slice(45)];
+  const during = async (): Promise<void> => {
+    for (let round = 0; round < 10; round += 1) {
+      await client.put(dictionary, meanwhile.slice(round, round + 6));
+      await client.select(dictionary, `town ${20 + (round % 3)}`, 2);
+      await client.remove(dictionary, [`town ${30 + round}`]);
+    }
+  };
+  await Promise.all([running.send(wanted, 10), during()]);
+  await eventually('the import to be stored', async () => {
+    return (await client.look(dictionary)).imports[0]?.receivedCount === BigInt(wanted.length);
+  });
+  // Not there before the commit, so it is not counted either.
+  expect(await client.select(dictionary, 'town 100')).toBeUndefined();
+  expect(await running.commit()).toMatchObject({ code: 'OK' });
+  const gone = new Set(Array.from({ length: 10 }, (_, index) => `town ${30 + index}`));
+  const beaten = new Map(meanwhile.map((entry) => [entry.entryId, entry]));
+  const expected = wanted
+    .filter(({ entryId }) => !gone.has(entryId))
+    .map((entry) => beaten.get(entry.entryId) ?? entry);
+  const listed = await client.list(dictionary);
+  expect(contentOf(listed)).toEqual(contentOf(expected));
+  const counts = listed.filter(({ selectionCount }) => selectionCount > 0n);
+  expect(counts.map(({ entry, selectionCount }) => [entry?.entryId, Number(selectionCount)]).sort()).toEqual([
+    ['town 20', 8],
+    ['town 21', 6],
+    ['town 22', 6],
+  ]);
+  await expectSound(fleet.redis, client, dictionary);
+});
+
+test('a dictionary that is imported for the first time while another server takes its name off the list is listed', async () => {
+  const [name, client] = ['listed', clients.at(fleet.member(0))];
+  const { redisProxy } = fleet.member(2);
+  const seen: RedisCommand[] = [];
+  redisProxy.on('command', (command) => {
+    if (command.args.includes(name) || command.args.includes(dictionaryKey(PREFIX, name))) seen.push(command);
+    if (seen.at(-1)?.name === 'ZREM') redisProxy.blackHole('toTarget');
+  });
+  const given = clients.at(fleet.member(2)).startImport(name);
+  given.end();
+  await given.ended;
+  await eventually('the name to be about to be taken off', () => seen.at(-1)?.name === 'ZREM');
+  const running = client.startImport(name);
+  const wanted = towns(10, 'new');
+  await running.send(wanted);
+  await eventually('the import to be under way', async () => (await keysOf(fleet.redis, name)).length > 1);
+  redisProxy.passEverything();
+  await eventually('the server to look at it after that', () => seen.at(-1)?.name !== 'ZREM');
+  expect(await running.commit()).toMatchObject({ code: 'OK' });
+  await expectSound(fleet.redis, client, name);
+  await eventually('the name to be listed', async () => (await client.names(name)).includes(name));
+});

@@ -1,0 +1,143 @@
+import { dictionaryKey } from '../../src/redis/keys';
+import { refusal } from '../support/lease-client';
+import type { RedisCommand } from '../support/proxy';
+import { DictionaryClients, type DictionaryClient } from './dictionary-client';
+import { expectNothingLeft, expectSound } from './dictionary-residue';
+import { Fleet } from './fleet';
+import { PREFIX } from './observer';
+import { runsOf, type ScriptKind } from './script-commands';
+import { expectContent, towns } from './towns';
+
+/** Each reaches Redis through a proxy that cuts, and each test has one, for a cut tears all that is under way. */
+let fleet: Fleet;
+const clients = new DictionaryClients();
+
+beforeAll(async () => {
+  fleet = await Fleet.start({ redis: { appendfsync: 'no' }, members: [{ redisProxy: true }] });
+});
+
+afterAll(async () => {
+  clients.close();
+  await fleet?.close();
+});
+
+/** How a command gets lost: Redis has carried it out and its reply is dropped, or it never got there. */
+const WAYS = ['reply', 'request'] as const;
+type Way = (typeof WAYS)[number];
+
+/** A command about the dictionary is lost, of that kind the first one, or that of this number. */
+function lose(way: Way, kind: ScriptKind, name: string, number = 1): Promise<unknown> {
+  const { redisProxy } = fleet.member(0);
+  const isOne = runsOf(kind, dictionaryKey(PREFIX, name));
+  let count = 0;
+  const matches = (command: RedisCommand): boolean => {
+    if (isOne(command)) count += 1;
+    return isOne(command) && count === number;
+  };
+  return way === 'reply' ? redisProxy.dropNextReply(matches) : redisProxy.dropNextRequest(matches);
+}
+
+interface Stage {
+  readonly client: DictionaryClient;
+  readonly name: string;
+  readonly lost: (kind: ScriptKind, number?: number) => Promise<unknown>;
+}
+
+const OLD = towns(60, 'old');
+const NEW = towns(150, 'new');
+
+/** What a client does to a dictionary of the old towns; the same whether a command is lost on the way or not. */
+const ACTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
+  put: async ({ client, name, lost }) => {
+    const trap = lost('dictionary write', 2);
+    await client.put(name, NEW);
+    await trap;
+    await expectContent(client, name, NEW, 'new');
+  },
+  delete: async ({ client, name, lost }) => {
+    const trap = lost('dictionary write');
+    await client.remove(
+      name,
+      OLD.slice(0, 20).map(({ entryId }) => entryId),
+    );
+    await trap;
+    await expectContent(client, name, OLD.slice(20), 'old');
+  },
+  create: async ({ client, name, lost }) => {
+    const trap = lost('dictionary create');
+    await client.create(name);
+    await trap;
+    await expectContent(client, name, OLD, 'old');
+  },
+  'start of an import': async ({ client, name, lost }) => {
+    const trap = lost('dictionary start import');
+    expect(await client.import(name, NEW)).toMatchObject({ code: 'OK' });
+    await trap;
+    await expectContent(client, name, NEW, 'new');
+  },
+  'batch of an import': async ({ client, name, lost }) => {
+    const trap = lost('dictionary write', 2);
+    expect(await client.import(name, NEW)).toMatchObject({ code: 'OK' });
+    await trap;
+    await expectContent(client, name, NEW, 'new');
+  },
+  'commit of an import': async ({ client, name, lost }) => {
+    const trap = lost('dictionary end import');
+    expect(await client.import(name, NEW)).toMatchObject({ code: 'OK' });
+    await trap;
+    await expectContent(client, name, NEW, 'new');
+    expect((await client.look(name)).generation).toBe(2n);
+  },
+};
+
+async function withOldTowns(name: string): Promise<DictionaryClient> {
+  const client = clients.at(fleet.member(0));
+  await client.create(name);
+  await client.put(name, OLD);
+  return client;
+}
+
+describe('a command whose reply is lost with its connection, or that is lost itself, is repeated unnoticed', () => {
+  test.each(Object.entries(ACTS))('%s', async (title, act) => {
+    for (const way of WAYS) {
+      const name = `${title}, ${way}`;
+      const client = await withOldTowns(name);
+      await act({ client, name, lost: (kind, number) => lose(way, kind, name, number) });
+      await expectSound(fleet.redis, client, name);
+    }
+  });
+
+  test('abandoning an import, and deleting a dictionary', async () => {
+    for (const way of WAYS) {
+      const name = `left, ${way}`;
+      const client = await withOldTowns(name);
+      const abandoned = lose(way, 'dictionary end import', name);
+      const running = client.startImport(name);
+      await running.send(NEW);
+      running.end();
+      expect(await running.ended).toMatchObject({ reason: 'INVALID_FIELD' });
+      await abandoned;
+      await expectSound(fleet.redis, client, name);
+      const dropped = lose(way, 'dictionary drop', name);
+      await client.drop(name);
+      await dropped;
+      await expectNothingLeft(fleet.redis, name);
+    }
+  });
+});
+
+test('a selection is not sent again: OUTCOME_UNKNOWN, and it is counted at most once', async () => {
+  const counted: number[] = [];
+  for (const way of WAYS) {
+    const name = `selected, ${way}`;
+    const client = await withOldTowns(name);
+    const trap = lose(way, 'dictionary write', name);
+    const ending = await refusal(client.select(name, 'town 7', 3));
+    await trap;
+    expect(ending).toMatchObject({ code: 'UNAVAILABLE', reason: 'OUTCOME_UNKNOWN' });
+    expect(ending.text).toContain('repeat it only if');
+    counted.push(Number(await client.select(name, 'town 7')) - 1);
+    await expectSound(fleet.redis, client, name);
+  }
+  expect(counted).toEqual([3, 0]);
+});

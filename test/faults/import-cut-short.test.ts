@@ -1,0 +1,121 @@
+import { eventually } from '../support/eventually';
+import { DictionaryClients, type RunningImport } from './dictionary-client';
+import { expectNothingLeft, expectSound, generationsOf, silenceImports } from './dictionary-residue';
+import { Fleet } from './fleet';
+import { ImportProcess } from './import-process';
+import { expectContent, towns } from './towns';
+
+/** Server 0 stays; server 1 is killed, server 2 drained. */
+let fleet: Fleet;
+const clients = new DictionaryClients();
+
+beforeAll(async () => {
+  fleet = await Fleet.start({ redis: { appendfsync: 'no' }, members: [{}, {}, {}] });
+});
+
+afterAll(async () => {
+  clients.close();
+  await fleet?.close();
+});
+
+const OLD = towns(100, 'old');
+const NEW = towns(800, 'new');
+
+/** A dictionary of the old towns. */
+async function withOldTowns(name: string): Promise<string> {
+  const client = clients.at(fleet.member(0));
+  await client.create(name);
+  await client.put(name, OLD);
+  return name;
+}
+
+/** Resolves when a part of the import is in the store. */
+function halfWay(name: string): Promise<unknown> {
+  const client = clients.at(fleet.member(0));
+  return eventually(`a part of the import of ${name} to be stored`, async () =>
+    (await client.look(name)).imports.some(({ receivedCount }) => receivedCount >= 100n),
+  );
+}
+
+test.concurrent(
+  'a server killed in the middle of imports: the old generation answers on, a new import begins at once, and what was left is cleaned up',
+  async () => {
+    const survivor = clients.at(fleet.member(0));
+    const victim = clients.at(fleet.member(1));
+    const [left, again] = await Promise.all([withOldTowns('left'), withOldTowns('again')]);
+    const first = 'never there';
+    const imports = [left, again, first].map((name) => victim.startImport(name));
+    const sending = imports.map((one) => one.send(NEW));
+    await Promise.all([halfWay(left), halfWay(again)]);
+    await fleet.member(1).server.kill();
+    await Promise.all(sending);
+    for (const one of imports) expect((await one.ended).code).toBe('UNAVAILABLE');
+
+    for (const name of [left, again]) await expectContent(survivor, name, OLD, 'old');
+    expect((await survivor.suggest(left, 'new')).suggestions).toEqual([]);
+    expect(await generationsOf(fleet.redis, left)).toHaveLength(2);
+    expect(await survivor.names('never')).toEqual([]);
+
+    expect(await survivor.import(again, NEW)).toMatchObject({ code: 'OK' });
+    await expectContent(survivor, again, NEW, 'new');
+    await expectSound(fleet.redis, survivor, again);
+
+    for (const name of [left, first]) await silenceImports(fleet.redis, name);
+    await fleet.add();
+    await expectSound(fleet.redis, survivor, left);
+    await expectContent(survivor, left, OLD, 'old');
+    await expectNothingLeft(fleet.redis, first);
+  },
+);
+
+test.concurrent(
+  'a client killed in the middle of its import has changed nothing, and leaves nothing',
+  async () => {
+    const client = clients.at(fleet.member(0));
+    const name = await withOldTowns('client killed');
+    const process = await ImportProcess.start(fleet.member(0).address, name);
+    try {
+      await halfWay(name);
+      process.kill();
+      await expectSound(fleet.redis, client, name);
+      await expectContent(client, name, OLD, 'old');
+    } finally {
+      await process.close();
+    }
+  },
+);
+
+const WAYS_TO_LEAVE: Readonly<Record<string, (running: RunningImport) => unknown>> = {
+  'is cancelled': (running) => running.cancel(),
+  'merely ends': (running) => running.end(),
+};
+
+test.concurrent.each(Object.entries(WAYS_TO_LEAVE))(
+  'an import that %s has changed nothing, and leaves nothing',
+  async (way, leave) => {
+    const client = clients.at(fleet.member(0));
+    const name = await withOldTowns(way);
+    const running = client.startImport(name);
+    await running.send(NEW.slice(0, 400));
+    await halfWay(name);
+    leave(running);
+    expect((await running.ended).code).not.toBe('OK');
+    await expectSound(fleet.redis, client, name);
+    await expectContent(client, name, OLD, 'old');
+    expect(await client.look(name)).toMatchObject({ generation: 1n });
+  },
+);
+
+test.concurrent('an import at a server that drains ends with DRAINING, and leaves nothing', async () => {
+  const client = clients.at(fleet.member(0));
+  const name = await withOldTowns('drained');
+  const running = clients.at(fleet.member(2)).startImport(name);
+  await running.send(NEW.slice(0, 400));
+  await halfWay(name);
+  expect(await fleet.member(2).server.term()).toEqual({ code: 0, signal: null });
+  expect(await running.ended).toMatchObject({ code: 'UNAVAILABLE', reason: 'DRAINING' });
+  // A server that leaves does not clean up; the one that comes in its place does.
+  await fleet.add();
+  await expectSound(fleet.redis, client, name);
+  await expectContent(client, name, OLD, 'old');
+});

@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Guard } from '../../src/dev/guard';
+import { lifeline } from '../support/lifeline';
+
+const PROGRAM = join(__dirname, '..', '..', 'dist', 'test', 'faults', 'import-program.js');
+
+/** A client that imports without end, in a process of its own that can be killed. */
+export class ImportProcess {
+  private readonly output: string[] = [];
+  private readonly guard: Guard;
+
+  private constructor(address: string, dictionary: string) {
+    this.guard = new Guard({
+      command: process.execPath,
+      args: [PROGRAM, address, dictionary],
+      env: { PATH: process.env['PATH'] },
+      graceMs: 0,
+      ...lifeline(),
+      onOutput: (...pipes) => {
+        for (const input of pipes) createInterface({ input }).on('line', (line) => this.output.push(line));
+      },
+    });
+  }
+
+  static async start(address: string, dictionary: string): Promise<ImportProcess> {
+    const client = new ImportProcess(address, dictionary);
+    await client.guard.start();
+    return client;
+  }
+
+  /** SIGKILL. */
+  kill(): void {
+    if (!this.guard.signal('SIGKILL')) throw new Error(`the import had ended:\n${this.output.join('\n')}`);
+  }
+
+  async close(): Promise<void> {
+    await this.guard.end();
+  }
+}

@@ -1,0 +1,21 @@
+/** Imports batch after batch into the dictionary it is told, until it is killed (see import-process.ts). */
+import { DictionaryClient } from './dictionary-client';
+import { towns } from './towns';
+
+async function run(address: string, dictionary: string): Promise<void> {
+  const running = new DictionaryClient(address).startImport(dictionary);
+  let over = false;
+  void running.ended.then((ending) => {
+    console.error(ending);
+    over = true;
+  });
+  for (let batch = 0; !over; batch += 1) await running.send(towns(50, `batch ${batch}`));
+}
+
+if (require.main === module) {
+  const [address = '', dictionary = ''] = process.argv.slice(2);
+  run(address, dictionary).catch((error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  });
+}

@@ -1,0 +1,172 @@
+import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  SuggestRequest,
+  type SuggestStreamRequest,
+  type SuggestStreamResponse,
+} from '../../generated/typescript/holdfast/v1/autocomplete_service';
+import { eventually } from '../support/eventually';
+import { endingOf, type Ending } from '../support/lease-client';
+import { DictionaryClients } from './dictionary-client';
+import { Fleet, type Member } from './fleet';
+import { towns } from './towns';
+
+const DICTIONARY = 'typed into';
+
+/** The third server is drained. */
+let fleet: Fleet;
+const clients = new DictionaryClients();
+
+beforeAll(async () => {
+  fleet = await Fleet.start({ redis: { appendfsync: 'no' }, members: [{}, {}, {}] });
+  const client = clients.at(fleet.member(0));
+  await client.create(DICTIONARY);
+  const entries = towns(120, 'large').map((one) => ({ ...one, payload: Buffer.alloc(1024, one.entryId) }));
+  await client.put(DICTIONARY, entries);
+});
+
+afterAll(async () => {
+  clients.close();
+  await fleet?.close();
+});
+
+/** A SuggestStream in the hands of a test. */
+class Typing {
+  readonly answers: SuggestStreamResponse[] = [];
+  readonly ended: Promise<Ending | 'OK'>;
+  private readonly call: ClientDuplexStream<SuggestStreamRequest, SuggestStreamResponse>;
+
+  constructor(member: Member) {
+    this.call = clients.at(member).stub.suggestStream();
+    this.ended = new Promise((resolve) => {
+      this.call.on('end', () => resolve('OK'));
+      this.call.on('error', (error: ServiceError) => resolve(endingOf(error)));
+    });
+    this.call.on('data', (answer: SuggestStreamResponse) => this.answers.push(answer));
+  }
+
+  ask(queryId: number, query: string, pageSize = 10): boolean {
+    const suggest = SuggestRequest.create({ dictionary: DICTIONARY, query, pageSize });
+    return this.call.write({ queryId: BigInt(queryId), suggest });
+  }
+
+  async answered(queryId: number): Promise<SuggestStreamResponse> {
+    return eventually(`an answer to ${queryId}`, () =>
+      this.answers.find((answer) => answer.queryId === BigInt(queryId)),
+    );
+  }
+
+  stopReading(): void {
+    this.call.pause();
+  }
+
+  readOn(): void {
+    this.call.resume();
+  }
+
+  async finish(): Promise<void> {
+    this.call.end();
+    expect(await this.ended).toBe('OK');
+  }
+}
+
+/** What the server's process has in memory; undefined where nobody can tell. */
+async function residentBytes(member: Member): Promise<number | undefined> {
+  if (process.platform !== 'linux') return undefined;
+  const status = await readFile(`/proc/${member.server.pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+}
+
+async function scriptRuns(): Promise<number> {
+  const stats = (await fleet.redis.command('INFO', 'commandstats')) as string;
+  return [...stats.matchAll(/^cmdstat_evalsha:calls=(\d+)/gm)].reduce(
+    (sum, [, calls]) => sum + Number(calls),
+    0,
+  );
+}
+
+/** All answers to as many queries would be far more: a hundred payloads of 1 KiB each. */
+const MOST_GROWTH = 60 * 1024 * 1024;
+const ROUND = 30;
+const MOST_QUERIES = 1500;
+
+test('a reader that is slow has the newest answer when it reads; till then nothing is looked up or kept for it', async () => {
+  const member = fleet.member(1);
+  const typing = new Typing(member);
+  typing.ask(0, 'large', 100);
+  await typing.answered(0);
+  typing.stopReading();
+  const before = await residentBytes(member);
+  let asked = 0;
+  const lookUps = async (queries: number): Promise<number> => {
+    const runs = await scriptRuns();
+    for (const end = asked + queries; asked < end;) {
+      asked += 1;
+      typing.ask(asked, 'large town'.slice(0, asked % 10), 100);
+      // Each could be answered before the next one comes.
+      await sleep(3);
+    }
+    return (await scriptRuns()) - runs;
+  };
+  // Until the client's window, of some megabytes, is full; servers may look after a dictionary meanwhile.
+  while ((await lookUps(ROUND)) > 2) expect(asked).toBeLessThan(MOST_QUERIES);
+  expect(await lookUps(10 * ROUND)).toBeLessThan(ROUND);
+  typing.ask(asked + 1, 'large town 7', 100);
+  const after = await residentBytes(member);
+  if (before !== undefined && after !== undefined) expect(after - before).toBeLessThan(MOST_GROWTH);
+  expect(typing.answers).toHaveLength(1);
+
+  typing.readOn();
+  const { result } = await typing.answered(asked + 1);
+  if (result?.$case !== 'suggestions') throw new Error(`answered ${JSON.stringify(result)}`);
+  const texts = result.value.suggestions.map(({ text }) => text);
+  expect(texts.slice(0, 2)).toEqual(['large town 7', 'large town 79']);
+  const ids = typing.answers.map(({ queryId }) => Number(queryId));
+  expect(ids).toEqual([...ids].sort((one, other) => one - other));
+  await typing.finish();
+});
+
+/** What Redis has been asked, but for that a server is there, and by this test. */
+async function commandsAsked(): Promise<Readonly<Record<string, number>>> {
+  const stats = (await fleet.redis.command('INFO', 'commandstats')) as string;
+  const calls = [...stats.matchAll(/^cmdstat_(.+?):calls=(\d+)/gm)].map(
+    ([, name = '', count]) => [name, Number(count)] as const,
+  );
+  return Object.fromEntries(calls.filter(([name]) => name !== 'ping' && name !== 'info'));
+}
+
+test('a hundred idle streams ask nothing of Redis', async () => {
+  const typing = Array.from({ length: 100 }, (_, index) => new Typing(fleet.member(index % 2)));
+  const before = await scriptRuns();
+  for (const one of typing) one.ask(1, 'l');
+  await Promise.all(typing.map((one) => one.answered(1)));
+  expect((await scriptRuns()) - before).toBeGreaterThanOrEqual(100);
+  // Servers look after dictionaries now and then; in between there is a second in which they do not.
+  await eventually(
+    'a second in which nothing but pings reaches Redis',
+    async () => {
+      const earlier = await commandsAsked();
+      await sleep(1000);
+      expect(await commandsAsked()).toEqual(earlier);
+      return true;
+    },
+    { timeoutMs: 8000 },
+  );
+  await Promise.all(typing.map((one) => one.finish()));
+});
+
+test('a server that drains ends its streams with DRAINING, and the last query is answered elsewhere', async () => {
+  const leaving = fleet.member(2);
+  const typing = [new Typing(leaving), new Typing(leaving)];
+  for (const one of typing) one.ask(1, 'large town 7');
+  await Promise.all(typing.map((one) => one.answered(1)));
+  expect(await leaving.server.term()).toEqual({ code: 0, signal: null });
+  for (const one of typing) {
+    expect(await one.ended).toMatchObject({ code: 'UNAVAILABLE', reason: 'DRAINING' });
+  }
+  const elsewhere = new Typing(fleet.member(0));
+  elsewhere.ask(1, 'large town 7');
+  expect((await elsewhere.answered(1)).result).toEqual(typing[0]?.answers[0]?.result);
+  await elsewhere.finish();
+});

@@ -1,0 +1,55 @@
+import type { ListedEntry } from '../../generated/typescript/holdfast/v1/autocomplete_service';
+import type { DictionaryClient, EntryFields } from './dictionary-client';
+
+/** An entry whose every field tells of which version it is. */
+export function town(index: number, version: string): EntryFields {
+  return {
+    entryId: `town ${index}`,
+    text: `${version} town ${index}`,
+    aliases: [`${index} as ${version} has it`],
+    weight: BigInt(index),
+    payload: Buffer.from(version),
+  };
+}
+
+export function towns(count: number, version: string): EntryFields[] {
+  return Array.from({ length: count }, (_, index) => town(index, version));
+}
+
+/** Entries with so many long aliases that a step of the store does not get one of them done. */
+export function largeTowns(count: number, version: string): EntryFields[] {
+  return towns(count, version).map((entry, index) => ({
+    ...entry,
+    aliases: Array.from({ length: 16 }, (_, alias) =>
+      `${version} ${alias} alias of ${index}, `.repeat(12).slice(0, 300),
+    ),
+  }));
+}
+
+/** What is there of each id, for comparison. */
+export function contentOf(entries: readonly (ListedEntry | EntryFields)[]): Map<string, string> {
+  const all = entries.map((one) => ('entryId' in one ? one : present(one.entry)));
+  const shown = all.map(
+    ({ entryId, text, aliases = [], weight = 0n, payload = new Uint8Array() }) =>
+      [entryId, JSON.stringify([text, aliases, String(weight), Buffer.from(payload).toString()])] as const,
+  );
+  return new Map(shown.sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** The dictionary has just these entries, and finds them by a query that only their version answers to. */
+export async function expectContent(
+  client: DictionaryClient,
+  dictionary: string,
+  entries: readonly EntryFields[],
+  query: string,
+): Promise<void> {
+  expect(contentOf(await client.list(dictionary))).toEqual(contentOf(entries));
+  const { suggestions } = await client.suggest(dictionary, query, 5);
+  const best = [...entries].sort((one, other) => Number((other.weight ?? 0n) - (one.weight ?? 0n)));
+  expect(suggestions.map(({ entryId }) => entryId)).toEqual(best.slice(0, 5).map(({ entryId }) => entryId));
+}
+
+function present(entry: ListedEntry['entry']): EntryFields {
+  if (entry === undefined) throw new Error('a listed entry lacks its entry');
+  return entry;
+}

@@ -1,0 +1,62 @@
+import type { Autocomplete } from '../../src/engine/autocomplete';
+import type { ListedEntry, SuggestPage, Suggestion, SuggestRequest } from '../../src/engine/suggestion';
+import type { Expected } from './dictionary-model';
+
+/** A busy machine may cut an answer short; asked so often, one must be whole. */
+const PATIENCE = 200;
+/** More than any answer here has: whoever needs more goes round in circles. */
+const MOST_PAGES = 100_000;
+
+export type Asked = Partial<SuggestRequest> & Pick<SuggestRequest, 'dictionary' | 'query'>;
+
+/** One page that no bound has cut short. */
+export async function wholePage(engine: Autocomplete, asked: Asked): Promise<SuggestPage> {
+  const request = { kinds: [], pageSize: 10, pageToken: '', recentsList: '', ...asked };
+  for (let time = 0; time < PATIENCE; time += 1) {
+    const page = await engine.suggest(request);
+    if (!page.partial) return page;
+  }
+  throw new Error(`cut short ${PATIENCE} times: ${JSON.stringify(asked)}`);
+}
+
+/** All that match, page by page; `between` happens after each page but the last. */
+export async function allPages(
+  engine: Autocomplete,
+  asked: Asked,
+  between: () => Promise<void> = () => Promise.resolve(),
+): Promise<Suggestion[]> {
+  const found: Suggestion[] = [];
+  let pageToken = '';
+  for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+    const page = await wholePage(engine, { ...asked, pageToken });
+    if (page.suggestions.length > (asked.pageSize ?? 10)) throw new Error('the page is too large');
+    found.push(...page.suggestions);
+    if (page.nextPageToken === '') return found;
+    pageToken = page.nextPageToken;
+    await between();
+  }
+  throw new Error('the pages do not end');
+}
+
+export async function allListed(
+  engine: Autocomplete,
+  asked: { dictionary: string; from?: string; to?: string; pageSize?: number },
+  between: () => Promise<void> = () => Promise.resolve(),
+): Promise<ListedEntry[]> {
+  const found: ListedEntry[] = [];
+  let pageToken = '';
+  for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+    const page = await engine.listEntries({ from: '', to: '', pageSize: 50, ...asked, pageToken });
+    if (page.entries.length > (asked.pageSize ?? 50)) throw new Error('the page is too large');
+    found.push(...page.entries);
+    if (page.nextPageToken === '') return found;
+    pageToken = page.nextPageToken;
+    await between();
+  }
+  throw new Error('the pages do not end');
+}
+
+/** What of an answer the model can say. */
+export function asExpected({ kind, entryId, text, recent, score }: Suggestion): Expected {
+  return { kind, entryId, text, recent, score: recent ? undefined : score };
+}

@@ -1,0 +1,68 @@
+/**
+ * The records by which an entry shall be found, made anew from its forms: what src/redis/scripts/prelude/dictionary
+ * /entries.lua says, told a second time, so that a slip in one of the two is found. All strings are of bytes (latin1),
+ * whose order is then that of Redis.
+ */
+
+const RANK_BYTES = 24;
+const GRAM_RANK_BYTES = 6;
+const WORD_BYTES = 56;
+const LEFT_OUT = 6;
+
+/** An entry as it is kept: order code and forms, and what is in the rest of it. */
+export interface KeptEntry {
+  readonly number: string;
+  readonly code: string;
+  readonly forms: string;
+  readonly id: string;
+  readonly score: number;
+}
+
+/** 8 - number of bytes, then the score's bytes, inverted. */
+export function orderCode(score: number): string {
+  const bytes: number[] = [];
+  for (let left = score; left > 0; left = Math.floor(left / 256)) bytes.unshift(255 - (left % 256));
+  return String.fromCharCode(8 - bytes.length, ...bytes);
+}
+
+export function recordsOf({ code, forms, number }: KeptEntry, typos: boolean): Set<string> {
+  const records = new Set<string>();
+  const all = forms.slice(1, -1).split('\x03\x02');
+  const text = (all[0] ?? '').replaceAll('\x01', '');
+  const tail = `\0${number}`;
+  const rank = `\0${code}${text.slice(0, RANK_BYTES)}${tail}`;
+  const gramRank = `\0${code}${text.slice(0, GRAM_RANK_BYTES)}${tail}`;
+  records.add(`a${rank}`);
+  for (const form of all)
+    for (const record of recordsOfForm(form, typos, { tail, rank, gramRank })) records.add(record);
+  return records;
+}
+
+interface Ends {
+  readonly tail: string;
+  readonly rank: string;
+  readonly gramRank: string;
+}
+
+function* recordsOfForm(form: string, typos: boolean, { tail, rank, gramRank }: Ends): Generator<string> {
+  const characters: string[] = [];
+  const starts: number[] = [];
+  for (const character of Buffer.from(form, 'latin1').toString()) {
+    if (character === '\x01') starts.push(characters.length);
+    else characters.push(Buffer.from(character).toString('latin1'));
+  }
+  const cut = (from: number, to: number) => characters.slice(from, to).join('');
+  yield `f${cut(0, characters.length)}${tail}`;
+  for (const start of [0, ...starts]) {
+    for (let length = 1; length <= 3 && start + length <= characters.length; length += 1) {
+      yield `${start === 0 ? 'p' : 'w'}${cut(start, start + length)}${rank}`;
+    }
+  }
+  for (const start of starts) yield `v${cut(start, characters.length).slice(0, WORD_BYTES)}${tail}`;
+  const last = typos ? Math.min(characters.length, LEFT_OUT) : 0;
+  for (let i = 2; i <= last; i += 1) {
+    yield `d${String.fromCharCode(i)}${cut(0, i - 1)}${cut(i, LEFT_OUT + 1)}${tail}`;
+  }
+  const withEnd = [...characters, '\x03'];
+  for (let i = 0; i < characters.length; i += 1) yield `g${withEnd.slice(i, i + 3).join('')}${gramRank}`;
+}
