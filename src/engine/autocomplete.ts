@@ -10,7 +10,6 @@ import { DEFAULT_PROFILE } from './autocomplete-limits';
 import type { Clock } from './clock';
 import type {
   BothFolded,
-  Change,
   DictionaryStore,
   FoldedEntry,
   ListPosition,
@@ -101,13 +100,23 @@ export class Autocomplete implements AutocompleteEngine {
   }
 
   async putEntries(dictionary: string, entries: readonly Entry[]): Promise<void> {
-    await this.change(dictionary, (profile) =>
-      entries.map((entry) => ({ kind: 'put', entry: foldEntry(entry, profile) })),
-    );
+    const { dictionaries } = this.options;
+    let profile = this.profiles.get(dictionary) ?? (await this.getProfile(dictionary));
+    for (;;) {
+      const folded = entries.map((entry) => foldEntry(entry, profile));
+      const written = await orSay(dictionaryNamed(dictionary), dictionaries.put(dictionary, profile, folded));
+      if (written.kind === 'ok') return;
+      if (written.kind === 'unknown') throw noSuchDictionary(dictionary);
+      // It was made anew with another one.
+      profile = this.remember(dictionary, written.profile);
+    }
   }
 
-  deleteEntries(dictionary: string, entryIds: readonly string[]): Promise<number> {
-    return this.change(dictionary, () => entryIds.map((entryId) => ({ kind: 'delete', entryId })));
+  async deleteEntries(dictionary: string, entryIds: readonly string[]): Promise<number> {
+    const { dictionaries } = this.options;
+    const deleted = await orSay(dictionaryNamed(dictionary), dictionaries.delete(dictionary, entryIds));
+    if (deleted.kind === 'unknown') throw noSuchDictionary(dictionary);
+    return deleted.deleted;
   }
 
   async startImport(dictionary: string, wanted: Profile | undefined): Promise<ImportSession> {
@@ -220,19 +229,6 @@ export class Autocomplete implements AutocompleteEngine {
     this.profiles.delete(name);
     this.housekeeper.tidy(name);
     return dropped;
-  }
-
-  private async change(dictionary: string, changes: (profile: StoredProfile) => Change[]): Promise<number> {
-    const { dictionaries } = this.options;
-    const what = dictionaryNamed(dictionary);
-    let profile = this.profiles.get(dictionary) ?? (await this.getProfile(dictionary));
-    for (;;) {
-      const changed = await orSay(what, dictionaries.change(dictionary, profile, changes(profile)));
-      if (changed.kind === 'ok') return changed.deleted;
-      if (changed.kind === 'unknown') throw noSuchDictionary(dictionary);
-      // It was made anew with another one.
-      profile = this.remember(dictionary, changed.profile);
-    }
   }
 
   private async getProfile(dictionary: string): Promise<StoredProfile> {

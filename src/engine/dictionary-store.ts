@@ -10,10 +10,6 @@ export interface FoldedEntry extends Entry {
   readonly folded: string;
 }
 
-export type Change =
-  | { readonly kind: 'put'; readonly entry: FoldedEntry }
-  | { readonly kind: 'delete'; readonly entryId: string };
-
 /** The same text, folded both ways: the dictionary's profile says which one counts. */
 export interface BothFolded {
   readonly kept: string;
@@ -98,12 +94,17 @@ export interface LostImport {
 export interface DictionaryStore {
   create(name: string, profile: StoredProfile): Promise<{ readonly kind: 'ok' } | OtherProfile>;
   inspect(name: string): Promise<StoredView | UnknownDictionary>;
-  /** In order. Resolves to how many of those that were deleted there were. */
-  change(
+  /** Of entries with one id the last one counts. */
+  put(
     name: string,
     profile: StoredProfile,
-    changes: readonly Change[],
-  ): Promise<{ readonly kind: 'ok'; readonly deleted: number } | UnknownDictionary | OtherProfile>;
+    entries: readonly FoldedEntry[],
+  ): Promise<{ readonly kind: 'ok' } | UnknownDictionary | OtherProfile>;
+  /** Resolves to how many of them there were. */
+  delete(
+    name: string,
+    entryIds: readonly string[],
+  ): Promise<{ readonly kind: 'ok'; readonly deleted: number } | UnknownDictionary>;
   /** Is not sent again when its connection breaks. Resolves to the new count; undefined: no such entry. */
   select(
     name: string,

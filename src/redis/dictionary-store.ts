@@ -10,7 +10,6 @@ import {
   dictionaryWrite,
 } from '../../generated/redis/scripts';
 import type {
-  Change,
   DictionaryStore,
   FoldedEntry,
   Listing,
@@ -64,7 +63,9 @@ export interface DictionaryStoreOptions {
 }
 
 /** What one script is given at once: it begins no more than it gets done in its time, and the rest is sent again. */
-const MOST_CHANGES = 32;
+const MOST_CHANGES = 8;
+/** So many of one call's scripts are on their way at a time, so that Redis need not wait for us, nor others for Redis. */
+const LANES = 2;
 const MOST_BYTES = 64 * 1024;
 
 const UNKNOWN: UnknownDictionary = { kind: 'unknown' };
@@ -72,6 +73,7 @@ const LOST: LostImport = { kind: 'lost' };
 
 /** A change as the script's arguments, and about how many bytes they are. */
 interface Sendable {
+  readonly id: string;
   readonly args: readonly RawArgument[];
   readonly bytes: number;
 }
@@ -96,16 +98,24 @@ export class RedisDictionaryStore implements DictionaryStore {
     return this.run(scripts.inspect, name, [], (reply) => (isUnknown(reply) ? UNKNOWN : readView(reply)));
   }
 
-  async change(name: string, profile: StoredProfile, changes: readonly Change[]) {
-    const written = await this.write(name, profileText(profile), '', changes.map(sendable));
+  async put(
+    name: string,
+    profile: StoredProfile,
+    entries: readonly FoldedEntry[],
+  ): Promise<{ kind: 'ok' } | UnknownDictionary | OtherProfile> {
+    const written = await this.writeAll(name, profileText(profile), '', entries.map(put));
     if (written.kind === 'lost') return UNKNOWN;
-    if (written.kind !== 'ok') return written;
-    const deleted = changes.filter(({ kind }, i) => kind === 'delete' && written.answers[i] === 1).length;
-    return { kind: 'ok' as const, deleted };
+    return written.kind === 'ok' ? { kind: 'ok' } : written;
+  }
+
+  async delete(name: string, entryIds: readonly string[]) {
+    const written = await this.writeAll(name, '', '', entryIds.map(deletion));
+    if (written.kind !== 'ok') return UNKNOWN;
+    return { kind: 'ok' as const, deleted: written.answers.reduce((sum, one) => sum + one, 0) };
   }
 
   async select(name: string, entryId: string, count: number) {
-    const selection = { args: ['select', entryId, count, '', '', '', ''], bytes: 0 };
+    const selection = { id: entryId, args: ['select', entryId, count, '', '', '', ''], bytes: 0 };
     const written = await this.write(name, '', '', [selection], true);
     if (written.kind !== 'ok') return UNKNOWN;
     const [total = -1] = written.answers;
@@ -127,7 +137,7 @@ export class RedisDictionaryStore implements DictionaryStore {
     profile: StoredProfile,
     entries: readonly FoldedEntry[],
   ): Promise<{ kind: 'ok' } | LostImport> {
-    const written = await this.write(name, profileText(profile), importId, entries.map(put));
+    const written = await this.writeAll(name, profileText(profile), importId, entries.map(put));
     return written.kind === 'ok' ? { kind: 'ok' } : LOST;
   }
 
@@ -202,6 +212,28 @@ export class RedisDictionaryStore implements DictionaryStore {
     return connection.query('ZRANGEBYLEX', args, (names) => names.map(textOf));
   }
 
+  /** Of changes to one entry the last one counts. */
+  private async writeAll(
+    name: string,
+    profile: string,
+    importId: string,
+    changes: readonly Sendable[],
+  ): Promise<Written> {
+    const last = new Map(changes.map((change) => [change.id, change]));
+    const lanes: Sendable[][] = Array.from({ length: last.size > MOST_CHANGES ? LANES : 1 }, () => []);
+    let count = 0;
+    for (const change of last.values()) lanes[count++ % lanes.length]?.push(change);
+    const settled = await Promise.allSettled(lanes.map((lane) => this.write(name, profile, importId, lane)));
+    const answers: number[] = [];
+    for (const lane of settled) {
+      // A lane that failed may have done nothing, but the others have done something.
+      if (lane.status === 'rejected') throw lanes.length > 1 ? inPart(lane.reason) : lane.reason;
+      if (lane.value.kind !== 'ok') return lane.value;
+      answers.push(...lane.value.answers);
+    }
+    return { kind: 'ok', answers };
+  }
+
   /** A step at a time: each reply says how many changes were begun, and whether they are also done. */
   private write(
     name: string,
@@ -237,11 +269,7 @@ export class RedisDictionaryStore implements DictionaryStore {
       return step();
     };
     return step().catch((error: unknown) => {
-      // Some of it is done by then.
-      if (answers.length > 0 && error instanceof StoreFailure) {
-        throw new StoreFailure('unknown', error.kind, { cause: error });
-      }
-      throw error;
+      throw answers.length > 0 ? inPart(error) : error;
     });
   }
 
@@ -274,9 +302,13 @@ export class RedisDictionaryStore implements DictionaryStore {
   }
 }
 
-function sendable(change: Change): Sendable {
-  if (change.kind === 'put') return put(change.entry);
-  return { args: ['delete', change.entryId, '', '', '', '', ''], bytes: change.entryId.length };
+/** A failure of what was done in part: nobody can say that nothing was done. */
+function inPart(error: unknown): unknown {
+  return error instanceof StoreFailure ? new StoreFailure('unknown', error.kind, { cause: error }) : error;
+}
+
+function deletion(entryId: string): Sendable {
+  return { id: entryId, args: ['delete', entryId, '', '', '', '', ''], bytes: entryId.length };
 }
 
 function put({ entryId, text, folded, weight, payload, aliases }: FoldedEntry): Sendable {
@@ -285,7 +317,7 @@ function put({ entryId, text, folded, weight, payload, aliases }: FoldedEntry): 
   const others = aliases.length === 0 ? '' : JSON.stringify(aliases);
   const bytes = 3 * (entryId.length + shown.length + folded.length + others.length) + payload.length;
   const value = payload.length === 0 ? '' : payload;
-  return { args: ['put', entryId, shown, folded, weight, value, others], bytes };
+  return { id: entryId, args: ['put', entryId, shown, folded, weight, value, others], bytes };
 }
 
 function isUnknown([word]: readonly RawReply[]): boolean {

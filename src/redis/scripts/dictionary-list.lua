@@ -38,6 +38,6 @@ repeat
       answers[#answers + 1] = { rest[3], shown, aliases, int(rest[1]), int(rest[2]), rest[5] }
     end
   end
-  if elapsed() > QUERY_BUDGET then resume = last end
+  if #resume == 0 and last and elapsed() > QUERY_BUDGET then resume = last end
 until #resume > 0
 return { 'OK', resume, answers }

@@ -8,7 +8,8 @@ local PART_SIZE = 64
 -- A part's size is looked at after one record in so many: asking costs a third of the insertion.
 local SIZE_CHECKED = 4
 
-local index = {}
+-- `work` counts what was read of it.
+local index = { work = 0 }
 
 -- Says which generation's index is meant from here on.
 local function use_index(generation)
@@ -92,6 +93,7 @@ local function reader(from, to, batch)
   return function()
     while not over do
       local found = redis.call('ZRANGEBYLEX', index.part .. part, low, '(' .. to, 'LIMIT', 0, batch)
+      index.work = index.work + #found + 8
       if #found == batch then
         low, batch = '(' .. found[batch], 2 * PART_SIZE
         return found
@@ -105,4 +107,7 @@ local function reader(from, to, batch)
 end
 
 -- About how many records there are in between: parts, which are half full at least as a rule.
-local function parts_between(from, to) return redis.call('ZLEXCOUNT', index.parts, '(' .. from, '(' .. to) end
+local function parts_between(from, to)
+  index.work = index.work + 4
+  return redis.call('ZLEXCOUNT', index.parts, '(' .. from, '(' .. to)
+end
