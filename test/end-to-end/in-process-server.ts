@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { readConfig } from '../../src/config';
 import { createServer, type HoldfastServer } from '../../src/server';
+import { AutocompleteClient } from '../support/autocomplete-client';
 import { eventuallyPasses } from '../support/eventually';
 import { LockClient } from '../support/lock-client';
 import { SemaphoreClient } from '../support/semaphore-client';
@@ -41,6 +42,13 @@ export class InProcessServer {
   /** A client of SemaphoreService, with a connection of its own. */
   semaphores(): SemaphoreClient {
     const client = new SemaphoreClient(this.address);
+    this.clients.push(client);
+    return client;
+  }
+
+  /** A client of AutocompleteService, with a connection of its own. */
+  autocomplete(): AutocompleteClient {
+    const client = new AutocompleteClient(this.address);
     this.clients.push(client);
     return client;
   }

@@ -43,6 +43,9 @@ class ModelImport {
 export class DictionaryModel {
   private entries = new Map<string, Kept>();
   private readonly imports = new Set<ModelImport>();
+  /** Nothing but a saving of time: of what was folded, and of the entries in order until one changes. */
+  private readonly folded = new Map<string, string>();
+  private ranked: Kept[] | undefined;
 
   constructor(readonly profile: Profile) {}
 
@@ -57,6 +60,7 @@ export class DictionaryModel {
       one.entries.set(entry.entryId, kept);
     }
     this.entries.set(entry.entryId, kept);
+    this.ranked = undefined;
   }
 
   /** Whether it was there. */
@@ -65,6 +69,7 @@ export class DictionaryModel {
       one.pinned.add(entryId);
       one.entries.delete(entryId);
     }
+    this.ranked = undefined;
     return this.entries.delete(entryId);
   }
 
@@ -74,6 +79,7 @@ export class DictionaryModel {
     if (kept === undefined) return undefined;
     const selections = kept.selections + count;
     this.entries.set(entryId, { ...kept, selections });
+    this.ranked = undefined;
     return selections;
   }
 
@@ -100,6 +106,7 @@ export class DictionaryModel {
       this.entries.set(entryId, { entry, selections: before.get(entryId)?.selections ?? 0 });
     }
     for (const other of this.imports) other.lost = true;
+    this.ranked = undefined;
     this.imports.clear();
     return 'ok';
   }
@@ -152,17 +159,23 @@ export class DictionaryModel {
   }
 
   fold(text: string): string {
-    return fold(text, this.profile.accents);
+    let folded = this.folded.get(text);
+    if (folded === undefined) {
+      folded = fold(text, this.profile.accents);
+      this.folded.set(text, folded);
+    }
+    return folded;
   }
 
   private inOrderOfRank(): Kept[] {
     const score = ({ entry, selections }: Kept) => entry.weight + selections;
-    return [...this.entries.values()].sort(
+    this.ranked ??= [...this.entries.values()].sort(
       (a, b) =>
         score(b) - score(a) ||
         compare(this.fold(a.entry.text), this.fold(b.entry.text)) ||
         compare(a.entry.entryId, b.entry.entryId),
     );
+    return this.ranked;
   }
 
   /** Of those that are one thing the most recent: of one id, or, where one has none, of one text. */

@@ -28,6 +28,7 @@ export function naiveKind(
 
 function matches(text: string, query: string, kind: Exclude<MatchKind, 'typo'>): boolean {
   if (query === '') return kind !== 'exact';
+  if (!text.includes(query)) return false;
   switch (kind) {
     case 'exact':
       return text === query;
@@ -44,7 +45,7 @@ function matches(text: string, query: string, kind: Exclude<MatchKind, 'typo'>):
     case 'suffix':
       return text.endsWith(query);
     case 'contains':
-      return text.includes(query);
+      return true;
   }
 }
 

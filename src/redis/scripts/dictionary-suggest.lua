@@ -228,6 +228,8 @@ local reached = not after
 for _, kind in ipairs(KINDS) do
   reached = reached or kind == after.kind
   if reached and not cut and #results <= limit and is_asked(kind) then ways[kind]() end
+  -- By the first of these all match, and none is left for the others, which would look at all of them in vain.
+  if plain == '' and patterns[kind] and is_asked(kind) then break end
 end
 
 local more = #results > limit

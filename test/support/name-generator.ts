@@ -1,0 +1,57 @@
+/** Random, and the same for the same seed: mulberry32. */
+export function seeded(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
+  };
+}
+
+const BEGINNINGS = [
+  'an',
+  'ber',
+  'ca',
+  'do',
+  'el',
+  'fri',
+  'go',
+  'hen',
+  'is',
+  'jo',
+  'ka',
+  'lu',
+  'ma',
+  'mar',
+  'no',
+];
+const MIDDLES = ['na', 'ri', 'tho', 'le', 'mi', 'ra', 'sé', 'ti', 'vo', 'ne', 'ko', 'lla', 'ssi', 'dè', 'be'];
+const ENDS = ['a', 'n', 'us', 'e', 'son', 'tt', 'ri', 'x', 'y', 'ler', 'mann', 'o', 'ez', 'ovà', 's'];
+
+/** Names as people have them, of two or three words; the first beginnings are much more frequent than the last. */
+export function nameGenerator(random: (below: number) => number): () => string {
+  const one = (list: readonly string[]) => list[Math.min(random(list.length), random(list.length))] ?? '';
+  const word = () => {
+    let text = one(BEGINNINGS);
+    for (let left = random(3); left > 0; left -= 1) text += one(MIDDLES);
+    text += one(ENDS);
+    return text[0]?.toUpperCase() + text.slice(1);
+  };
+  return () => Array.from({ length: 2 + (random(5) === 0 ? 1 : 0) }, word).join(random(12) === 0 ? '-' : ' ');
+}
+
+/** What somebody types who means this and slips so often, never at the first character. */
+export function slipped(text: string, times: number, random: (below: number) => number): string {
+  const characters = [...text];
+  const other = () => String.fromCharCode(97 + random(26));
+  for (let time = 0; time < times; time += 1) {
+    const at = 1 + random(Math.max(1, characters.length - 1));
+    const kind = random(4);
+    if (kind === 0) characters.splice(at, 0, other());
+    else if (kind === 1) characters.splice(at, 1);
+    else if (kind === 2) characters.splice(at, 1, other());
+    else characters.splice(at, 2, ...characters.slice(at, at + 2).reverse());
+  }
+  return characters.join('');
+}
