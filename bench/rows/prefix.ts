@@ -70,6 +70,32 @@ function figuresOf(size: string, way: Way, rounds: readonly Round[]): Figure[] {
   ];
 }
 
+/** Where the time goes: one letter has long lists, many letters have few entries each. */
+async function byLength(
+  place: Library,
+  dictionary: string,
+  next: () => readonly string[],
+  size: string,
+  rounds: number,
+): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (let length = 1; length <= LONGEST; length += 1) {
+    const line = `${size}, ${length} ${length === 1 ? 'letter' : 'letters'}`;
+    for (const way of Object.keys(WAYS) as Way[]) {
+      const found: number[] = [];
+      for (let turn = 0; turn < rounds; turn += 1) {
+        const queries = next().filter((query) => query.length === length);
+        const kinds = WAYS[way];
+        const questions = queries.map((query) => ({ dictionary, query, pageSize: PAGE, kinds }));
+        found.push((await place.cost(questions, CLIENTS)).p50);
+      }
+      const cell = cellOf('In the script, p50', line)(way);
+      figures.push({ what: `${line}, ${way}: in the script, p50`, unit: 'µs', value: spreadOf(found), cell });
+    }
+  }
+  return figures;
+}
+
 async function run(context: RowContext): Promise<Figure[]> {
   const { quick, say } = context;
   const place = await library();
@@ -84,6 +110,7 @@ async function run(context: RowContext): Promise<Figure[]> {
     for (let turn = quick ? 3 : 9; turn > 0; turn -= 1) rounds.push(await round(place, name, next()));
     const size = sizeName(count);
     for (const way of Object.keys(WAYS) as Way[]) figures.push(...figuresOf(size, way, rounds));
+    figures.push(...(await byLength(place, name, next, size, quick ? 2 : 3)));
     const questions = next().map((query) => ({ dictionary: name, query, pageSize: PAGE, kinds: [] }));
     const trips = spreadOf([await place.roundTrips(questions)]);
     figures.push({
