@@ -6,6 +6,7 @@
 import { rows } from './rows';
 import type { Row } from './rows/row';
 import { measuringProblem } from './support/cpu';
+import { closeLibrary } from './support/library';
 import { describeMachine, type Machine } from './support/machine';
 import { writePage, writeResult } from './support/results';
 import { textTable } from './support/table';
@@ -59,7 +60,11 @@ async function main(): Promise<void> {
   const machine = await describeMachine();
   console.log(Object.values(machine).join(', '));
   let kept = false;
-  for (const row of wanted.chosen) kept = (await measure(row, wanted.quick, machine)) || kept;
+  try {
+    for (const row of wanted.chosen) kept = (await measure(row, wanted.quick, machine)) || kept;
+  } finally {
+    await closeLibrary();
+  }
   console.log(kept ? `\nwritten to ${await writePage(rows)}` : '\nnothing was kept');
 }
 

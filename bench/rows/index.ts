@@ -1,11 +1,16 @@
 import { chapter } from './chapter';
 import { contention } from './contention';
+import { dictionary } from './dictionary';
 import { etcd } from './etcd';
 import { handOver } from './hand-over';
 import { heldLeases } from './held-leases';
+import { prefix } from './prefix';
 import { readers } from './readers';
 import type { Row } from './row';
 import { semaphore } from './semaphore';
+import { shards } from './shards';
+import { substring } from './substring';
+import { typo } from './typo';
 import { unary } from './unary';
 
 /** All benchmarks, in the order in which they run. */
@@ -18,4 +23,10 @@ export const rows: readonly Row[] = [
   heldLeases,
   readers,
   chapter,
+  prefix,
+  substring,
+  typo,
+  shards,
+  // Last of those with dictionaries: it deletes one of them.
+  dictionary,
 ];

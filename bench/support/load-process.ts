@@ -69,9 +69,13 @@ export class LoadProcess<T extends Tasks> {
 /** Several processes of one program, which do everything together. */
 export class LoadGroup<T extends Tasks> {
   private readonly processes: readonly LoadProcess<T>[];
+  /** For what only one is to do. */
+  readonly first: LoadProcess<T>;
 
   constructor(program: string, count: number) {
-    this.processes = Array.from({ length: count }, () => new LoadProcess<T>(program));
+    this.first = new LoadProcess<T>(program);
+    const others = Array.from({ length: count - 1 }, () => new LoadProcess<T>(program));
+    this.processes = [this.first, ...others];
   }
 
   get size(): number {

@@ -8,6 +8,8 @@ import { scratchFolder } from './scratch';
 
 const START_TIMEOUT_MS = 15_000;
 const ANSWER_TIMEOUT_MS = 10_000;
+/** What takes longer stands in Redis's slow log. */
+const SLOW_MICROSECONDS = 2000;
 
 /** How often commands were called, those that scripts call too; and what the scripts cost. */
 export interface CommandCounts {
@@ -38,7 +40,8 @@ export class BenchRedis {
       args: [
         ...['--bind', '127.0.0.1', '--port', String(port), '--unixsocket', socket, '--dir', folder],
         ...['--appendonly', 'yes', '--appendfsync', 'always', '--save', '', '--maxclients', '20000'],
-        ...['--latency-tracking-info-percentiles', '99.9 100'],
+        ...['--latency-tracking-info-percentiles', '50 99 99.9 100'],
+        ...['--slowlog-log-slower-than', String(SLOW_MICROSECONDS), '--slowlog-max-len', '100000'],
       ],
       env: program.env,
       logFile: join(folder, 'redis.log'),
@@ -76,23 +79,69 @@ export class BenchRedis {
 
   /** How long scripts took since the last reset, and the longest single command (us, to about a percent). */
   async longest(): Promise<{ nearlyAllScripts: number; script: number; command: number }> {
-    const text = await askRedis(this.socket, 'INFO latencystats', ANSWER_TIMEOUT_MS);
-    let [nearlyAllScripts, script, command] = [0, 0, 0];
-    for (const [, name, most, all] of text.matchAll(
-      /^latency_percentiles_usec_(\S+?):p99\.9=([\d.]+),p100=([\d.]+)/gm,
-    )) {
-      if (name === 'evalsha') [nearlyAllScripts, script] = [Number(most), Number(all)];
-      else command = Math.max(command, Number(all));
+    const { script, command } = await this.times();
+    return { nearlyAllScripts: script['99.9'] ?? 0, script: script['100'] ?? 0, command };
+  }
+
+  /** The times of scripts since the last reset, by percentile: 50, 99, 99.9 and 100 (us, to about a percent). */
+  async scriptTimes(): Promise<{ p50: number; p99: number; longest: number }> {
+    const { script } = await this.times();
+    return { p50: script['50'] ?? 0, p99: script['99'] ?? 0, longest: script['100'] ?? 0 };
+  }
+
+  /** Bytes that it has allocated, once what it does in the background is done. */
+  async usedMemory(): Promise<number> {
+    for (;;) {
+      const persistence = await askRedis(this.socket, 'INFO persistence', ANSWER_TIMEOUT_MS);
+      if (!/^aof_rewrite_(in_progress|scheduled):1/m.test(persistence)) break;
+      await sleep(50);
     }
-    return { nearlyAllScripts, script, command };
+    return this.info('memory', 'used_memory');
+  }
+
+  /** How often it read from connections: with one request at a time on its way, the round trips. */
+  reads(): Promise<number> {
+    return this.info('stats', 'total_reads_processed');
+  }
+
+  async keyCount(): Promise<number> {
+    return Number((await askRedis(this.socket, 'DBSIZE', ANSWER_TIMEOUT_MS)).slice(1));
+  }
+
+  /** How many commands and scripts took more than 2 ms since the last reset. */
+  async slowCount(): Promise<number> {
+    return Number((await askRedis(this.socket, 'SLOWLOG LEN', ANSWER_TIMEOUT_MS)).slice(1));
   }
 
   async resetStatistics(): Promise<void> {
     await askRedis(this.socket, 'CONFIG RESETSTAT', ANSWER_TIMEOUT_MS);
+    await askRedis(this.socket, 'SLOWLOG RESET', ANSWER_TIMEOUT_MS);
   }
 
   async close(): Promise<void> {
     await this.guard.end();
+  }
+
+  private async times(): Promise<{ script: Readonly<Record<string, number>>; command: number }> {
+    const text = await askRedis(this.socket, 'INFO latencystats', ANSWER_TIMEOUT_MS);
+    let script: Record<string, number> = {};
+    let command = 0;
+    for (const [, name, list = ''] of text.matchAll(/^latency_percentiles_usec_(\S+?):(\S+)/gm)) {
+      const pairs = [...list.matchAll(/p([\d.]+)=([\d.]+)/g)].map(
+        ([, at, value]) => [at, Number(value)] as const,
+      );
+      const times = Object.fromEntries(pairs) as Record<string, number>;
+      if (name === 'evalsha') script = times;
+      else command = Math.max(command, times['100'] ?? 0);
+    }
+    return { script, command };
+  }
+
+  private async info(section: string, field: string): Promise<number> {
+    const text = await askRedis(this.socket, `INFO ${section}`, ANSWER_TIMEOUT_MS);
+    const value = new RegExp(`^${field}:(\\d+)`, 'm').exec(text)?.[1];
+    if (value === undefined) throw new Error(`INFO ${section} does not tell ${field}`);
+    return Number(value);
   }
 
   private async answers(): Promise<void> {

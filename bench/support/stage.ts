@@ -8,15 +8,25 @@ export interface Stage {
 }
 
 export async function onStage<T>(play: (stage: Stage) => Promise<T>): Promise<T> {
+  const stage = await openStage();
+  try {
+    return await play(stage);
+  } finally {
+    await closeStage(stage);
+  }
+}
+
+export async function openStage(): Promise<Stage> {
   const redis = await BenchRedis.start();
   try {
-    const server = await BenchServer.start(redis.url);
-    try {
-      return await play({ redis, server });
-    } finally {
-      await server.close();
-    }
-  } finally {
+    return { redis, server: await BenchServer.start(redis.url) };
+  } catch (error) {
     await redis.close();
+    throw error;
   }
+}
+
+export async function closeStage({ redis, server }: Stage): Promise<void> {
+  await server.close();
+  await redis.close();
 }

@@ -1,0 +1,116 @@
+/** Calls of AutocompleteService, and of the empty method, so many in flight. */
+import { constants, setPriority } from 'node:os';
+import type { Entry } from '../../generated/typescript/holdfast/v1/autocomplete_service';
+import { entryIdOf, people } from '../support/people';
+import { shardOf } from '../support/shards';
+import { AutocompleteClient, type Question } from './autocomplete-client';
+import { BenchClient } from './bench-client';
+import { inFlight, type Amount } from './in-flight';
+import { serveTasks } from './serve-tasks';
+
+/** Which people, as entries of a dictionary. */
+export interface Part {
+  /** The first of them all. */
+  readonly count: number;
+  /** Only those whose names belong to this one of so many shards. */
+  readonly shard?: { readonly index: number; readonly of: number };
+}
+
+export interface Answer {
+  readonly entryIds: readonly string[];
+  /** It was cut short. */
+  readonly partial: boolean;
+}
+
+let autocomplete: AutocompleteClient | undefined;
+let bench: BenchClient | undefined;
+
+function connected(): { autocomplete: AutocompleteClient; bench: BenchClient } {
+  if (autocomplete === undefined || bench === undefined) throw new Error('connect comes first');
+  return { autocomplete, bench };
+}
+
+function entriesOf({ count, shard }: Part, score: (weight: number) => number = (weight) => weight): Entry[] {
+  return people(count).flatMap(({ name, weight }, index) => {
+    if (shard !== undefined && shardOf(name, shard.of) !== shard.index) return [];
+    const payload = Buffer.alloc(0);
+    return [{ entryId: entryIdOf(index), text: name, aliases: [], weight: BigInt(score(weight)), payload }];
+  });
+}
+
+// It is Redis whose time is measured: it is not to wait for a processor that the load has.
+setPriority(constants.priority.PRIORITY_LOW);
+
+const tasks = {
+  connect: async ({ address }: { address: string }) => {
+    autocomplete = new AutocompleteClient(address);
+    bench = new BenchClient(address);
+    await bench.empty();
+  },
+  /** Makes them, so that no import is slower for having to. */
+  know: ({ count }: Part) => Promise.resolve(void entriesOf({ count })),
+  import: async ({ dictionary, typos, ...part }: Part & { dictionary: string; typos: boolean }) => {
+    const entries = entriesOf(part);
+    const startedAt = performance.now();
+    await connected().autocomplete.import(dictionary, typos, entries);
+    return { entries: entries.length, ms: performance.now() - startedAt };
+  },
+  /** Puts entries that are there, each with another weight: new records for all of each. */
+  put: ({ dictionary, count }: { dictionary: string; count: number }) =>
+    connected().autocomplete.put(
+      dictionary,
+      entriesOf({ count }, (weight) => weight + 1),
+    ),
+  drop: ({ dictionary }: { dictionary: string }) => connected().autocomplete.deleteDictionary(dictionary),
+  empty: (amount: Amount) => inFlight(amount, () => connected().bench.empty()),
+  ask: async ({ questions, clients }: { questions: readonly Question[]; clients: number }) => {
+    const { autocomplete } = connected();
+    let partial = 0;
+    await inFlight({ count: questions.length, inFlight: clients }, async (index) => {
+      if ((await autocomplete.suggest(questions[index] as Question)).partial) partial += 1;
+    });
+    return { partial };
+  },
+  /** The same, and keeps what was answered. */
+  answers: async ({ questions }: { questions: readonly Question[] }): Promise<Answer[]> => {
+    const answers: Answer[] = [];
+    for (const question of questions) {
+      const { suggestions, partial } = await connected().autocomplete.suggest(question);
+      answers.push({ entryIds: suggestions.map(({ entryId }) => entryId), partial });
+    }
+    return answers;
+  },
+  /** Again and again, for so long; resolves to how many, and until the last was answered. */
+  askFor: async ({
+    questions,
+    clients,
+    forMs,
+  }: {
+    questions: readonly Question[];
+    clients: number;
+    forMs: number;
+  }) => {
+    const { autocomplete } = connected();
+    const startedAt = performance.now();
+    let count = 0;
+    await Promise.all(
+      Array.from({ length: clients }, async () => {
+        while (performance.now() < startedAt + forMs) {
+          await autocomplete.suggest(questions[count++ % questions.length] as Question);
+        }
+      }),
+    );
+    return { count, ms: performance.now() - startedAt };
+  },
+  /** Each of these users' lists gets as many recents as it may have without asking for more. */
+  recents: ({ users, each }: { users: number; each: number }) => {
+    const entries = entriesOf({ count: users * each });
+    return inFlight({ count: users * each, inFlight: 32 }, (index) =>
+      connected().autocomplete.addRecent(`user-${index % users}`, entries[index]?.text ?? ''),
+    );
+  },
+};
+
+export type SuggestTasks = typeof tasks;
+
+serveTasks(tasks);

@@ -1,0 +1,118 @@
+import { MatchKind } from '../../generated/typescript/holdfast/v1/autocomplete_service';
+import type { NamesTasks } from '../load/names';
+import { cpuMs } from '../support/cpu';
+import { LoadGroup } from '../support/load-process';
+import type { Library } from '../support/library';
+import { people } from '../support/people';
+import { typed } from '../support/queries';
+import { seeded } from '../support/random';
+import { ratios, spreadOf } from '../support/statistics';
+import type { Figure, RowContext } from './row';
+import { sizeName, sizesFor } from './sizes';
+
+const PROCESSES = 2;
+const MANY = 64;
+const LONGEST = 8;
+
+/** Queries a second, and what Redis works for one (µs). */
+interface Side {
+  readonly perSecond: number;
+  readonly redis: number;
+  readonly retries: number;
+}
+
+interface Round {
+  readonly ours: Record<number, Side>;
+  readonly theirs: Record<number, Side>;
+}
+
+type Group = LoadGroup<NamesTasks>;
+
+async function theirSide(place: Library, group: Group, queries: string[], clients: number, forMs: number) {
+  const { pid } = place.stage.redis;
+  const share = { queries, forMs };
+  const before = cpuMs(pid);
+  const counts =
+    clients === 1
+      ? [await group.first.ask('markers', { ...share, clients })]
+      : await group.ask('markers', { ...share, clients: clients / PROCESSES });
+  const count = counts.reduce((sum, one) => sum + one.count, 0);
+  const retries = counts.reduce((sum, one) => sum + one.retries, 0);
+  return {
+    perSecond: (count * 1000) / Math.max(...counts.map(({ ms }) => ms)),
+    redis: ((cpuMs(pid) - before) * 1000) / count,
+    retries: retries / count,
+  };
+}
+
+async function ourSide(
+  place: Library,
+  dictionary: string,
+  queries: string[],
+  clients: number,
+  forMs: number,
+) {
+  const { pid } = place.stage.redis;
+  const kinds = [MatchKind.MATCH_KIND_PREFIX];
+  const questions = queries.map((query) => ({ dictionary, query, pageSize: 10, kinds }));
+  const before = cpuMs(pid);
+  const { count, ms } = await place.askFor(questions, clients, forMs);
+  return { perSecond: (count * 1000) / ms, redis: ((cpuMs(pid) - before) * 1000) / count, retries: 0 };
+}
+
+function figuresOf(size: string, rounds: readonly Round[]): Figure[] {
+  const of = (side: keyof Round, clients: number, part: keyof Side) =>
+    rounds.map((one) => one[side][clients]?.[part] ?? NaN);
+  const figures: Figure[] = [];
+  for (const clients of [MANY, 1]) {
+    const about = `${size}, ${clients} ${clients === 1 ? 'client' : 'clients'}`;
+    const times = ratios(of('ours', clients, 'perSecond'), of('theirs', clients, 'perSecond'));
+    const work = ratios(of('ours', clients, 'redis'), of('theirs', clients, 'redis'));
+    const figure = (what: string, unit: string, values: number[]): Figure => ({
+      what: `${about}: ${what}`,
+      unit,
+      value: spreadOf(values),
+    });
+    figures.push(
+      {
+        ...figure("queries a second, by the markers'", '×', times),
+        ...(clients === MANY && { goal: { least: 100 } }),
+      },
+      figure("Redis CPU a query, by the markers'", '×', work),
+      figure('queries a second', '', of('ours', clients, 'perSecond')),
+      figure('markers: queries a second', '', of('theirs', clients, 'perSecond')),
+      figure('markers: Redis CPU a query', 'µs', of('theirs', clients, 'redis')),
+      figure('markers: tries in vain a query', '', of('theirs', clients, 'retries')),
+    );
+  }
+  return figures;
+}
+
+/** Ours beside the chapter's way, and beside a client that fetches all: at the middle size, and the smallest. */
+export async function besideMarkers(place: Library, { quick, say }: RowContext): Promise<Figure[]> {
+  const [, count = 0] = sizesFor(quick);
+  const everybody = people(count);
+  const { name } = await place.dictionary({ count, typos: true });
+  const random = seeded(2);
+  const forMs = quick ? 500 : 1500;
+  const group: Group = new LoadGroup<NamesTasks>('names', PROCESSES);
+  try {
+    await group.ask('connect', { port: place.stage.redis.port, clients: MANY / PROCESSES });
+    await group.first.ask('fill', { count });
+    const rounds: Round[] = [];
+    for (let turn = quick ? 2 : 5; turn > 0; turn -= 1) {
+      const queries = typed(random, everybody, 800, LONGEST);
+      const round: Round = { ours: {}, theirs: {} };
+      for (const clients of [1, MANY]) {
+        round.ours[clients] = await ourSide(place, name, queries, clients, forMs);
+        round.theirs[clients] = await theirSide(place, group, queries, clients, forMs);
+      }
+      rounds.push(round);
+    }
+    await group.first.ask('drop', undefined);
+    say(`${sizeName(count)}: ${rounds.length} rounds of ${forMs / 1000} s beside the markers`);
+    return figuresOf(sizeName(count), rounds);
+  } finally {
+    group.end();
+  }
+}

@@ -1,0 +1,187 @@
+import { constants, setPriority } from 'node:os';
+import type { Question } from '../load/autocomplete-client';
+import type { Part, SuggestTasks } from '../load/suggest';
+import { cpuMs } from './cpu';
+import { LoadGroup } from './load-process';
+import { closeStage, openStage, type Stage } from './stage';
+
+const PROCESSES = 2;
+
+/** A dictionary, and what its import cost. */
+export interface Imported {
+  readonly name: string;
+  readonly entries: number;
+  readonly entriesPerSecond: number;
+  /** CPU per entry (µs). */
+  readonly redisMicros: number;
+  readonly serverMicros: number;
+  /** Memory of Redis per entry (bytes). */
+  readonly bytes: number;
+  /** By Redis's own count (ms), and how many scripts and commands took more than 2 ms. */
+  readonly longestScript: number;
+  readonly slow: number;
+}
+
+/** What questions cost, each (µs), and how long Redis was held by them. */
+export interface Cost {
+  readonly server: number;
+  readonly redis: number;
+  /** By Redis's own clock, inside the script. */
+  readonly script: number;
+  readonly p50: number;
+  readonly p99: number;
+  /** Of the answers, 0 to 1. */
+  readonly partial: number;
+}
+
+/**
+ * A stage with dictionaries, which rows of one run share: a large one takes minutes to import. Each is imported through
+ * ImportDictionary when it is first wanted.
+ */
+export class Library {
+  private readonly imported = new Map<string, Promise<Imported>>();
+
+  private constructor(
+    readonly stage: Stage,
+    readonly group: LoadGroup<SuggestTasks>,
+  ) {}
+
+  static async open(): Promise<Library> {
+    const stage = await openStage();
+    setPriority(stage.server.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+    const group = new LoadGroup<SuggestTasks>('suggest', PROCESSES);
+    const library = new Library(stage, group);
+    try {
+      await group.ask('connect', { address: stage.server.address });
+      return library;
+    } catch (error) {
+      await library.close();
+      throw error;
+    }
+  }
+
+  /** The same part is imported once. */
+  dictionary(part: Part & { readonly typos: boolean }): Promise<Imported> {
+    const { count, typos, shard } = part;
+    const which = shard ? `, shard ${shard.index} of ${shard.of}` : '';
+    const name = `${count} people, typos ${typos ? 'on' : 'off'}${which}`;
+    const known = this.imported.get(name) ?? this.import(name, part);
+    this.imported.set(name, known);
+    return known;
+  }
+
+  /** It is to be imported anew when it is wanted again: a row has changed it. */
+  forget({ name }: Imported): void {
+    this.imported.delete(name);
+  }
+
+  /** Asks all of them, so many at a time. */
+  async cost(questions: readonly Question[], clients: number): Promise<Cost> {
+    const { redis } = this.stage;
+    const share = Math.ceil(questions.length / PROCESSES);
+    await redis.resetStatistics();
+    let partial = 0;
+    const cpu = await this.cpuOf(questions.length, async () => {
+      const answers = await this.group.askEach('ask', (index) => ({
+        questions: questions.slice(index * share, (index + 1) * share),
+        clients: clients / PROCESSES,
+      }));
+      partial = answers.reduce((sum, one) => sum + one.partial, 0);
+    });
+    const { scriptMicroseconds } = await redis.commandCounts();
+    const { p50, p99 } = await redis.scriptTimes();
+    const script = scriptMicroseconds / questions.length;
+    return { ...cpu, script, p50, p99, partial: partial / questions.length };
+  }
+
+  /** Server CPU of an empty call (µs). */
+  async emptyCost(calls: number, clients: number): Promise<number> {
+    const amount = { count: calls / PROCESSES, inFlight: clients / PROCESSES };
+    return (await this.cpuOf(calls, () => this.group.ask('empty', amount))).server;
+  }
+
+  /** How often one question makes the server ask Redis. */
+  async roundTrips(questions: readonly Question[]): Promise<number> {
+    const { redis } = this.stage;
+    const [first, second] = [await redis.reads(), await redis.reads()];
+    await this.group.first.ask('ask', { questions, clients: 1 });
+    // Being asked for it is read, too.
+    const all = (await redis.reads()) - second - (second - first);
+    return Math.round((all / questions.length) * 100) / 100;
+  }
+
+  /** From a question to its answer, one at a time (ms). */
+  async duration(questions: readonly Question[]): Promise<number> {
+    const startedAt = performance.now();
+    await this.group.first.ask('ask', { questions, clients: 1 });
+    return (performance.now() - startedAt) / questions.length;
+  }
+
+  /** How many questions are answered, by clients that ask one after the other, and in which time. */
+  async askFor(
+    questions: readonly Question[],
+    clients: number,
+    forMs: number,
+  ): Promise<{ count: number; ms: number }> {
+    const share = { questions, forMs };
+    const parts =
+      clients < PROCESSES
+        ? [await this.group.first.ask('askFor', { ...share, clients })]
+        : await this.group.ask('askFor', { ...share, clients: clients / PROCESSES });
+    const count = parts.reduce((sum, part) => sum + part.count, 0);
+    return { count, ms: Math.max(...parts.map(({ ms }) => ms)) };
+  }
+
+  async close(): Promise<void> {
+    this.group.end();
+    await closeStage(this.stage);
+  }
+
+  private async cpuOf(
+    count: number,
+    work: () => Promise<unknown>,
+  ): Promise<{ server: number; redis: number }> {
+    const { redis, server } = this.stage;
+    const before = [cpuMs(server.pid), cpuMs(redis.pid)] as const;
+    await work();
+    const after = [cpuMs(server.pid), cpuMs(redis.pid)] as const;
+    return {
+      server: ((after[0] - before[0]) * 1000) / count,
+      redis: ((after[1] - before[1]) * 1000) / count,
+    };
+  }
+
+  private async import(name: string, part: Part & { readonly typos: boolean }): Promise<Imported> {
+    const { redis } = this.stage;
+    const loader = this.group.first;
+    await loader.ask('know', part);
+    await redis.resetStatistics();
+    const memory = await redis.usedMemory();
+    let [entries, ms] = [0, 0];
+    const cpu = await this.cpuOf(1, async () => {
+      ({ entries, ms } = await loader.ask('import', { dictionary: name, ...part }));
+    });
+    const { longest } = await redis.scriptTimes();
+    return {
+      name,
+      entries,
+      entriesPerSecond: (entries * 1000) / ms,
+      serverMicros: cpu.server / entries,
+      redisMicros: cpu.redis / entries,
+      bytes: ((await redis.usedMemory()) - memory) / entries,
+      longestScript: longest / 1000,
+      slow: await redis.slowCount(),
+    };
+  }
+}
+
+let shared: Promise<Library> | undefined;
+
+/** The one of this run. */
+export function library(): Promise<Library> {
+  return (shared ??= Library.open());
+}
+
+export async function closeLibrary(): Promise<void> {
+  await (await shared)?.close();
+}
