@@ -119,8 +119,9 @@ export class DictionaryClient {
 export class RunningImport {
   readonly ended: Promise<Ending>;
   private readonly call: ReturnType<AutocompleteServiceClient['importDictionary']>;
+  /** It takes no more. */
+  over = false;
   private sent = 0;
-  private over = false;
 
   constructor(stub: AutocompleteServiceClient, dictionary: string) {
     let settle: (error: ServiceError | null) => void;

@@ -37,10 +37,11 @@ test('FLUSHALL: calls say that there is no dictionary, imports that they are ove
   await client.create(name);
   await client.put(name, towns(200, 'old'));
   const running = other.startImport(name);
-  const large = towns(600, 'put');
+  const large = towns(200, 'put');
   let flushed = false;
   const importing = (async () => {
-    for (let batch = 0; !flushed; batch += 1) await running.send(towns(50, `batch ${batch}`));
+    for (let batch = 0; !flushed && !running.over; batch += 1)
+      await running.send(towns(50, `batch ${batch}`));
     await running.send([town(1, 'late')]);
     return running.ended;
   })();

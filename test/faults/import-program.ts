@@ -4,12 +4,8 @@ import { towns } from './towns';
 
 async function run(address: string, dictionary: string): Promise<void> {
   const running = new DictionaryClient(address).startImport(dictionary);
-  let over = false;
-  void running.ended.then((ending) => {
-    console.error(ending);
-    over = true;
-  });
-  for (let batch = 0; !over; batch += 1) await running.send(towns(50, `batch ${batch}`));
+  void running.ended.then((ending) => console.error(ending));
+  for (let batch = 0; !running.over; batch += 1) await running.send(towns(50, `batch ${batch}`));
 }
 
 if (require.main === module) {
