@@ -208,18 +208,40 @@ end
 function ways.t()
   local edits = #query >= TWO_EDITS and 2 or #query >= ONE_EDIT and 1 or 0
   if edits == 0 or string.sub(profile, 2, 2) ~= 't' then return end
-  local records, certain = records_like(query, edits)
-  local best, known, needed = {}, {}, limit + 1 - #results
-  for i = 1, #records, 64 do
-    visit_entries({ unpack(records, i, math.min(i + 63, #records)) }, entries, known, function(value)
-      local forms = forms_of(value)
-      -- What matches in any other way has all of the query in it.
-      if string.find(forms, marked, 1, true) then return end
-      if not certain and not is_like(forms, query, edits) then return end
-      local candidate = new_candidate(value, forms)
-      if is_new(candidate, 't') then offer(best, candidate, needed) end
+  local records, certain, many = records_like(query, edits)
+  local best, needed, accepted = {}, limit + 1 - #results, {}
+  local function judge(value, is_certain)
+    local forms = forms_of(value)
+    -- What matches in any other way has all of the query in it.
+    if string.find(forms, marked, 1, true) then return false end
+    if not is_certain and not is_like(forms, query, edits) then return false end
+    local candidate = new_candidate(value, forms)
+    if not is_new(candidate, 't') then return false end
+    offer(best, candidate, needed)
+    return true
+  end
+  local function consider(some, known, is_certain)
+    local count = 0
+    visit_entries(some, entries, known, function(value, place)
+      local number = string.sub(some[place], -5)
+      if accepted[number] == nil then accepted[number] = judge(value, is_certain) end
+      if accepted[number] then count = count + 1 end
     end)
+    return count
+  end
+  local known = {}
+  for i = 1, #records, 64 do
+    consider({ unpack(records, i, math.min(i + 63, #records)) }, known, certain)
     if out_of_time(QUERY_BUDGET) then break end
+  end
+  -- The best of many are first in the list of their first three characters.
+  for three in pairs(many) do
+    local list = ranked_list('p' .. three)
+    local count, met = 0, {}
+    for some in reader(list.from, list.to, 32) do
+      count = count + consider(some, met, false)
+      if count >= needed or out_of_time(QUERY_BUDGET) then break end
+    end
   end
   take(best, 't')
 end

@@ -7,9 +7,9 @@ local QUERY_BUDGET = 1000
 -- ... the last part of it being for what was found already ...
 local TYPO_BUDGET = 750
 
--- ... but not before so much work is done (records read and entries looked at, a command being as much as four): half a
+-- ... but not before so much work is done (records read and entries looked at, a command being as much as four): most of a
 -- millisecond where nobody else wants the processor. So a system that takes it away for a while cuts no small query.
-local LEAST_WORK = 600
+local LEAST_WORK = 900
 
 -- As many records as may be looked through out of order.
 local FEW = 256

@@ -7,7 +7,7 @@ local ONE_EDIT = 4
 local TWO_EDITS = 8
 
 -- Of one beginning no more records are looked at.
-local MOST_BELOW = 200
+local MOST_BELOW = 400
 
 -- The character at a byte of a record's form, or nil at its end.
 local function character_at(record, at)
@@ -66,27 +66,31 @@ local function each_variant(query, count, visit)
   end
 end
 
--- Records of forms that may begin like the query, with all that do, and whether they certainly do so. An entry may be
--- there more than once.
+-- Records of forms that may begin like the query, with all that do, and whether they certainly do so; an entry may be
+-- there more than once. Where too many begin alike there are instead the first three characters of these, whose list
+-- has them in the order of rank.
 local function records_like(query, edits)
-  local found = {}
+  local found, many = {}, {}
   local function visit(head)
     if out_of_time(TYPO_BUDGET) then return end
     local records = all_below(head, MOST_BELOW)
     if not records then
-      cut = true
+      -- Of one without its second or third character nothing is known in the order of rank.
+      local whole = string.byte(head) == 102 and string.sub(head, 2) or string.byte(head, 2) > 3 and string.sub(head, 3)
+      local three = whole and string.match(whole, '^' .. string.rep(CHARACTER, 3))
+      if three then many[three] = true else cut = true end
       return
     end
     for _, record in ipairs(records) do
       -- Whole forms tell by themselves; others are asked of their entries.
-      local whole = edits == 2 and string.byte(record) == 102
-      if not whole or begins_like(record, 2, query, 1, edits) then found[#found + 1] = record end
+      local tells = edits == 2 and string.byte(record) == 102
+      if not tells or begins_like(record, 2, query, 1, edits) then found[#found + 1] = record end
     end
   end
   if edits == 1 then
     if #query > LEFT_OUT then visit('f' .. table.concat(query, '', 1, LEFT_OUT)) end
     each_variant(query, #query, visit)
-    return found, #query <= LEFT_OUT
+    return found, #query <= LEFT_OUT, many
   end
   -- One edit at most is among the first characters, or else both, and then the rest is whole and found by its grams.
   local head = math.min(LEFT_OUT, #query - 3)
@@ -101,5 +105,5 @@ local function records_like(query, edits)
     end
     if out_of_time(TYPO_BUDGET) then break end
   end
-  return found, false
+  return found, false, many
 end
