@@ -17,8 +17,14 @@ export interface Imported {
   readonly serverMicros: number;
   /** Memory of Redis per entry (bytes). */
   readonly bytes: number;
-  /** By Redis's own count (ms), and how many scripts and commands took more than 2 ms. */
-  readonly longestScript: number;
+  readonly held: Held;
+}
+
+/** How long scripts, and the single commands in them, held Redis by its own count (ms). */
+export interface Held {
+  readonly script: number;
+  readonly command: number;
+  /** How many scripts took more than 2 ms. */
   readonly slow: number;
 }
 
@@ -132,6 +138,13 @@ export class Library {
     return { count, ms: Math.max(...parts.map(({ ms }) => ms)) };
   }
 
+  /** Since Redis's statistics were last reset. */
+  async held(): Promise<Held> {
+    const { redis } = this.stage;
+    const { script, command } = await redis.longest();
+    return { script: script / 1000, command: command / 1000, slow: await redis.slowScripts() };
+  }
+
   async close(): Promise<void> {
     this.group.end();
     await closeStage(this.stage);
@@ -161,7 +174,6 @@ export class Library {
     const cpu = await this.cpuOf(1, async () => {
       ({ entries, ms } = await loader.ask('import', { dictionary: name, ...part }));
     });
-    const { longest } = await redis.scriptTimes();
     return {
       name,
       entries,
@@ -169,8 +181,7 @@ export class Library {
       serverMicros: cpu.server / entries,
       redisMicros: cpu.redis / entries,
       bytes: ((await redis.usedMemory()) - memory) / entries,
-      longestScript: longest / 1000,
-      slow: await redis.slowCount(),
+      held: await this.held(),
     };
   }
 }
