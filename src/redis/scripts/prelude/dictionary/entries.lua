@@ -18,9 +18,9 @@
 -- score or forms change gets a new number, so that its old records and its new ones are never the same.
 
 -- How much of a folded text is in a rank. Ties beyond that are put in order when they are read.
-local RANK_TEXT = 24
+local RANK_TEXT = 16
 
-local GRAM_RANK_TEXT = 6
+local GRAM_RANK_TEXT = 4
 
 local WORD_BYTES = 56
 
