@@ -14,7 +14,11 @@ describe('dictionary-list', () => {
   it('shows a text of nothing but accents that are dropped, as the first of all', async () => {
     const name = on.name();
     await on.engine.createDictionary(name, { accents: 'dropped', typos: true });
-    await on.engine.putEntries(name, [entry('a', 'a'), entry('accents', '\u0301\u0300'), entry('space', ' ')]);
+    await on.engine.putEntries(name, [
+      entry('a', 'a'),
+      entry('accents', '\u0301\u0300'),
+      entry('space', ' '),
+    ]);
     expect(await list(name)).toEqual(['accents', 'space', 'a']);
     expect(await list(name, '', 'a')).toEqual(['accents', 'space']);
     await on.engine.deleteEntries(name, ['accents']);

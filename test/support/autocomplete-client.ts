@@ -8,6 +8,7 @@ import {
   SuggestRecentsRequest,
   SuggestRequest,
   type Dictionary,
+  type SuggestResponse,
   type ImportDictionaryRequest,
   type ImportDictionaryResponse,
   type SuggestStreamRequest,
@@ -61,8 +62,12 @@ export class AutocompleteClient {
     return (await this.call(this.stub.recordSelection, request)).selectionCount;
   }
 
-  suggest(asked: Partial<SuggestRequest>) {
-    return this.call(this.stub.suggest, SuggestRequest.create(asked));
+  /** A busy machine may cut an answer short: then it is asked again. */
+  async suggest(asked: Partial<SuggestRequest>): Promise<SuggestResponse> {
+    for (let time = 1; ; time += 1) {
+      const answer = await this.call(this.stub.suggest, SuggestRequest.create(asked));
+      if (!answer.partial || time === 100) return answer;
+    }
   }
 
   /** Of one page. */

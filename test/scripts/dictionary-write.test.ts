@@ -1,0 +1,102 @@
+import { dictionaryWrite } from '../../generated/redis/scripts';
+import type { FoldedEntry } from '../../src/engine/dictionary-store';
+import { forms } from '../../src/engine/match';
+import { DictionaryFixture, entry } from '../support/dictionary-fixture';
+import { allListed } from '../support/dictionary-questions';
+
+const PROFILE = { accents: 'kept', typos: true } as const;
+
+describe('dictionary-write', () => {
+  let on: DictionaryFixture;
+  beforeAll(async () => {
+    on = await DictionaryFixture.open();
+  });
+  afterAll(() => on?.close());
+
+  /** Seventeen texts of 512 bytes with many words: some ten thousand records. */
+  function large(entryId: string): FoldedEntry {
+    const text = (n: number) =>
+      Array.from({ length: 128 }, (_, i) => `${(i * 7 + n) % 10}${(i * 13) % 10}x `).join('');
+    const texts = Array.from({ length: 17 }, (_, i) => text(i));
+    const [own = '', ...aliases] = texts;
+    return { ...entry(entryId, own, { aliases }), folded: forms(texts) };
+  }
+
+  /** One run of the script; what it answers. */
+  async function run(name: string, ...args: string[]): Promise<unknown[]> {
+    return (await on.redis.command('EVAL', dictionaryWrite, 1, on.key(name), ...args)) as unknown[];
+  }
+
+  const putOf = ({ entryId, text, folded }: FoldedEntry) => ['put', entryId, text, folded, '0', '', ''];
+  const idsOf = async (name: string) =>
+    (await allListed(on.engine, { dictionary: name })).map(({ entryId }) => entryId);
+
+  it('answers UNKNOWN, PROFILE, LOST where there is nothing that it could change', async () => {
+    const name = on.name();
+    const put = putOf({ ...entry('a', 'a'), folded: forms(['a']) });
+    expect(await run(name, 'kt1', '', ...put)).toEqual(['UNKNOWN']);
+    await on.engine.createDictionary(name, PROFILE);
+    expect(await run(name, 'd-1', '', ...put)).toEqual(['PROFILE', 'kt1']);
+    expect(await run(name, 'kt1', 'no such import', ...put)).toEqual(['LOST']);
+    expect(await run(name, 'kt1', '', ...put)).toEqual(['OK', '1', '1', ['1']]);
+    expect(await run(name, '', '', 'select', 'a', '3', '', '', '', '')).toEqual(['OK', '1', '1', ['3']]);
+    expect(await run(name, '', '', 'select', 'b', '3', '', '', '', '')).toEqual(['OK', '1', '1', ['-1']]);
+    expect(await run(name, '', '', 'delete', 'a', '', '', '', '', '')).toEqual(['OK', '1', '1', ['1']]);
+    expect(await run(name, '', '', 'delete', 'a', '', '', '', '', '')).toEqual(['OK', '1', '1', ['0']]);
+  });
+
+  it('begins a change that is too large for one run, and shows nothing of it before it is through', async () => {
+    const name = on.name();
+    await on.engine.createDictionary(name, PROFILE);
+    await on.engine.putEntries(name, [entry('first', 'first')]);
+    expect((await run(name, 'kt1', '', ...putOf(large('large')))).slice(0, 3)).toEqual(['OK', '1', '0']);
+    expect(await idsOf(name)).toEqual(['first']);
+    expect((await on.engine.getDictionary(name)).entryCount).toBe(1);
+    expect(await on.check(name, { unfinished: true })).toEqual([]);
+    // Whoever comes next finishes it, and then does what it came for.
+    await on.engine.putEntries(name, [entry('next', 'next')]);
+    expect((await idsOf(name)).sort()).toEqual(['first', 'large', 'next']);
+    expect(await on.checkAtRest(name)).toEqual([]);
+  });
+
+  it('takes a large entry away in steps, of which the first that shows makes it gone', async () => {
+    const name = on.name();
+    await on.engine.createDictionary(name, PROFILE);
+    await run(name, 'kt1', '', ...putOf(large('large')));
+    expect(await on.checkAtRest(name)).toEqual([]);
+    expect((await run(name, '', '', 'delete', 'large', '', '', '', '', '')).slice(0, 3)).toEqual([
+      'OK',
+      '1',
+      '0',
+    ]);
+    expect(await idsOf(name)).toEqual([]);
+    expect(await on.check(name, { unfinished: true })).toEqual([]);
+    expect(await on.checkAtRest(name)).toEqual([]);
+    expect((await on.engine.getDictionary(name)).entryCount).toBe(0);
+  });
+
+  it.each(['meta', 'entries', 'ids', 'state', 'parts'])(
+    'goes on after %s was deleted by hand',
+    async (part) => {
+      const name = on.name();
+      await on.engine.createDictionary(name, PROFILE);
+      await on.engine.putEntries(name, [entry('a', 'abc'), entry('b', 'abd')]);
+      const generation = String(await on.redis.command('HGET', on.key(name), 'live'));
+      const key = part === 'meta' ? on.key(name) : on.key(name).replace(':meta:', `:${part}:${generation}:`);
+      expect(await on.redis.command('DEL', key)).toBe('1');
+      if (part === 'meta') await on.engine.createDictionary(name, PROFILE);
+      await on.engine.putEntries(name, [entry('a', 'abx'), entry('c', 'abe')]);
+      await on.engine.deleteEntries(name, ['b', 'c']);
+      await on.engine.recordSelection(name, 'a', 1);
+      const asked = {
+        dictionary: name,
+        query: 'abx',
+        kinds: [],
+        pageSize: 10,
+        pageToken: '',
+        recentsList: '',
+      };
+      expect((await on.engine.suggest(asked)).suggestions.map(({ text }) => text)).toEqual(['abx']);
+    },
+  );
+});
