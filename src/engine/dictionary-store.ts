@@ -16,16 +16,11 @@ export interface BothFolded {
   readonly dropped: string;
 }
 
-/**
- * A place between two answers, for what comes after it. `score` undefined: after all of the kind; 'first': before all
- * of it.
- */
+/** Where a page ended, for what comes after it. */
 export interface RankPosition {
   readonly kind: MatchKind;
-  readonly score: number | 'first' | undefined;
-  /** Folded, or the beginning of it. */
-  readonly text: string;
-  readonly entryId: string;
+  /** Before all of the kind; after an entry, whose text is folded; or after a record, as only the store reads it. */
+  readonly at: 'first' | { readonly score: number; readonly text: string; readonly entryId: string } | string;
 }
 
 export interface RankedEntry {

@@ -26,7 +26,7 @@ export interface Page {
 export function rankAfter(position: PagePosition | undefined): RankPosition | undefined {
   if (position === undefined) return undefined;
   if (position.of === 'entries') return position.at;
-  return { kind: position.kind, score: 'first', text: '', entryId: '' };
+  return { kind: position.kind, at: 'first' };
 }
 
 /**
@@ -115,6 +115,6 @@ function placeEntry(entry: RankedEntry, query: string, accents: Profile['accents
   const shown = segments(text, query, kind, accents);
   return {
     suggestion: { entryId, text, segments: shown, payload, kind, score, recent: false },
-    position: () => ({ of: 'entries', at: { kind, score, text: fold(text, accents), entryId } }),
+    position: () => ({ of: 'entries', at: { kind, at: { score, text: fold(text, accents), entryId } } }),
   };
 }

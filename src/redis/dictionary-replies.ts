@@ -40,20 +40,18 @@ export function readProfile(reply: RawReply | undefined): StoredProfile {
 /** As the scripts' four arguments. */
 export function positionArgs(after: RankPosition | undefined): string[] {
   if (after === undefined) return ['', '', '', ''];
-  const score = after.score === undefined ? '' : after.score === 'first' ? '+' : String(after.score);
-  return [LETTERS[after.kind], score, after.text, after.entryId];
+  const { kind, at } = after;
+  if (at === 'first') return [LETTERS[kind], '+', '', ''];
+  if (typeof at === 'string') return [LETTERS[kind], '=', at, ''];
+  return [LETTERS[kind], String(at.score), at.text, at.entryId];
 }
 
 export function readPosition(reply: RawReply | undefined): RankPosition | undefined {
-  const [kind, score, text, entryId] = listOf(reply);
-  if (kind === undefined) return undefined;
-  const digits = textOf(score);
-  return {
-    kind: readKind(kind),
-    score: digits === '' ? undefined : Number(digits),
-    text: textOf(text),
-    entryId: textOf(entryId),
-  };
+  const [letter, score, text, entryId] = listOf(reply);
+  if (letter === undefined) return undefined;
+  const kind = readKind(letter);
+  if (textOf(score) === '=') return { kind, at: textOf(text) };
+  return { kind, at: { score: Number(textOf(score)), text: textOf(text), entryId: textOf(entryId) } };
 }
 
 export function readRankedEntry(reply: RawReply): RankedEntry {

@@ -4,7 +4,7 @@
  * whose order is then that of Redis.
  */
 
-const RANK_BYTES = 24;
+const RANK_BYTES = 40;
 const GRAM_RANK_BYTES = 6;
 const WORD_BYTES = 56;
 const LEFT_OUT = 6;
@@ -31,10 +31,13 @@ export function recordsOf({ code, forms, number }: KeptEntry, typos: boolean): S
   const text = (all[0] ?? '').replaceAll('\x01', '');
   const tail = `\0${number}`;
   const rank = `\0${code}${text.slice(0, RANK_BYTES)}${tail}`;
-  const gramRank = `\0${code}${text.slice(0, GRAM_RANK_BYTES)}${tail}`;
+  const gramRank = `\0${code}${text.slice(0, GRAM_RANK_BYTES)}`;
   records.add(`a${rank}`);
-  for (const form of all)
-    for (const record of recordsOfForm(form, typos, { tail, rank, gramRank })) records.add(record);
+  all.forEach((form, i) => {
+    // What an alias has in it is told apart.
+    const ends = { tail, rank, gramRank: `${gramRank}${i === 0 ? '\0' : '\x01'}${number}` };
+    for (const record of recordsOfForm(form, typos, ends)) records.add(record);
+  });
   return records;
 }
 

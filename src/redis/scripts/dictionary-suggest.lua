@@ -3,20 +3,26 @@
 -- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
 -- ARGV  1, 2 the query folded with accents kept, and with them dropped; words marked (engine/match.ts)
 --       3 kinds asked for, of 'epwsct'  4 how many at most
---       5 go on after: kind ("": from the start), 6 score ("": after all of the kind, "+": before all of it), 7 folded
---       text, 8 entry id
+--       5 go on after: kind ("": from the start), 6 score ("+": before all of the kind; "=": at a record), 7 folded text
+--       or record (hexadecimal), 8 entry id
 -- Reply OK, profile, 1 if it was cut short, where to go on { kind, score, folded text, entry id } or {}, and of each
 --       entry kind, score, entry id, text, payload
 --       | UNKNOWN
--- Holds Each entry once, at its best kind of those asked for, in the order of rank. Cut short, what is there is still
---       in order, and without a gap but for typos and for what contains one or two characters.
+-- Holds Each entry once, at its best kind of those asked for, in the order of rank. Cut short, what is there has no gap,
+--       but for typos and for what contains one or two characters; and is in order, but within one rank.
 local live, profile = unpack(redis.call('HMGET', KEYS[1], 'live', 'profile'))
 if not live then return { 'UNKNOWN' } end
 local asked, limit = ARGV[3], tonumber(ARGV[4])
 local after = nil
 if ARGV[5] ~= '' then
-  local score = ARGV[6] == '' and -1 or ARGV[6] == '+' and MOST_SCORE or tonumber(ARGV[6])
-  after = { kind = ARGV[5], score = score, text = ARGV[7], id = ARGV[8] }
+  after = { kind = ARGV[5], text = ARGV[7], id = ARGV[8] }
+  if ARGV[6] == '=' then
+    local record = string.gsub(ARGV[7], '%x%x', function(digits) return string.char(tonumber(digits, 16)) end)
+    local key_end = string.find(record, '\0', 1, true)
+    after.key, after.place = string.sub(record, 1, key_end - 1), string.sub(record, key_end + 1)
+  else
+    after.score = ARGV[6] == '+' and MOST_SCORE or tonumber(ARGV[6])
+  end
 end
 
 local marked = string.sub(profile, 1, 1) == 'k' and ARGV[1] or ARGV[2]
@@ -54,8 +60,9 @@ local results = {}
 local resume = nil
 
 local function is_new(candidate, kind)
-  return not after or after.kind ~= kind or
-    not comes_before(candidate, after) and (candidate.score ~= after.score or candidate.text ~= after.text or rest_of_candidate(candidate)[3] ~= after.id)
+  if not after or after.kind ~= kind or after.place then return true end
+  if comes_before(candidate, after) then return false end
+  return candidate.score ~= after.score or candidate.text ~= after.text or rest_of_candidate(candidate)[3] ~= after.id
 end
 
 local function take(found, kind)
@@ -70,22 +77,25 @@ end
 local function take_ranked(found, kind)
   local i = 1
   while i <= #found and #results <= limit do
-    local same = {}
+    local same, rank = {}, found[i].rank
     repeat
-      offer(same, found[i], #found)
+      offer(same, found[i], limit + 1 - #results)
       i = i + 1
-    until not found[i] or found[i].rank ~= same[1].rank
+    until not found[i] or found[i].rank ~= rank
     take(same, kind)
   end
 end
 
 -- Looks through lists in the order of rank until the page is full.
 local function walk(lists, kind)
-  local rank_text = string.sub(lists[1], 1, 1) == 'g' and GRAM_RANK_TEXT or RANK_TEXT
   local from = nil
   if after and after.kind == kind then
-    if after.score < 0 then return end
-    from = after.score < MOST_SCORE and order_code(after.score) .. string.sub(after.text, 1, rank_text) or nil
+    if after.place then
+      from = after.place .. '\0' -- what comes after that record
+    elseif after.score < MOST_SCORE then
+      local is_gram = string.sub(lists[1], 1, 1) == 'g'
+      from = order_code(after.score) .. string.sub(after.text, 1, is_gram and GRAM_RANK_TEXT or RANK_TEXT)
+    end
   end
   for i, key in ipairs(lists) do lists[i] = ranked_list(key, from) end
   local found, known, accept = {}, {}, accepting(kind)
@@ -95,23 +105,28 @@ local function walk(lists, kind)
   repeat
     local records, rank_at = next_records()
     if not records then return take_ranked(found, kind) end
-    last = rank_at(#records)
+    last = records[#records]
+    local last_rank = rank_at(#records)
     visit_entries(records, entries, known, function(value, place)
       local forms = accept(value)
       if not forms then return end
       local candidate = new_candidate(value, forms)
-      candidate.rank = rank_at(place)
+      candidate.rank, candidate.record = rank_at(place), records[place]
       if is_new(candidate, kind) then found[#found + 1] = candidate end
     end)
     -- What has the rank of the last record may still be preceded by a record to come.
     local closed = #found
-    while closed > 0 and found[closed].rank == last do closed = closed - 1 end
+    while closed > 0 and found[closed].rank == last_rank do closed = closed - 1 end
   until closed >= needed or out_of_time(QUERY_BUDGET)
-  while #found > 0 and found[#found].rank == last do found[#found] = nil end
+  if cut then
+    -- As many as there is room for in the order of records, so that the next page can go on where this one ends.
+    local room = limit - #results
+    if #found > room then last = found[room].record end
+    while #found > room do found[#found] = nil end
+    local digits = string.gsub(last, '.', function(c) return string.format('%02x', string.byte(c)) end)
+    resume = { kind, '=', digits, '' }
+  end
   take_ranked(found, kind)
-  if not cut then return end
-  -- Where so many are of one rank that a whole look comes no further, the next one is for the kinds that follow.
-  if last == from then resume = { kind, '', '', '' } else resume = { kind, int(score_of(last)), whole_characters(last), '' } end
 end
 
 -- Looks through all records with a beginning if they are few, else through the shortest of lists.
@@ -246,10 +261,17 @@ function ways.t()
   take(best, 't')
 end
 
+-- Goes on where a page was cut short.
+local function go_on(kind)
+  walk(kind == 'c' and #query > 0 and #query < 3 and grams_beginning(plain) or { after.key }, kind)
+end
+
 local reached = not after
 for _, kind in ipairs(KINDS) do
   reached = reached or kind == after.kind
-  if reached and not cut and #results <= limit and is_asked(kind) then ways[kind]() end
+  if reached and not cut and #results <= limit and is_asked(kind) then
+    if after and after.place and after.kind == kind then go_on(kind) else ways[kind]() end
+  end
   -- By the first of these all match, and none is left for the others, which would look at all of them in vain.
   if plain == '' and patterns[kind] and is_asked(kind) then break end
 end

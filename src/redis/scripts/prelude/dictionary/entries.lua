@@ -10,7 +10,8 @@
 --   a \0 rank \0 n              every entry, the best first
 --   p ccc \0 rank \0 n          those of which a form begins with these 1 to 3 characters, the best first
 --   w ccc \0 rank \0 n          ... with a word, other than its first, that begins so
---   g ccc \0 rank \0 n          ... that contains these 3, or ends with these 1 or 2 (and \3 for the end)
+--   g ccc \0 rank \0 n          ... that contains these 3, or ends with these 1 or 2 (and \3 for the end); with \1 n where
+--                              an alias does
 --   f form \0 n                 each form, in order
 --   d i ccc \0 n               ... its first 7 characters, without the i-th (a byte, 2 to 6), where typos are looked for
 --   v words \0 n                each form from each of its words on, but the first; 56 bytes of it
@@ -18,9 +19,9 @@
 -- score or forms change gets a new number, so that its old records and its new ones are never the same.
 
 -- How much of a folded text is in a rank. Ties beyond that are put in order when they are read.
-local RANK_TEXT = 16
+local RANK_TEXT = 40
 
-local GRAM_RANK_TEXT = 4
+local GRAM_RANK_TEXT = 6
 
 local WORD_BYTES = 56
 
@@ -74,7 +75,7 @@ local function visit_records(value, number, cursor, visit, stop)
   local text = text_of(forms)
   local tail = '\0' .. number
   local rank = '\0' .. code .. string.sub(text, 1, RANK_TEXT) .. tail
-  local gram_rank = '\0' .. code .. string.sub(text, 1, GRAM_RANK_TEXT) .. tail
+  local gram_rank = '\0' .. code .. string.sub(text, 1, GRAM_RANK_TEXT)
   visit('a' .. rank)
   while cursor[1] <= #forms do
     local _, last, form = string.find(forms, '\2([^\3]*)\3', cursor[1])
@@ -87,6 +88,7 @@ local function visit_records(value, number, cursor, visit, stop)
       end
     end
     local count = #characters
+    local gram_tail = (cursor[1] == 1 and '\0' or '\1') .. number
     characters[count + 1] = '\3'
     -- The empty form of a text of nothing but accents that are dropped: it is listed all the same.
     if count == 0 then visit('f' .. tail) end
@@ -113,7 +115,7 @@ local function visit_records(value, number, cursor, visit, stop)
         local words = table.concat(characters, '', position, math.min(count, position + WORD_BYTES - 1))
         visit('v' .. string.sub(words, 1, WORD_BYTES) .. tail)
       end
-      visit('g' .. table.concat(characters, '', position, math.min(position + 2, count + 1)) .. gram_rank)
+      visit('g' .. table.concat(characters, '', position, math.min(position + 2, count + 1)) .. gram_rank .. gram_tail)
     end
     cursor[1], cursor[2] = last + 1, 1
   end

@@ -30,13 +30,17 @@ local function out_of_time(budget)
   return cut
 end
 
--- Lua's own < goes by the locale that Redis was started in; order here is that of bytes, as in the index.
+-- Lua's own < goes by the locale that Redis was started in; order here is that of bytes, as in the index. Long texts may
+-- begin alike, so where they part is found by halves.
 local function precedes(a, b)
-  for i = 1, math.min(#a, #b) do
-    local x, y = string.byte(a, i), string.byte(b, i)
-    if x ~= y then return x < y end
+  local low, high = 1, math.min(#a, #b) + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if low == 1 then middle = math.min(middle, 8) end
+    if string.sub(a, low, middle) == string.sub(b, low, middle) then low = middle + 1 else high = middle end
   end
-  return #a < #b
+  local x, y = string.byte(a, low), string.byte(b, low)
+  return y ~= nil and (x == nil or x < y)
 end
 
 local function score_of(code)
@@ -137,9 +141,9 @@ local function shortest_of(lists)
   return shortest, parts
 end
 
--- A list in the order of ranks, from a rank on.
-local function ranked_list(key, rank)
-  return { key = key, from = key .. '\0' .. (rank or ''), to = key .. '\1' }
+-- A list in the order of ranks, from a rank, or a rank and a number, on.
+local function ranked_list(key, place)
+  return { key = key, from = key .. '\0' .. (place or ''), to = key .. '\1' }
 end
 
 local function rank_of(record, list) return string.sub(record, #list.key + 2, -7) end
@@ -176,14 +180,4 @@ local function merged(lists, batch)
     end
     return #records > 0 and records or nil, function(place) return ranks[place] end
   end
-end
-
--- The text of a rank, without a character that its end cuts through.
-local function whole_characters(rank)
-  local text = string.sub(rank, 10 - string.byte(rank))
-  local last = string.find(text, '[%z\1-\127\194-\244][\128-\191]*$')
-  if not last then return text end
-  local byte = string.byte(text, last)
-  local length = byte < 128 and 1 or byte < 224 and 2 or byte < 240 and 3 or 4
-  return #text - last + 1 == length and text or string.sub(text, 1, last - 1)
 end

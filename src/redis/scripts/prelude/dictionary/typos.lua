@@ -92,18 +92,23 @@ local function records_like(query, edits)
     each_variant(query, #query, visit)
     return found, #query <= LEFT_OUT, many
   end
-  -- One edit at most is among the first characters, or else both, and then the rest is whole and found by its grams.
+  -- One edit at most is among the first characters; or both, and then the rest is whole and found by its grams; or one,
+  -- and the last of them is swapped with the next.
   local head = math.min(LEFT_OUT, #query - 3)
   visit('f' .. table.concat(query, '', 1, head))
   each_variant(query, head, visit)
-  local list = ranked_list((shortest_of(grams_of(query, head + 1))))
-  for records in reader(list.from, list.to, 128) do
-    for _, record in ipairs(records) do
-      -- Ranks have the beginning of the text, by which most need not be looked at.
-      local start = 11 + #list.key - string.byte(record, #list.key + 2)
-      if string.sub(record, start, start + #query[1] - 1) == query[1] then found[#found + 1] = record end
+  local swapped = 'g' .. query[head + 1] .. query[head] .. query[head + 2]
+  for _, key in ipairs({ (shortest_of(grams_of(query, head + 1))), swapped }) do
+    for records in reader(key .. '\0', key .. '\1', 128) do
+      for _, record in ipairs(records) do
+        -- Ranks have the beginning of the text, by which most need not be looked at; an alias has another one.
+        local start = 11 + #key - string.byte(record, #key + 2)
+        if string.sub(record, start, start + #query[1] - 1) == query[1] or string.byte(record, -6) == 1 then
+          found[#found + 1] = record
+        end
+      end
+      if out_of_time(TYPO_BUDGET) then break end
     end
-    if out_of_time(TYPO_BUDGET) then break end
   end
   return found, false, many
 end
