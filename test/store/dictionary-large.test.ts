@@ -36,7 +36,9 @@ function inRank(matching: readonly Expected[], found: readonly Expected[]): Expe
   const ids = [...new Set(found.map(({ entryId }) => entryId))];
   return ids
     .flatMap((id) => matching.find(({ entryId }) => entryId === id) ?? [])
-    .sort((a, b) => MATCH_KINDS.indexOf(a.kind) - MATCH_KINDS.indexOf(b.kind) || b.score - a.score);
+    .sort(
+      (a, b) => MATCH_KINDS.indexOf(a.kind) - MATCH_KINDS.indexOf(b.kind) || (b.score ?? 0) - (a.score ?? 0),
+    );
 }
 
 /**
