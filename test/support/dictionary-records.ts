@@ -35,7 +35,7 @@ export function recordsOf({ code, forms, number }: KeptEntry, typos: boolean): S
   records.add(`a${rank}`);
   all.forEach((form, i) => {
     // What an alias has in it is told apart.
-    const ends = { tail, rank, gramRank: `${gramRank}${i === 0 ? '\0' : '\x01'}${number}` };
+    const ends = { tail, rank, gramRank: `${gramRank}${i === 0 ? '\0' : '\x01'}`, number };
     for (const record of recordsOfForm(form, typos, ends)) records.add(record);
   });
   return records;
@@ -45,9 +45,10 @@ interface Ends {
   readonly tail: string;
   readonly rank: string;
   readonly gramRank: string;
+  readonly number: string;
 }
 
-function* recordsOfForm(form: string, typos: boolean, { tail, rank, gramRank }: Ends): Generator<string> {
+function* recordsOfForm(form: string, typos: boolean, { tail, rank, gramRank, number }: Ends): Generator<string> {
   const characters: string[] = [];
   const starts: number[] = [];
   for (const character of Buffer.from(form, 'latin1').toString()) {
@@ -67,5 +68,9 @@ function* recordsOfForm(form: string, typos: boolean, { tail, rank, gramRank }: 
     yield `d${String.fromCharCode(i)}${cut(0, i - 1)}${cut(i, LEFT_OUT + 1)}${tail}`;
   }
   const withEnd = [...characters, '\x03'];
-  for (let i = 0; i < characters.length; i += 1) yield `g${withEnd.slice(i, i + 3).join('')}${gramRank}`;
+  for (let i = 0; i < characters.length; i += 1) {
+    const before = (withEnd[i - 1] ?? '\x02').slice(-1);
+    const after = (withEnd[i + 3] ?? '\x03').slice(-1);
+    yield `g${withEnd.slice(i, i + 3).join('')}${gramRank}${before}${after}${number}`;
+  }
 }

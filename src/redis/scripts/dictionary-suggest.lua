@@ -88,19 +88,18 @@ end
 
 -- Looks through lists in the order of rank until the page is full.
 local function walk(lists, kind)
-  local from = nil
+  local from, of_grams = nil, is_gram(lists[1])
   if after and after.kind == kind then
     if after.place then
       from = after.place .. '\0' -- what comes after that record
     elseif after.score < MOST_SCORE then
-      local is_gram = string.sub(lists[1], 1, 1) == 'g'
-      from = order_code(after.score) .. string.sub(after.text, 1, is_gram and GRAM_RANK_TEXT or RANK_TEXT)
+      from = order_code(after.score) .. string.sub(after.text, 1, of_grams and GRAM_RANK_TEXT or RANK_TEXT)
     end
   end
-  for i, key in ipairs(lists) do lists[i] = ranked_list(key, from) end
   local found, known, accept = {}, {}, accepting(kind)
   local needed = limit + 1 - #results
-  local next_records = merged(lists, math.max(needed + 5, 24))
+  -- Of a gram's list fewer match, so more are looked at with each command.
+  local next_records = merged(lists, from, of_grams and 48 or needed + 2)
   local last
   repeat
     local records, rank_at = next_records()
@@ -113,7 +112,7 @@ local function walk(lists, kind)
       local candidate = new_candidate(value, forms)
       candidate.rank, candidate.record = rank_at(place), records[place]
       if is_new(candidate, kind) then found[#found + 1] = candidate end
-    end)
+    end, #lists == 1 and lists[1])
     -- What has the rank of the last record may still be preceded by a record to come.
     local closed = #found
     while closed > 0 and found[closed].rank == last_rank do closed = closed - 1 end
@@ -150,17 +149,17 @@ local function grams_beginning(head)
     local record = reader(from, 'g' .. head .. '\255', 1)()
     if not record then break end
     local key = string.sub(record[1], 1, string.find(record[1], '\0', 1, true) - 1)
-    found[#found + 1] = key
+    found[#found + 1] = list_of(key)
     from = key .. '\1'
   end
   return found
 end
 
 local function begins(ranked, whole, kind)
-  if #query == 0 then return walk({ 'a' }, kind) end
-  if #query <= 3 then return walk({ ranked .. plain }, kind) end
+  if #query == 0 then return walk({ list_of('a') }, kind) end
+  if #query <= 3 then return walk({ list_of(ranked .. plain) }, kind) end
   local lists = grams_of(query, 1)
-  lists[#lists + 1] = ranked .. table.concat(query, '', 1, 3)
+  lists[#lists + 1] = list_of(ranked .. table.concat(query, '', 1, 3))
   gather(whole .. (whole == 'f' and plain or string.sub(plain, 1, WORD_BYTES)), kind, lists)
 end
 
@@ -170,8 +169,8 @@ local sifted = nil
 
 local function sift()
   if sifted or #query < 3 then return sifted end
-  local key, parts = shortest_of(grams_of(query, 1))
-  local records = parts < SIFTED_PARTS and all_below(key .. '\0', SIFTED_PARTS * 2 * PART_SIZE)
+  local list, parts = shortest_of(grams_of(query, 1))
+  local records = parts < SIFTED_PARTS and all_below(list.key .. '\0', SIFTED_PARTS * 2 * PART_SIZE)
   if not records then return nil end
   sifted = { s = {}, c = {} }
   local ends, contains = accepting('s'), accepting('c')
@@ -182,7 +181,7 @@ local function sift()
       forms = ends(value)
       if forms then sifted.s[#sifted.s + 1] = new_candidate(value, forms) end
     end
-  end)
+  end, list)
   return sifted
 end
 
@@ -198,7 +197,7 @@ local ways = {}
 
 function ways.e()
   if #query == 0 then return end
-  gather('f' .. plain .. '\0', 'e', { 'p' .. table.concat(query, '', 1, math.min(3, #query)) })
+  gather('f' .. plain .. '\0', 'e', { list_of('p' .. table.concat(query, '', 1, math.min(3, #query))) })
 end
 
 function ways.p() begins('p', 'f', 'p') end
@@ -206,15 +205,15 @@ function ways.p() begins('p', 'f', 'p') end
 function ways.w() begins('w', 'v', 'w') end
 
 function ways.s()
-  if #query == 0 then return walk({ 'a' }, 's') end
+  if #query == 0 then return walk({ list_of('a') }, 's') end
   if sift() then return take_sifted('s') end
   local lists = grams_of(query, 1)
-  lists[#lists + 1] = 'g' .. table.concat(query, '', math.max(1, #query - 1)) .. '\3'
+  lists[#lists + 1] = list_of('g' .. table.concat(query, '', math.max(1, #query - 1)) .. '\3', query[#query - 2])
   walk({ (shortest_of(lists)) }, 's')
 end
 
 function ways.c()
-  if #query == 0 then return walk({ 'a' }, 'c') end
+  if #query == 0 then return walk({ list_of('a') }, 'c') end
   if sift() then return take_sifted('c') end
   local lists = #query < 3 and grams_beginning(plain) or { (shortest_of(grams_of(query, 1))) }
   if #lists > 0 then walk(lists, 'c') end
@@ -251,9 +250,8 @@ function ways.t()
   end
   -- The best of many are first in the list of their first three characters.
   for three in pairs(many) do
-    local list = ranked_list('p' .. three)
-    local count, met = 0, {}
-    for some in reader(list.from, list.to, 32) do
+    local key, count, met = 'p' .. three, 0, {}
+    for some in reader(key .. '\0', key .. '\1', 32) do
       count = count + consider(some, met, false)
       if count >= needed or out_of_time(QUERY_BUDGET) then break end
     end
@@ -263,7 +261,7 @@ end
 
 -- Goes on where a page was cut short.
 local function go_on(kind)
-  walk(kind == 'c' and #query > 0 and #query < 3 and grams_beginning(plain) or { after.key }, kind)
+  walk(kind == 'c' and #query > 0 and #query < 3 and grams_beginning(plain) or { list_of(after.key) }, kind)
 end
 
 local reached = not after

@@ -10,8 +10,9 @@
 --   a \0 rank \0 n              every entry, the best first
 --   p ccc \0 rank \0 n          those of which a form begins with these 1 to 3 characters, the best first
 --   w ccc \0 rank \0 n          ... with a word, other than its first, that begins so
---   g ccc \0 rank \0 n          ... that contains these 3, or ends with these 1 or 2 (and \3 for the end); with \1 n where
---                              an alias does
+--   g ccc \0 rank \0 b a n      ... that contains these 3, or ends with these 1 or 2 (and \3 for the end); b and a are the
+--                              last bytes of the characters before and after, \2 and \3 where there are none; \1 instead
+--                              of the second \0 where an alias does
 --   f form \0 n                 each form, in order
 --   d i ccc \0 n               ... its first 7 characters, without the i-th (a byte, 2 to 6), where typos are looked for
 --   v words \0 n                each form from each of its words on, but the first; 56 bytes of it
@@ -88,7 +89,7 @@ local function visit_records(value, number, cursor, visit, stop)
       end
     end
     local count = #characters
-    local gram_tail = (cursor[1] == 1 and '\0' or '\1') .. number
+    local mark = cursor[1] == 1 and '\0' or '\1'
     characters[count + 1] = '\3'
     -- The empty form of a text of nothing but accents that are dropped: it is listed all the same.
     if count == 0 then visit('f' .. tail) end
@@ -115,7 +116,9 @@ local function visit_records(value, number, cursor, visit, stop)
         local words = table.concat(characters, '', position, math.min(count, position + WORD_BYTES - 1))
         visit('v' .. string.sub(words, 1, WORD_BYTES) .. tail)
       end
-      visit('g' .. table.concat(characters, '', position, math.min(position + 2, count + 1)) .. gram_rank .. gram_tail)
+      local around = string.sub(characters[position - 1] or '\2', -1) .. string.sub(characters[position + 3] or '\3', -1)
+      local gram = table.concat(characters, '', position, math.min(position + 2, count + 1))
+      visit('g' .. gram .. gram_rank .. mark .. around .. number)
     end
     cursor[1], cursor[2] = last + 1, 1
   end

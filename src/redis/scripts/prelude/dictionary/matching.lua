@@ -84,16 +84,29 @@ local function offer(best, candidate, most)
   best[at] = candidate
 end
 
+-- A list of records: those that have this key, and of a gram those with these bytes before and after it, where known.
+local function list_of(key, before, after)
+  return { key = key, before = before and string.sub(before, -1), after = after and string.sub(after, -1) }
+end
+
+local function fits(record, list)
+  return (not list.before or string.sub(record, -7, -7) == list.before) and
+    (not list.after or string.sub(record, -6, -6) == list.after)
+end
+
 -- Calls `visit` with the value of each record's entry and the record's place, once for each entry: `known` has the
--- numbers that were met before.
-local function visit_entries(records, entries, known, visit)
+-- numbers that were met before. With a list, only of those that fit.
+local function visit_entries(records, entries, known, visit, list)
   local numbers, places = {}, {}
+  local filtered = list and (list.before or list.after)
   for i, record in ipairs(records) do
-    local number = string.sub(record, -5)
-    if not known[number] then
-      known[number] = true
-      numbers[#numbers + 1] = number
-      places[#numbers] = i
+    if not filtered or fits(record, list) then
+      local number = string.sub(record, -5)
+      if not known[number] then
+        known[number] = true
+        numbers[#numbers + 1] = number
+        places[#numbers] = i
+      end
     end
   end
   if #numbers == 0 then return end
@@ -125,7 +138,7 @@ end
 local function grams_of(query, first)
   local found = {}
   for i = first, #query - 2, math.max(1, math.floor((#query - 2) / MOST_GRAMS)) do
-    found[#found + 1] = 'g' .. table.concat(query, '', i, i + 2)
+    found[#found + 1] = list_of('g' .. table.concat(query, '', i, i + 2), query[i - 1], query[i + 3])
   end
   return found
 end
@@ -133,26 +146,23 @@ end
 -- That of the lists which is in the fewest parts of the index, and how many it fills.
 local function shortest_of(lists)
   local shortest, parts
-  for _, key in ipairs(lists) do
-    local size = parts_between(key .. '\0', key .. '\1')
-    if not parts or size < parts then shortest, parts = key, size end
+  for _, list in ipairs(lists) do
+    local size = parts_between(list.key .. '\0', list.key .. '\1')
+    if not parts or size < parts then shortest, parts = list, size end
     if size == 0 then break end
   end
   return shortest, parts
 end
 
--- A list in the order of ranks, from a rank, or a rank and a number, on.
-local function ranked_list(key, place)
-  return { key = key, from = key .. '\0' .. (place or ''), to = key .. '\1' }
-end
+local function is_gram(list) return string.byte(list.key) == 103 end
 
-local function rank_of(record, list) return string.sub(record, #list.key + 2, -7) end
+local function rank_of(record, list) return string.sub(record, #list.key + 2, is_gram(list) and -9 or -7) end
 
--- The next records of several lists together, in the order of their ranks, and a function that tells the rank of each;
--- nil at the end.
-local function merged(lists, batch)
+-- The next records of several lists together, in the order of their ranks, from a place (a rank, or what follows on it
+-- too) on, and a function that tells the rank of each; nil at the end.
+local function merged(lists, place, batch)
   for _, list in ipairs(lists) do
-    list.read, list.at, list.records = reader(list.from, list.to, batch), 1, {}
+    list.read, list.at, list.records = reader(list.key .. '\0' .. (place or ''), list.key .. '\1', batch), 1, {}
   end
   if #lists == 1 then
     local list = lists[1]

@@ -98,12 +98,12 @@ local function records_like(query, edits)
   visit('f' .. table.concat(query, '', 1, head))
   each_variant(query, head, visit)
   local swapped = 'g' .. query[head + 1] .. query[head] .. query[head + 2]
-  for _, key in ipairs({ (shortest_of(grams_of(query, head + 1))), swapped }) do
+  for _, key in ipairs({ shortest_of(grams_of(query, head + 1)).key, swapped }) do
     for records in reader(key .. '\0', key .. '\1', 128) do
       for _, record in ipairs(records) do
         -- Ranks have the beginning of the text, by which most need not be looked at; an alias has another one.
         local start = 11 + #key - string.byte(record, #key + 2)
-        if string.sub(record, start, start + #query[1] - 1) == query[1] or string.byte(record, -6) == 1 then
+        if string.sub(record, start, start + #query[1] - 1) == query[1] or string.byte(record, -8) == 1 then
           found[#found + 1] = record
         end
       end
