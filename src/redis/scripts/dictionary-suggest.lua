@@ -244,8 +244,8 @@ function ways.t()
     return count
   end
   local known = {}
-  for i = 1, #records, 64 do
-    consider({ unpack(records, i, math.min(i + 63, #records)) }, known, certain)
+  for i = 1, #records, 32 do
+    consider({ unpack(records, i, math.min(i + 31, #records)) }, known, certain)
     if out_of_time(QUERY_BUDGET) then break end
   end
   -- The best of many are first in the list of their first three characters.

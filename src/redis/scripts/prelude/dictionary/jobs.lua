@@ -6,7 +6,7 @@
 -- number and value that there are not. Phases: 'add', then the publication, then 'remove'.
 
 -- How long a step may take (us).
-local WRITE_BUDGET = 900
+local WRITE_BUDGET = 700
 
 -- Of an entry; with the greatest weight still exact as a number.
 local MOST_SELECTIONS = 4503599627370495

@@ -9,7 +9,7 @@ local TYPO_BUDGET = 750
 
 -- ... but not before so much work is done (records read and entries looked at, a command being as much as four): most of a
 -- millisecond where nobody else wants the processor. So a system that takes it away for a while cuts no small query.
-local LEAST_WORK = 900
+local LEAST_WORK = 700
 
 -- As many records as may be looked through out of order.
 local FEW = 256

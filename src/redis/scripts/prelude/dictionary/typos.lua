@@ -6,8 +6,11 @@ local ONE_EDIT = 4
 
 local TWO_EDITS = 8
 
--- Of one beginning no more records are looked at.
-local MOST_BELOW = 400
+-- Of one beginning no more records are looked at where one edit is allowed, and where two are, which take longer each.
+local MOST_BELOW = { 400, 100 }
+
+-- What it is to compare two texts, as work (see LEAST_WORK).
+local COMPARISON = { 3, 8 }
 
 -- The character at a byte of a record's form, or nil at its end.
 local function character_at(record, at)
@@ -38,6 +41,7 @@ end
 -- Whether one of an entry's forms begins like the query.
 local function is_like(forms, query, edits)
   local first, from = query[1], 1
+  index.work = index.work + COMPARISON[edits]
   while from < #forms do
     local last = string.find(forms, '\3', from, true)
     if string.sub(forms, from + 1, from + #first) == first then
@@ -73,7 +77,7 @@ local function records_like(query, edits)
   local found, many = {}, {}
   local function visit(head)
     if out_of_time(TYPO_BUDGET) then return end
-    local records = all_below(head, MOST_BELOW)
+    local records = all_below(head, MOST_BELOW[edits])
     if not records then
       -- Of one without its second or third character nothing is known in the order of rank.
       local whole = string.byte(head) == 102 and string.sub(head, 2) or string.byte(head, 2) > 3 and string.sub(head, 3)
@@ -84,6 +88,7 @@ local function records_like(query, edits)
     for _, record in ipairs(records) do
       -- Whole forms tell by themselves; others are asked of their entries.
       local tells = edits == 2 and string.byte(record) == 102
+      if tells then index.work = index.work + COMPARISON[edits] end
       if not tells or begins_like(record, 2, query, 1, edits) then found[#found + 1] = record end
     end
   end
@@ -97,15 +102,15 @@ local function records_like(query, edits)
   local head = math.min(LEFT_OUT, #query - 3)
   visit('f' .. table.concat(query, '', 1, head))
   each_variant(query, head, visit)
-  local swapped = 'g' .. query[head + 1] .. query[head] .. query[head + 2]
-  for _, key in ipairs({ shortest_of(grams_of(query, head + 1)).key, swapped }) do
-    for records in reader(key .. '\0', key .. '\1', 128) do
+  local rest = shortest_of(grams_of({ unpack(query, head + 1) }, 1))
+  local swapped = list_of('g' .. query[head + 1] .. query[head] .. query[head + 2], nil, query[head + 3])
+  for _, list in ipairs({ rest, swapped }) do
+    for records in reader(list.key .. '\0', list.key .. '\1', 128) do
       for _, record in ipairs(records) do
         -- Ranks have the beginning of the text, by which most need not be looked at; an alias has another one.
-        local start = 11 + #key - string.byte(record, #key + 2)
-        if string.sub(record, start, start + #query[1] - 1) == query[1] or string.byte(record, -8) == 1 then
-          found[#found + 1] = record
-        end
+        local start = 11 + #list.key - string.byte(record, #list.key + 2)
+        local likely = string.sub(record, start, start + #query[1] - 1) == query[1] or string.byte(record, -8) == 1
+        if likely and fits(record, list) then found[#found + 1] = record end
       end
       if out_of_time(TYPO_BUDGET) then break end
     end
