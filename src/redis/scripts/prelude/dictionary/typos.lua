@@ -92,15 +92,14 @@ local function records_like(query, edits)
       if not tells or begins_like(record, 2, query, 1, edits) then found[#found + 1] = record end
     end
   end
-  if edits == 1 then
-    if #query > LEFT_OUT then visit('f' .. table.concat(query, '', 1, LEFT_OUT)) end
-    each_variant(query, #query, visit)
-    return found, #query <= LEFT_OUT, many
-  end
+  -- One edit first: it is the likelier slip, should the time not be enough for two.
+  if #query > LEFT_OUT then visit('f' .. table.concat(query, '', 1, LEFT_OUT)) end
+  each_variant(query, #query, visit)
+  if edits == 1 then return found, #query <= LEFT_OUT, many end
   -- One edit at most is among the first characters; or both, and then the rest is whole and found by its grams; or one,
   -- and the last of them is swapped with the next.
   local head = math.min(LEFT_OUT, #query - 3)
-  visit('f' .. table.concat(query, '', 1, head))
+  if head < LEFT_OUT then visit('f' .. table.concat(query, '', 1, head)) end
   each_variant(query, head, visit)
   local rest = shortest_of(grams_of({ unpack(query, head + 1) }, 1))
   local swapped = list_of('g' .. query[head + 1] .. query[head] .. query[head + 2], nil, query[head + 3])
