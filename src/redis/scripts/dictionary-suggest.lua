@@ -222,7 +222,7 @@ end
 function ways.t()
   local edits = #query >= TWO_EDITS and 2 or #query >= ONE_EDIT and 1 or 0
   if edits == 0 or string.sub(profile, 2, 2) ~= 't' then return end
-  local records, certain, many = records_like(query, edits)
+  local certain, likely, many = records_like(query, edits)
   local best, needed, accepted = {}, limit + 1 - #results, {}
   local function judge(value, is_certain)
     local forms = forms_of(value)
@@ -243,10 +243,12 @@ function ways.t()
     end)
     return count
   end
-  local known = {}
-  for i = 1, #records, 32 do
-    consider({ unpack(records, i, math.min(i + 31, #records)) }, known, certain)
-    if out_of_time(QUERY_BUDGET) then break end
+  for _, records in ipairs({ certain, likely }) do
+    local known = {}
+    for i = 1, #records, 32 do
+      consider({ unpack(records, i, math.min(i + 31, #records)) }, known, records == certain)
+      if out_of_time(QUERY_BUDGET) then break end
+    end
   end
   -- The best of many are first in the list of their first three characters.
   for three in pairs(many) do

@@ -2,14 +2,14 @@
 -- through all records of a range if they are few, and asks each entry itself how it matches.
 
 -- How long a query may take (us): past it the weakest kinds are cut off ...
-local QUERY_BUDGET = 1250
+local QUERY_BUDGET = 1000
 
 -- ... the last part of it being for what was found already ...
-local TYPO_BUDGET = 1000
+local TYPO_BUDGET = 800
 
 -- ... but not before so much work is done (records read and entries looked at, a command being as much as four): most of a
 -- millisecond where nobody else wants the processor. So a system that takes it away for a while cuts no small query.
-local LEAST_WORK = 800
+local LEAST_WORK = 700
 
 -- As many records as may be looked through out of order.
 local FEW = 256

@@ -10,7 +10,7 @@ local TWO_EDITS = 8
 local MOST_BELOW = { 400, 100 }
 
 -- What it is to compare two texts, as work (see LEAST_WORK).
-local COMPARISON = { 3, 8 }
+local COMPARISON = { 3, 6 }
 
 -- The character at a byte of a record's form, or nil at its end.
 local function character_at(record, at)
@@ -70,37 +70,49 @@ local function each_variant(query, count, visit)
   end
 end
 
--- Records of forms that may begin like the query, with all that do, and whether they certainly do so; an entry may be
--- there more than once. Where too many begin alike there are instead the first three characters of these, whose list
--- has them in the order of rank.
+-- Records of forms that certainly begin like the query, and such of forms that perhaps do; an entry may be there more
+-- than once. Where too many begin alike there are instead the first three characters of these, whose list has them in
+-- the order of rank.
 local function records_like(query, edits)
-  local found, many = {}, {}
-  local function visit(head)
+  local certain, likely, many = {}, {}, {}
+  -- What begins with `head`, which stands for the query's first characters with so many edits used.
+  local function visit(head, count, used)
     if out_of_time(TYPO_BUDGET) then return end
     local records = all_below(head, MOST_BELOW[edits])
+    local whole = string.byte(head) == 102
     if not records then
       -- Of one without its second or third character nothing is known in the order of rank.
-      local whole = string.byte(head) == 102 and string.sub(head, 2) or string.byte(head, 2) > 3 and string.sub(head, 3)
-      local three = whole and string.match(whole, '^' .. string.rep(CHARACTER, 3))
+      local form = whole and string.sub(head, 2) or string.byte(head, 2) > 3 and string.sub(head, 3)
+      local three = form and string.match(form, '^' .. string.rep(CHARACTER, 3))
       if three then many[three] = true else cut = true end
       return
     end
+    local left = edits - used
+    if whole and count < #query then index.work = index.work + #records * COMPARISON[edits] / 2 end
     for _, record in ipairs(records) do
-      -- Whole forms tell by themselves; others are asked of their entries.
-      local tells = edits == 2 and string.byte(record) == 102
-      if tells then index.work = index.work + COMPARISON[edits] end
-      if not tells or begins_like(record, 2, query, 1, edits) then found[#found + 1] = record end
+      if count == #query and (whole or count <= LEFT_OUT) then
+        certain[#certain + 1] = record
+      elseif not whole then
+        likely[#likely + 1] = record
+      elseif begins_like(record, #head + 1, query, count + 1, left) then
+        certain[#certain + 1] = record
+      end
     end
   end
+  local function visit_variants(count)
+    each_variant(query, count, function(head) visit(head, count, 1) end)
+  end
+  local function visit_whole(count) visit('f' .. table.concat(query, '', 1, count), count, 0) end
+
   -- One edit first: it is the likelier slip, should the time not be enough for two.
-  if #query > LEFT_OUT then visit('f' .. table.concat(query, '', 1, LEFT_OUT)) end
-  each_variant(query, #query, visit)
-  if edits == 1 then return found, #query <= LEFT_OUT, many end
+  if #query > LEFT_OUT then visit_whole(LEFT_OUT) end
+  visit_variants(#query)
+  if edits == 1 then return certain, likely, many end
   -- One edit at most is among the first characters; or both, and then the rest is whole and found by its grams; or one,
   -- and the last of them is swapped with the next.
   local head = math.min(LEFT_OUT, #query - 3)
-  if head < LEFT_OUT then visit('f' .. table.concat(query, '', 1, head)) end
-  each_variant(query, head, visit)
+  if head < LEFT_OUT then visit_whole(head) end
+  visit_variants(head)
   local rest = shortest_of(grams_of({ unpack(query, head + 1) }, 1))
   local swapped = list_of('g' .. query[head + 1] .. query[head] .. query[head + 2], nil, query[head + 3])
   for _, list in ipairs({ rest, swapped }) do
@@ -108,11 +120,11 @@ local function records_like(query, edits)
       for _, record in ipairs(records) do
         -- Ranks have the beginning of the text, by which most need not be looked at; an alias has another one.
         local start = 11 + #list.key - string.byte(record, #list.key + 2)
-        local likely = string.sub(record, start, start + #query[1] - 1) == query[1] or string.byte(record, -8) == 1
-        if likely and fits(record, list) then found[#found + 1] = record end
+        local fitting = string.sub(record, start, start + #query[1] - 1) == query[1] or string.byte(record, -8) == 1
+        if fitting and fits(record, list) then likely[#likely + 1] = record end
       end
       if out_of_time(TYPO_BUDGET) then break end
     end
   end
-  return found, false, many
+  return certain, likely, many
 end
