@@ -7,7 +7,7 @@ import { sayMeasured } from '../support/measured';
 import { nameGenerator, seeded, slipped } from '../support/name-generator';
 
 const SEED = 20_261_121;
-const NAMES = 20_000;
+const NAMES = 8_000;
 const PROFILE = { accents: 'dropped', typos: true } as const;
 const WITHOUT_TYPOS: readonly MatchKind[] = ['exact', 'prefix', 'word-prefix', 'suffix', 'contains'];
 /** Typos are looked for in bounded time: this often they must be found, by how long the query is. */

@@ -48,7 +48,11 @@ interface Ends {
   readonly number: string;
 }
 
-function* recordsOfForm(form: string, typos: boolean, { tail, rank, gramRank, number }: Ends): Generator<string> {
+function* recordsOfForm(
+  form: string,
+  typos: boolean,
+  { tail, rank, gramRank, number }: Ends,
+): Generator<string> {
   const characters: string[] = [];
   const starts: number[] = [];
   for (const character of Buffer.from(form, 'latin1').toString()) {
