@@ -35,7 +35,7 @@ export function recordsOf({ code, forms, number }: KeptEntry, typos: boolean): S
   records.add(`a${rank}`);
   all.forEach((form, i) => {
     // What an alias has in it is told apart.
-    const ends = { tail, rank, gramRank: `${gramRank}${i === 0 ? '\0' : '\x01'}`, number };
+    const ends = { tail, rank, gramRank: `${gramRank}${tail}${i === 0 ? '\0' : '\x01'}` };
     for (const record of recordsOfForm(form, typos, ends)) records.add(record);
   });
   return records;
@@ -45,14 +45,9 @@ interface Ends {
   readonly tail: string;
   readonly rank: string;
   readonly gramRank: string;
-  readonly number: string;
 }
 
-function* recordsOfForm(
-  form: string,
-  typos: boolean,
-  { tail, rank, gramRank, number }: Ends,
-): Generator<string> {
+function* recordsOfForm(form: string, typos: boolean, { tail, rank, gramRank }: Ends): Generator<string> {
   const characters: string[] = [];
   const starts: number[] = [];
   for (const character of Buffer.from(form, 'latin1').toString()) {
@@ -75,6 +70,6 @@ function* recordsOfForm(
   for (let i = 0; i < characters.length; i += 1) {
     const before = (withEnd[i - 1] ?? '\x02').slice(-1);
     const after = (withEnd[i + 3] ?? '\x03').slice(-1);
-    yield `g${withEnd.slice(i, i + 3).join('')}${gramRank}${before}${after}${number}`;
+    yield `g${withEnd.slice(i, i + 3).join('')}${gramRank}${before}${after}`;
   }
 }

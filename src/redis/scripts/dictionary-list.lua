@@ -17,7 +17,7 @@ if ARGV[7] ~= '' then low = 'f' .. ARGV[6] .. '\0' .. pack_number(tonumber(ARGV[
 use_index(live)
 
 local answers, last, resume = {}, nil, {}
-local next_records = reader(low, high, math.min(limit + 1, 64))
+local next_records = reader(low, high, math.min(limit + 1, 24))
 repeat
   local records = next_records()
   if not records then break end
@@ -38,6 +38,6 @@ repeat
       answers[#answers + 1] = { rest[3], shown, aliases, int(rest[1]), int(rest[2]), rest[5] }
     end
   end
-  if #resume == 0 and last and elapsed() > QUERY_BUDGET then resume = last end
+  if #resume == 0 and last and elapsed() > LIST_BUDGET then resume = last end
 until #resume > 0
 return { 'OK', resume, answers }

@@ -3,8 +3,9 @@
 -- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
 -- ARGV  1, 2 the query folded with accents kept, and with them dropped; words marked (engine/match.ts)
 --       3 kinds asked for, of 'epwsct'  4 how many at most
---       5 go on after: kind ("": from the start), 6 score ("+": before all of the kind; "=": at a record), 7 folded text
---       or record (hexadecimal), 8 entry id
+--       5 go on after: kind ("": from the start), 6 score, 7 folded text, 8 entry id
+--         or 6 "+": before all of the kind
+--         or 6 "=", 7 a list and a place in it (hexadecimal), 8 what the page before that place went on after (JSON)
 -- Reply OK, profile, 1 if it was cut short, where to go on { kind, score, folded text, entry id } or {}, and of each
 --       entry kind, score, entry id, text, payload
 --       | UNKNOWN
@@ -15,13 +16,14 @@ if not live then return { 'UNKNOWN' } end
 local asked, limit = ARGV[3], tonumber(ARGV[4])
 local after = nil
 if ARGV[5] ~= '' then
-  after = { kind = ARGV[5], text = ARGV[7], id = ARGV[8] }
+  after = { kind = ARGV[5], score = MOST_SCORE }
   if ARGV[6] == '=' then
     local record = string.gsub(ARGV[7], '%x%x', function(digits) return string.char(tonumber(digits, 16)) end)
     local key_end = string.find(record, '\0', 1, true)
     after.key, after.place = string.sub(record, 1, key_end - 1), string.sub(record, key_end + 1)
-  else
-    after.score = ARGV[6] == '+' and MOST_SCORE or tonumber(ARGV[6])
+    if ARGV[8] ~= '' then after.score, after.text, after.id = unpack(cjson.decode(ARGV[8])) end
+  elseif ARGV[6] ~= '+' then
+    after.score, after.text, after.id = tonumber(ARGV[6]), ARGV[7], ARGV[8]
   end
 end
 
@@ -60,7 +62,7 @@ local results = {}
 local resume = nil
 
 local function is_new(candidate, kind)
-  if not after or after.kind ~= kind or after.place then return true end
+  if not after or after.kind ~= kind or after.score == MOST_SCORE then return true end
   if comes_before(candidate, after) then return false end
   return candidate.score ~= after.score or candidate.text ~= after.text or rest_of_candidate(candidate)[3] ~= after.id
 end
@@ -86,45 +88,52 @@ local function take_ranked(found, kind)
   end
 end
 
+-- Where a page ends at a record the next one goes on there, in the order of records, for within a rank that is another
+-- one than that of texts; and as long as it has not got past the entry after which the first of them went on, by that.
+local function resume_at(kind, key, place)
+  local digits = string.gsub(key .. '\0' .. place, '.', function(c) return string.format('%02x', string.byte(c)) end)
+  local bound = after and after.kind == kind and after.text and cjson.encode({ after.score, after.text, after.id })
+  resume = { kind, '=', digits, bound or '' }
+end
+
 -- Looks through lists in the order of rank until the page is full.
 local function walk(lists, kind)
-  local from, of_grams = nil, is_gram(lists[1])
-  if after and after.kind == kind then
-    if after.place then
-      from = after.place .. '\0' -- what comes after that record
-    elseif after.score < MOST_SCORE then
-      from = order_code(after.score) .. string.sub(after.text, 1, of_grams and GRAM_RANK_TEXT or RANK_TEXT)
-    end
+  local from, of_grams = '', is_gram(lists[1].key)
+  local by_records = after and after.kind == kind and after.place
+  if by_records then
+    from = after.place .. '\255'
+  elseif after and after.kind == kind and after.text then
+    from = order_code(after.score) .. string.sub(after.text, 1, of_grams and GRAM_RANK_TEXT or RANK_TEXT)
   end
   local found, known, accept = {}, {}, accepting(kind)
-  local needed = limit + 1 - #results
+  local needed, room = limit + 1 - #results, limit - #results
   -- Of a gram's list fewer match, so more are looked at with each command.
-  local next_records = merged(lists, from, of_grams and 48 or needed + 2)
+  local next_records = #lists > 1 and merged(lists, from) or following(lists[1], from, of_grams and 48 or needed + 2)
   local last
   repeat
-    local records, rank_at = next_records()
-    if not records then return take_ranked(found, kind) end
-    last = records[#records]
-    local last_rank = rank_at(#records)
-    visit_entries(records, entries, known, function(value, place)
+    local records, place_at = next_records()
+    if not records then break end
+    last = place_at(#records)
+    visit_entries(records, entries, known, function(value, i)
       local forms = accept(value)
       if not forms then return end
       local candidate = new_candidate(value, forms)
-      candidate.rank, candidate.record = rank_at(place), records[place]
+      candidate.place = place_at(i)
+      candidate.rank = rank_of(candidate.place)
       if is_new(candidate, kind) then found[#found + 1] = candidate end
     end, #lists == 1 and lists[1])
     -- What has the rank of the last record may still be preceded by a record to come.
     local closed = #found
-    while closed > 0 and found[closed].rank == last_rank do closed = closed - 1 end
-  until closed >= needed or out_of_time(QUERY_BUDGET)
-  if cut then
-    -- As many as there is room for in the order of records, so that the next page can go on where this one ends.
-    local room = limit - #results
-    if #found > room then last = found[room].record end
+    while not by_records and closed > 0 and found[closed].rank == rank_of(last) do closed = closed - 1 end
+    if closed >= needed then last = nil end
+  until not last or out_of_time(QUERY_BUDGET)
+  local cut_here = last and cut
+  if (cut_here or by_records) and #found > room then last = found[room].place end
+  if (cut_here or by_records) and (cut_here or #found > room) then
     while #found > room do found[#found] = nil end
-    local digits = string.gsub(last, '.', function(c) return string.format('%02x', string.byte(c)) end)
-    resume = { kind, '=', digits, '' }
+    resume_at(kind, lists[1].key, last)
   end
+  if by_records then return take(found, kind) end
   take_ranked(found, kind)
 end
 
@@ -237,7 +246,7 @@ function ways.t()
   local function consider(some, known, is_certain)
     local count = 0
     visit_entries(some, entries, known, function(value, place)
-      local number = string.sub(some[place], -5)
+      local number = number_of(some[place])
       if accepted[number] == nil then accepted[number] = judge(value, is_certain) end
       if accepted[number] then count = count + 1 end
     end)
@@ -269,7 +278,7 @@ end
 local reached = not after
 for _, kind in ipairs(KINDS) do
   reached = reached or kind == after.kind
-  if reached and not cut and #results <= limit and is_asked(kind) then
+  if reached and not cut and not resume and #results <= limit and is_asked(kind) then
     if after and after.place and after.kind == kind then go_on(kind) else ways[kind]() end
   end
   -- By the first of these all match, and none is left for the others, which would look at all of them in vain.

@@ -10,9 +10,9 @@
 --   a \0 rank \0 n              every entry, the best first
 --   p ccc \0 rank \0 n          those of which a form begins with these 1 to 3 characters, the best first
 --   w ccc \0 rank \0 n          ... with a word, other than its first, that begins so
---   g ccc \0 rank \0 b a n      ... that contains these 3, or ends with these 1 or 2 (and \3 for the end); b and a are the
---                              last bytes of the characters before and after, \2 and \3 where there are none; \1 instead
---                              of the second \0 where an alias does
+--   g ccc \0 rank \0 n m b a    ... that contains these 3, or ends with these 1 or 2 (and \3 for the end); m is \1 where an
+--                              alias does, else \0; b and a are the last bytes of the characters before and after, \2
+--                              and \3 where there are none
 --   f form \0 n                 each form, in order
 --   d i ccc \0 n               ... its first 7 characters, without the i-th (a byte, 2 to 6), where typos are looked for
 --   v words \0 n                each form from each of its words on, but the first; 56 bytes of it
@@ -118,7 +118,7 @@ local function visit_records(value, number, cursor, visit, stop)
       end
       local around = string.sub(characters[position - 1] or '\2', -1) .. string.sub(characters[position + 3] or '\3', -1)
       local gram = table.concat(characters, '', position, math.min(position + 2, count + 1))
-      visit('g' .. gram .. gram_rank .. mark .. around .. number)
+      visit('g' .. gram .. gram_rank .. tail .. mark .. around)
     end
     cursor[1], cursor[2] = last + 1, 1
   end

@@ -11,6 +11,9 @@ local TYPO_BUDGET = 800
 -- millisecond where nobody else wants the processor. So a system that takes it away for a while cuts no small query.
 local LEAST_WORK = 700
 
+-- How long a page of a listing may take (us): it may be short, for another one follows.
+local LIST_BUDGET = 800
+
 -- As many records as may be looked through out of order.
 local FEW = 256
 
@@ -90,9 +93,18 @@ local function list_of(key, before, after)
 end
 
 local function fits(record, list)
-  return (not list.before or string.sub(record, -7, -7) == list.before) and
-    (not list.after or string.sub(record, -6, -6) == list.after)
+  return (not list.before or string.sub(record, -2, -2) == list.before) and
+    (not list.after or string.sub(record, -1) == list.after)
 end
+
+local function is_gram(record) return string.byte(record) == 103 end
+
+local function number_of(record) return is_gram(record) and string.sub(record, -8, -4) or string.sub(record, -5) end
+
+-- Where a record stands in a list: its rank and number, which are the same for all records of an entry in lists of a kind.
+local function place_of(record, key) return string.sub(record, #key + 2, is_gram(record) and -4 or -1) end
+
+local function rank_of(place) return string.sub(place, 1, -7) end
 
 -- Calls `visit` with the value of each record's entry and the record's place, once for each entry: `known` has the
 -- numbers that were met before. With a list, only of those that fit.
@@ -101,7 +113,7 @@ local function visit_entries(records, entries, known, visit, list)
   local filtered = list and (list.before or list.after)
   for i, record in ipairs(records) do
     if not filtered or fits(record, list) then
-      local number = string.sub(record, -5)
+      local number = number_of(record)
       if not known[number] then
         known[number] = true
         numbers[#numbers + 1] = number
@@ -154,40 +166,44 @@ local function shortest_of(lists)
   return shortest, parts
 end
 
-local function is_gram(list) return string.byte(list.key) == 103 end
-
-local function rank_of(record, list) return string.sub(record, #list.key + 2, is_gram(list) and -9 or -7) end
-
--- The next records of several lists together, in the order of their ranks, from a place (a rank, or what follows on it
--- too) on, and a function that tells the rank of each; nil at the end.
-local function merged(lists, place, batch)
-  for _, list in ipairs(lists) do
-    list.read, list.at, list.records = reader(list.key .. '\0' .. (place or ''), list.key .. '\1', batch), 1, {}
-  end
-  if #lists == 1 then
-    local list = lists[1]
-    return function()
-      local records = list.read()
-      return records, function(place) return rank_of(records[place], list) end
-    end
-  end
-  local function advance(list)
-    if list.records and list.at > #list.records then list.records, list.at = list.read(), 1 end
-    list.rank = list.records and rank_of(list.records[list.at], list)
-  end
-  for _, list in ipairs(lists) do advance(list) end
+-- The next records of one list, from a place on.
+local function following(list, place, batch)
+  local read = reader(list.key .. '\0' .. place, list.key .. '\1', batch)
   return function()
-    local records, ranks = {}, {}
-    while #records < batch do
-      local least
-      for _, list in ipairs(lists) do
-        if list.rank and (not least or precedes(list.rank, least.rank)) then least = list end
-      end
-      if not least then break end
-      records[#records + 1], ranks[#ranks + 1] = least.records[least.at], least.rank
-      least.at = least.at + 1
-      advance(least)
+    local records = read()
+    return records, function(i) return place_of(records[i], list.key) end
+  end
+end
+
+-- The same of several lists together, in the order of places: they are kept in the order of their next ones.
+local function merged(lists, place)
+  local waiting = {}
+  local function wait(list)
+    list.at = list.at + 1
+    if list.at > #list.records then list.records, list.at = list.read() or {}, 1 end
+    local record = list.records[list.at]
+    if not record then return end
+    list.place = place_of(record, list.key)
+    local low, high = 1, #waiting + 1
+    while low < high do
+      local middle = math.floor((low + high) / 2)
+      if precedes(list.place, waiting[middle].place) then low = middle + 1 else high = middle end
     end
-    return #records > 0 and records or nil, function(place) return ranks[place] end
+    table.insert(waiting, low, list)
+    index.work = index.work + 4
+  end
+  for _, list in ipairs(lists) do
+    if out_of_time(QUERY_BUDGET / 2) then break end
+    list.read, list.at, list.records = reader(list.key .. '\0' .. place, list.key .. '\1', 4), 0, {}
+    wait(list)
+  end
+  return function()
+    local records, places = {}, {}
+    while #records < 32 and #waiting > 0 do
+      local list = table.remove(waiting)
+      records[#records + 1], places[#places + 1] = list.records[list.at], list.place
+      wait(list)
+    end
+    return #records > 0 and records or nil, function(i) return places[i] end
   end
 end

@@ -120,7 +120,7 @@ local function records_like(query, edits)
       for _, record in ipairs(records) do
         -- Ranks have the beginning of the text, by which most need not be looked at; an alias has another one.
         local start = 11 + #list.key - string.byte(record, #list.key + 2)
-        local fitting = string.sub(record, start, start + #query[1] - 1) == query[1] or string.byte(record, -8) == 1
+        local fitting = string.sub(record, start, start + #query[1] - 1) == query[1] or string.byte(record, -3) == 1
         if fitting and fits(record, list) then likely[#likely + 1] = record end
       end
       if out_of_time(TYPO_BUDGET) then break end
