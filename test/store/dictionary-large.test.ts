@@ -133,9 +133,9 @@ describe(`a dictionary of ${NAMES} names (seed ${SEED})`, () => {
   it('shows each match once and in order, page by page, while others come and go', async () => {
     const query = 'isson';
     const before = model.suggest({ query, kinds: WITHOUT_TYPOS }).map(({ entryId }) => entryId);
-    expect(before.length).toBeGreaterThan(50);
+    expect(before.length).toBeGreaterThan(20);
     let added = 0;
-    const asked = { dictionary: name, query, kinds: WITHOUT_TYPOS, pageSize: 7 };
+    const asked = { dictionary: name, query, kinds: WITHOUT_TYPOS, pageSize: 3 };
     const found = await allPages(on.engine, asked, async () => {
       added += 1;
       const weight = random(100_000);
@@ -152,7 +152,7 @@ describe(`a dictionary of ${NAMES} names (seed ${SEED})`, () => {
 
   it('lists all of them in order, page by page, while others come and go', async () => {
     const before = model.list('m', 'mb').map(({ entryId, text }) => ({ entryId, text: model.fold(text) }));
-    expect(before.length).toBeGreaterThan(500);
+    expect(before.length).toBeGreaterThan(200);
     let added = 0;
     const listed = await allListed(
       on.engine,

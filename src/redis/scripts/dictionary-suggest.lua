@@ -151,17 +151,21 @@ local function gather(head, kind, lists)
   take(best, kind)
 end
 
--- The lists that make up one shorter than they are: of each third character that follows.
-local function grams_beginning(head)
-  local found, from = {}, 'g' .. head
-  while not out_of_time(QUERY_BUDGET / 2) do
+-- Looks through the lists that make up one shorter than they are, of each third character that follows; of those that
+-- are too many only through the first.
+local function walk_beginnings(head)
+  local lists, from, all = {}, 'g' .. head, false
+  while not all and #lists < MOST_LISTS do
     local record = reader(from, 'g' .. head .. '\255', 1)()
-    if not record then break end
-    local key = string.sub(record[1], 1, string.find(record[1], '\0', 1, true) - 1)
-    found[#found + 1] = list_of(key)
-    from = key .. '\1'
+    if record then
+      local key = string.sub(record[1], 1, string.find(record[1], '\0', 1, true) - 1)
+      lists[#lists + 1] = list_of(key)
+      from = key .. '\1'
+    end
+    all = record == nil
   end
-  return found
+  if #lists > 0 then walk(lists, 'c') end
+  cut = cut or not all
 end
 
 local function begins(ranked, whole, kind)
@@ -224,8 +228,8 @@ end
 function ways.c()
   if #query == 0 then return walk({ list_of('a') }, 'c') end
   if sift() then return take_sifted('c') end
-  local lists = #query < 3 and grams_beginning(plain) or { (shortest_of(grams_of(query, 1))) }
-  if #lists > 0 then walk(lists, 'c') end
+  if #query < 3 then return walk_beginnings(plain) end
+  walk({ (shortest_of(grams_of(query, 1))) }, 'c')
 end
 
 function ways.t()
@@ -272,7 +276,8 @@ end
 
 -- Goes on where a page was cut short.
 local function go_on(kind)
-  walk(kind == 'c' and #query > 0 and #query < 3 and grams_beginning(plain) or { list_of(after.key) }, kind)
+  if kind == 'c' and #query > 0 and #query < 3 then return walk_beginnings(plain) end
+  walk({ list_of(after.key) }, kind)
 end
 
 local reached = not after

@@ -20,6 +20,9 @@ local FEW = 256
 -- A gram's list that fills fewer parts of the index is looked through as a whole.
 local SIFTED_PARTS = 10
 
+-- One or two characters somewhere in a text are looked for in so many lists.
+local MOST_LISTS = 32
+
 -- Of a long query so many of the lists it could be looked for in are compared, about.
 local MOST_GRAMS = 8
 
@@ -193,7 +196,6 @@ local function merged(lists, place)
     index.work = index.work + 4
   end
   for _, list in ipairs(lists) do
-    if out_of_time(QUERY_BUDGET / 2) then break end
     list.read, list.at, list.records = reader(list.key .. '\0' .. place, list.key .. '\1', 4), 0, {}
     wait(list)
   end
