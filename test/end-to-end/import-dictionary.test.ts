@@ -109,12 +109,15 @@ describe('ImportDictionary', () => {
     const early = client.import(name);
     early.send(batch('b'));
     early.end();
-    expect((await refusal(early.answer)).reason).toBe('INVALID_FIELD');
+    expect(await refusal(early.answer)).toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'INVALID_FIELD' });
     const miscounted = client.import(name);
     miscounted.send(batch('c'));
     miscounted.send(commit(2));
     miscounted.end();
-    expect((await refusal(miscounted.answer)).reason).toBe('INVALID_FIELD');
+    expect(await refusal(miscounted.answer)).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      reason: 'INVALID_FIELD',
+    });
     await eventuallyPasses('nothing to be left of them', async () => {
       expect(await client.get(name)).toMatchObject({ entryCount: 1n, generation: 1n, imports: [] });
     });

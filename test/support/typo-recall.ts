@@ -22,7 +22,7 @@ export class TypoRecall {
   }
 
   get recall(): number {
-    return this.expected === 0 ? 1 : this.found / this.expected;
+    return this.expected === 0 ? 0 : this.found / this.expected;
   }
 
   toString(): string {

@@ -1833,7 +1833,8 @@ type SuggestResponse struct {
 	// Where the next page begins. Empty: this was the last one.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// More may match than is shown: the query would have cost the server more work than a query may, and
-	// the weakest kinds were cut off. What is shown is right, and the next keystroke narrows it down.
+	// the weakest kinds were cut off. What is shown is right, the next page goes on from there, and the next
+	// keystroke narrows it down; but where very many have one score their order is not that of their texts.
 	Partial bool `protobuf:"varint,3,opt,name=partial,proto3" json:"partial,omitempty"`
 }
 

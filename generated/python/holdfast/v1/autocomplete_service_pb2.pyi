@@ -803,7 +803,8 @@ class SuggestResponse(google.protobuf.message.Message):
     """Where the next page begins. Empty: this was the last one."""
     partial: builtins.bool
     """More may match than is shown: the query would have cost the server more work than a query may, and
-    the weakest kinds were cut off. What is shown is right, and the next keystroke narrows it down.
+    the weakest kinds were cut off. What is shown is right, the next page goes on from there, and the next
+    keystroke narrows it down; but where very many have one score their order is not that of their texts.
     """
     @property
     def suggestions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Suggestion]:

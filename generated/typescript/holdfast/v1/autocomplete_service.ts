@@ -407,7 +407,8 @@ export interface SuggestResponse {
   nextPageToken: string;
   /**
    * More may match than is shown: the query would have cost the server more work than a query may, and
-   * the weakest kinds were cut off. What is shown is right, and the next keystroke narrows it down.
+   * the weakest kinds were cut off. What is shown is right, the next page goes on from there, and the next
+   * keystroke narrows it down; but where very many have one score their order is not that of their texts.
    */
   partial: boolean;
 }
@@ -4239,6 +4240,9 @@ export const AutocompleteServiceService = {
    * whose selections stay. Where one call has an `entry_id` twice, the last one counts. They can be
    * found when the answer arrives, and by imports under way they are kept: see ImportDictionary.
    *
+   * What it takes grows with the characters of texts and aliases: of names some thousands a second, of
+   * entries with 16 aliases of 512 bytes two or three. Give more of these in smaller calls.
+   *
    * Idempotent: a repeat does no harm. A call that fails may have put some of its entries: repeat it.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
@@ -4482,6 +4486,9 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * whose selections stay. Where one call has an `entry_id` twice, the last one counts. They can be
    * found when the answer arrives, and by imports under way they are kept: see ImportDictionary.
    *
+   * What it takes grows with the characters of texts and aliases: of names some thousands a second, of
+   * entries with 16 aliases of 512 bytes two or three. Give more of these in smaller calls.
+   *
    * Idempotent: a repeat does no harm. A call that fails may have put some of its entries: repeat it.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
@@ -4703,6 +4710,9 @@ export interface AutocompleteServiceClient extends Client {
    * Puts entries into a dictionary: each is new, or replaces the one with its `entry_id` as a whole,
    * whose selections stay. Where one call has an `entry_id` twice, the last one counts. They can be
    * found when the answer arrives, and by imports under way they are kept: see ImportDictionary.
+   *
+   * What it takes grows with the characters of texts and aliases: of names some thousands a second, of
+   * entries with 16 aliases of 512 bytes two or three. Give more of these in smaller calls.
    *
    * Idempotent: a repeat does no harm. A call that fails may have put some of its entries: repeat it.
    *

@@ -158,7 +158,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * More may match than is shown: the query would have cost the server more work than a query may, and
-   * the weakest kinds were cut off. What is shown is right, and the next keystroke narrows it down.
+   * the weakest kinds were cut off. What is shown is right, the next page goes on from there, and the next
+   * keystroke narrows it down; but where very many have one score their order is not that of their texts.
    * </pre>
    *
    * <code>bool partial = 3 [json_name = "partial"];</code>
@@ -1003,7 +1004,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * More may match than is shown: the query would have cost the server more work than a query may, and
-     * the weakest kinds were cut off. What is shown is right, and the next keystroke narrows it down.
+     * the weakest kinds were cut off. What is shown is right, the next page goes on from there, and the next
+     * keystroke narrows it down; but where very many have one score their order is not that of their texts.
      * </pre>
      *
      * <code>bool partial = 3 [json_name = "partial"];</code>
@@ -1016,7 +1018,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * More may match than is shown: the query would have cost the server more work than a query may, and
-     * the weakest kinds were cut off. What is shown is right, and the next keystroke narrows it down.
+     * the weakest kinds were cut off. What is shown is right, the next page goes on from there, and the next
+     * keystroke narrows it down; but where very many have one score their order is not that of their texts.
      * </pre>
      *
      * <code>bool partial = 3 [json_name = "partial"];</code>
@@ -1033,7 +1036,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * More may match than is shown: the query would have cost the server more work than a query may, and
-     * the weakest kinds were cut off. What is shown is right, and the next keystroke narrows it down.
+     * the weakest kinds were cut off. What is shown is right, the next page goes on from there, and the next
+     * keystroke narrows it down; but where very many have one score their order is not that of their texts.
      * </pre>
      *
      * <code>bool partial = 3 [json_name = "partial"];</code>

@@ -75,7 +75,8 @@ public interface SuggestResponseOrBuilder extends
   /**
    * <pre>
    * More may match than is shown: the query would have cost the server more work than a query may, and
-   * the weakest kinds were cut off. What is shown is right, and the next keystroke narrows it down.
+   * the weakest kinds were cut off. What is shown is right, the next page goes on from there, and the next
+   * keystroke narrows it down; but where very many have one score their order is not that of their texts.
    * </pre>
    *
    * <code>bool partial = 3 [json_name = "partial"];</code>
