@@ -1,7 +1,5 @@
 import { dictionaryWrite } from '../../generated/redis/scripts';
-import type { FoldedEntry } from '../../src/engine/dictionary-store';
-import { forms } from '../../src/engine/match';
-import { DictionaryFixture, entry } from '../support/dictionary-fixture';
+import { DictionaryFixture, entry, foldedEntry, giantEntry, putArgs } from '../support/dictionary-fixture';
 import { allListed } from '../support/dictionary-questions';
 
 const PROFILE = { accents: 'kept', typos: true } as const;
@@ -13,27 +11,14 @@ describe('dictionary-write', () => {
   });
   afterAll(() => on?.close());
 
-  /** Seventeen texts of 512 bytes with many words: some ten thousand records. */
-  function large(entryId: string): FoldedEntry {
-    const text = (n: number) =>
-      Array.from({ length: 128 }, (_, i) => `${(i * 7 + n) % 10}${(i * 13) % 10}x `).join('');
-    const texts = Array.from({ length: 17 }, (_, i) => text(i));
-    const [own = '', ...aliases] = texts;
-    return { ...entry(entryId, own, { aliases }), folded: forms(texts) };
-  }
-
   /** One run of the script; what it answers. */
-  async function run(name: string, ...args: string[]): Promise<unknown[]> {
-    return (await on.redis.command('EVAL', dictionaryWrite, 1, on.key(name), ...args)) as unknown[];
-  }
-
-  const putOf = ({ entryId, text, folded }: FoldedEntry) => ['put', entryId, text, folded, '0', '', ''];
+  const run = (name: string, ...args: string[]) => on.run(dictionaryWrite, name, ...args);
   const idsOf = async (name: string) =>
     (await allListed(on.engine, { dictionary: name })).map(({ entryId }) => entryId);
 
   it('answers UNKNOWN, PROFILE, LOST where there is nothing that it could change', async () => {
     const name = on.name();
-    const put = putOf({ ...entry('a', 'a'), folded: forms(['a']) });
+    const put = putArgs(foldedEntry('a', 'a'));
     expect(await run(name, 'kt1', '', ...put)).toEqual(['UNKNOWN']);
     await on.engine.createDictionary(name, PROFILE);
     expect(await run(name, 'd-1', '', ...put)).toEqual(['PROFILE', 'kt1']);
@@ -49,7 +34,11 @@ describe('dictionary-write', () => {
     const name = on.name();
     await on.engine.createDictionary(name, PROFILE);
     await on.engine.putEntries(name, [entry('first', 'first')]);
-    expect((await run(name, 'kt1', '', ...putOf(large('large')))).slice(0, 3)).toEqual(['OK', '1', '0']);
+    expect((await run(name, 'kt1', '', ...putArgs(giantEntry('large')))).slice(0, 3)).toEqual([
+      'OK',
+      '1',
+      '0',
+    ]);
     expect(await idsOf(name)).toEqual(['first']);
     expect((await on.engine.getDictionary(name)).entryCount).toBe(1);
     expect(await on.check(name, { unfinished: true })).toEqual([]);
@@ -62,7 +51,7 @@ describe('dictionary-write', () => {
   it('takes a large entry away in steps, of which the first that shows makes it gone', async () => {
     const name = on.name();
     await on.engine.createDictionary(name, PROFILE);
-    await run(name, 'kt1', '', ...putOf(large('large')));
+    await run(name, 'kt1', '', ...putArgs(giantEntry('large')));
     expect(await on.checkAtRest(name)).toEqual([]);
     expect((await run(name, '', '', 'delete', 'large', '', '', '', '', '')).slice(0, 3)).toEqual([
       'OK',
@@ -81,8 +70,7 @@ describe('dictionary-write', () => {
       const name = on.name();
       await on.engine.createDictionary(name, PROFILE);
       await on.engine.putEntries(name, [entry('a', 'abc'), entry('b', 'abd')]);
-      const generation = String(await on.redis.command('HGET', on.key(name), 'live'));
-      const key = part === 'meta' ? on.key(name) : on.key(name).replace(':meta:', `:${part}:${generation}:`);
+      const key = part === 'meta' ? on.key(name) : on.partKey(name, part, await on.meta(name, 'live'));
       expect(await on.redis.command('DEL', key)).toBe('1');
       if (part === 'meta') await on.engine.createDictionary(name, PROFILE);
       await on.engine.putEntries(name, [entry('a', 'abx'), entry('c', 'abe')]);

@@ -1,6 +1,8 @@
 import { Autocomplete } from '../../src/engine/autocomplete';
 import { systemClock } from '../../src/engine/clock';
 import { systemIdentities } from '../../src/engine/identities';
+import type { FoldedEntry } from '../../src/engine/dictionary-store';
+import { forms } from '../../src/engine/match';
 import type { Entry } from '../../src/engine/suggestion';
 import { RedisConnection } from '../../src/redis/connection';
 import { RedisDictionaryStore } from '../../src/redis/dictionary-store';
@@ -14,6 +16,24 @@ const PREFIX = 'test';
 /** An entry with what is said of it; the rest is the least there can be. */
 export function entry(entryId: string, text: string, rest: Partial<Entry> = {}): Entry {
   return { entryId, text, aliases: [], weight: 0, payload: new Uint8Array(), ...rest };
+}
+
+/** As the store takes it; of a text that is folded already. */
+export function foldedEntry(entryId: string, text: string, rest: Partial<Entry> = {}): FoldedEntry {
+  return { ...entry(entryId, text, rest), folded: forms([text, ...(rest.aliases ?? [])]) };
+}
+
+/** Seventeen texts of 512 bytes with many words: some ten thousand records, more than any step gets done. */
+export function giantEntry(entryId: string): FoldedEntry {
+  const text = (n: number) =>
+    Array.from({ length: 128 }, (_, i) => `${(i * 7 + n) % 10}${(i * 13) % 10}x `).join('');
+  const [own = '', ...aliases] = Array.from({ length: 17 }, (_, i) => text(i));
+  return foldedEntry(entryId, own, { aliases });
+}
+
+/** As an argument of the script that writes. */
+export function putArgs({ entryId, text, folded }: FoldedEntry): string[] {
+  return ['put', entryId, text, folded, '0', '', ''];
 }
 
 /** A private Redis with an engine and its stores on it, and hands to look inside. */
@@ -72,6 +92,21 @@ export class DictionaryFixture {
 
   key(name: string): string {
     return dictionaryKey(PREFIX, name);
+  }
+
+  /** One run of a script on a dictionary; what it answers. */
+  async run(lua: string, name: string, ...args: string[]): Promise<unknown[]> {
+    return (await this.redis.command('EVAL', lua, 1, this.key(name), ...args)) as unknown[];
+  }
+
+  /** A field of the dictionary's meta. */
+  async meta(name: string, field: string): Promise<unknown> {
+    return this.redis.command('HGET', this.key(name), field);
+  }
+
+  /** Where a part of a generation is. */
+  partKey(name: string, part: string, generation: unknown): string {
+    return this.key(name).replace(':meta:', () => `:${part}:${String(generation)}:`);
   }
 
   /** What the checker finds. */

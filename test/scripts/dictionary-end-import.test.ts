@@ -1,0 +1,122 @@
+import {
+  dictionaryCreate,
+  dictionaryEndImport,
+  dictionaryInspect,
+  dictionaryStartImport,
+  dictionaryWrite,
+} from '../../generated/redis/scripts';
+import type { FoldedEntry } from '../../src/engine/dictionary-store';
+import { DictionaryFixture, foldedEntry, giantEntry, putArgs } from '../support/dictionary-fixture';
+import { allListed } from '../support/dictionary-questions';
+
+describe('dictionary-end-import', () => {
+  let on: DictionaryFixture;
+  beforeAll(async () => {
+    on = await DictionaryFixture.open();
+  });
+  afterAll(() => on?.close());
+
+  const commit = (name: string, id: string) => on.run(dictionaryEndImport, name, id, 'commit');
+  const abandon = (name: string, id: string) => on.run(dictionaryEndImport, name, id, 'abandon');
+  const put = (name: string, id: string, ...entries: FoldedEntry[]) =>
+    on.run(dictionaryWrite, name, 'kt1', id, ...entries.flatMap(putArgs));
+  const inspect = (name: string) => on.run(dictionaryInspect, name);
+  const idsOf = async (name: string) =>
+    (await allListed(on.engine, { dictionary: name })).map(({ entryId }) => entryId);
+
+  /** A dictionary with one entry, and of each id an import with an entry of that id. */
+  async function importing(...ids: string[]): Promise<string> {
+    const name = on.name();
+    await on.run(dictionaryCreate, name, 'kt1');
+    await put(name, '', foldedEntry('old', 'old'));
+    for (const id of ids) {
+      await on.run(dictionaryStartImport, name, '', 'kt1', id);
+      await put(name, id, foldedEntry(id, id));
+    }
+    return name;
+  }
+
+  it('swaps what was built in for what there was', async () => {
+    const name = await importing('import');
+    expect(await idsOf(name)).toEqual(['old']);
+    expect(await commit(name, 'import')).toEqual(['OK']);
+    expect(await idsOf(name)).toEqual(['import']);
+    expect((await inspect(name)).slice(0, 4)).toEqual(['OK', 'kt1', '2', '1']);
+    expect(await on.checkAtRest(name)).toEqual([]);
+  });
+
+  it('answers a commit that is repeated the same, and changes nothing by it', async () => {
+    const name = await importing('import');
+    await commit(name, 'import');
+    await put(name, '', foldedEntry('later', 'later'));
+    expect(await commit(name, 'import')).toEqual(['OK']);
+    expect(await idsOf(name)).toEqual(['import', 'later']);
+    expect((await inspect(name)).slice(0, 4)).toEqual(['OK', 'kt1', '2', '2']);
+    // Nor is what was committed given up any more.
+    expect(await abandon(name, 'import')).toEqual(['OK']);
+    expect(await idsOf(name)).toEqual(['import', 'later']);
+  });
+
+  it('answers LOST where there is no such import', async () => {
+    const name = await importing('import');
+    expect(await commit(name, 'never begun')).toEqual(['LOST']);
+    expect(await commit(on.name(), 'import')).toEqual(['LOST']);
+    expect(await idsOf(name)).toEqual(['old']);
+    expect((await inspect(name))[5]).toHaveLength(1);
+  });
+
+  it('makes all other imports lost', async () => {
+    const name = await importing('one', 'two', 'three');
+    expect(await commit(name, 'two')).toEqual(['OK']);
+    for (const id of ['one', 'three']) {
+      expect(await commit(name, id)).toEqual(['LOST']);
+      expect(await put(name, id, foldedEntry('late', 'late'))).toEqual(['LOST']);
+    }
+    expect(await idsOf(name)).toEqual(['two']);
+    expect((await inspect(name))[5]).toEqual([]);
+    expect(await on.checkAtRest(name)).toEqual([]);
+  });
+
+  it.each([
+    ['the import', 'import', ['a', 'giant', 'import']],
+    ['another import, which is lost', 'other', ['import']],
+    ['what there was', '', ['giant', 'import']],
+  ])('is to be called AGAIN while a large change of %s is being made', async (_what, id, expected) => {
+    const name = await importing('import', 'other');
+    if (id === 'import') await put(name, id, foldedEntry('a', 'a'));
+    expect((await put(name, id, giantEntry('giant'))).slice(0, 3)).toEqual(['OK', '1', '0']);
+    let again = 0;
+    for (;;) {
+      const [answer] = await commit(name, 'import');
+      if (answer === 'OK') break;
+      expect(answer).toBe('AGAIN');
+      again += 1;
+      expect((await inspect(name))[2]).toBe('1');
+    }
+    expect(again).toBeGreaterThan(0);
+    expect((await idsOf(name)).sort()).toEqual(expected);
+    expect(await on.checkAtRest(name)).toEqual([]);
+  });
+
+  it('gives an import up, once or twice, and leaves the dictionary as it was', async () => {
+    const name = await importing('import', 'other');
+    expect(await abandon(name, 'import')).toEqual(['OK']);
+    expect(await abandon(name, 'import')).toEqual(['OK']);
+    expect(await commit(name, 'import')).toEqual(['LOST']);
+    expect(await idsOf(name)).toEqual(['old']);
+    expect((await inspect(name))[5]).toHaveLength(1);
+    expect(await commit(name, 'other')).toEqual(['OK']);
+    expect(await idsOf(name)).toEqual(['other']);
+    expect(await on.checkAtRest(name)).toEqual([]);
+  });
+
+  it('leaves nothing of a dictionary whose first and only import is given up', async () => {
+    const name = on.name();
+    await on.run(dictionaryStartImport, name, 'd-1', 'kt1', 'import');
+    await on.run(dictionaryWrite, name, 'd-1', 'import', ...putArgs(giantEntry('giant')));
+    expect(await abandon(name, 'import')).toEqual(['OK']);
+    expect(await on.run(dictionaryCreate, name, 'kt1')).toEqual(['OK']);
+    expect(await on.checkAtRest(name)).toEqual([]);
+    expect(await idsOf(name)).toEqual([]);
+  });
+});

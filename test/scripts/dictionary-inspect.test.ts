@@ -1,0 +1,117 @@
+import {
+  dictionaryCreate,
+  dictionaryDrop,
+  dictionaryInspect,
+  dictionaryStartImport,
+  dictionaryWrite,
+} from '../../generated/redis/scripts';
+import { DictionaryFixture, foldedEntry, giantEntry, putArgs } from '../support/dictionary-fixture';
+
+const PROFILE = { accents: 'kept', typos: true, foldVersion: 1 } as const;
+
+/** What all keys of a generation really take, each looked at as a whole. */
+const MEMORY = `
+local sum = 0
+for _, key in ipairs(redis.call('KEYS', '*:' .. ARGV[1] .. ':*')) do
+  sum = sum + redis.call('MEMORY', 'USAGE', key, 'SAMPLES', 0)
+end
+return sum`;
+
+describe('dictionary-inspect', () => {
+  let on: DictionaryFixture;
+  beforeAll(async () => {
+    on = await DictionaryFixture.open();
+  });
+  afterAll(() => on?.close());
+
+  const inspect = (name: string) => on.run(dictionaryInspect, name);
+  const create = (name: string) => on.run(dictionaryCreate, name, 'kt1');
+  const put = (name: string, id: string, ...args: string[]) =>
+    on.run(dictionaryWrite, name, 'kt1', id, ...args);
+  const now = async () => {
+    const [seconds, us] = (await on.redis.command('TIME')) as [string, string];
+    return Number(seconds) * 1_000_000 + Number(us);
+  };
+
+  it('answers UNKNOWN where there is none, none yet, or none any more', async () => {
+    const name = on.name();
+    expect(await inspect(name)).toEqual(['UNKNOWN']);
+    await on.run(dictionaryStartImport, name, '', 'kt1', 'import');
+    expect(await inspect(name)).toEqual(['UNKNOWN']);
+    await create(name);
+    expect((await inspect(name))[0]).toBe('OK');
+    await on.run(dictionaryDrop, name);
+    expect(await inspect(name)).toEqual(['UNKNOWN']);
+  });
+
+  it('counts what is there: an entry put again once, and none that was deleted or is not through', async () => {
+    const name = on.name();
+    await create(name);
+    const count = async () => (await inspect(name))[3];
+    expect(await count()).toBe('0');
+    await put(name, '', ...['a', 'b', 'c'].flatMap((id) => putArgs(foldedEntry(id, id))));
+    expect(await count()).toBe('3');
+    await put(name, '', ...putArgs(foldedEntry('a', 'another')), ...putArgs(foldedEntry('b', 'b')));
+    expect(await count()).toBe('3');
+    await put(name, '', 'delete', 'a', '', '', '', '', '', 'delete', 'nobody', '', '', '', '', '');
+    expect(await count()).toBe('2');
+    await put(name, '', ...putArgs(giantEntry('giant')));
+    expect(await count()).toBe('2');
+    await on.checkAtRest(name);
+    expect(await count()).toBe('3');
+  });
+
+  it('says of each import when it was started and how much it received', async () => {
+    const name = on.name();
+    await create(name);
+    const before = await now();
+    for (const id of ['one', 'two']) await on.run(dictionaryStartImport, name, '', 'kt1', id);
+    const after = await now();
+    const batch = [...putArgs(foldedEntry('a', 'a')), ...putArgs(foldedEntry('b', 'b'))];
+    await put(name, 'two', ...batch);
+    // One that was sent twice was received twice.
+    await put(name, 'two', ...putArgs(foldedEntry('a', 'a')));
+    const imports = (await inspect(name))[5] as [string, string][];
+    expect(imports.map(([, received]) => received).sort()).toEqual(['0', '3']);
+    for (const [started] of imports) {
+      expect(Number(started)).toBeGreaterThanOrEqual(before);
+      expect(Number(started)).toBeLessThanOrEqual(after);
+    }
+  });
+
+  it.each([
+    ['nothing', 0, 0],
+    ['a few entries', 5, 0],
+    ['thousands of entries', 3000, 0],
+    ['thousands of entries, of which some have a payload', 2000, 1024],
+  ])(
+    'says about how many bytes it takes: %s',
+    async (_what, count, payload) => {
+      const name = on.name();
+      await create(name);
+      const entries = Array.from({ length: count }, (_, i) =>
+        foldedEntry(`id ${i}`, `entry ${(i * 7919) % 3000} of many`, {
+          payload: new Uint8Array(i % 3 === 0 ? payload : 0).fill(7),
+        }),
+      );
+      for (let i = 0; i < count; i += 1000) await on.store.put(name, PROFILE, entries.slice(i, i + 1000));
+      const live = String(await on.meta(name, 'live'));
+      const bytes = Number(await on.redis.command('EVAL', MEMORY, 0, live));
+      const said = Number((await inspect(name))[4]);
+      // Its state, a hundred bytes, is not counted.
+      expect(said).toBeGreaterThanOrEqual(bytes * 0.7 - 200);
+      expect(said).toBeLessThanOrEqual(bytes * 1.3);
+      if (count >= 2000) expect(said).toBeGreaterThan(count * (100 + payload / 3));
+    },
+    30_000,
+  );
+
+  it('changes nothing', async () => {
+    const name = on.name();
+    await create(name);
+    await put(name, '', ...putArgs(giantEntry('giant')));
+    const before = await on.redis.command('HGETALL', on.key(name));
+    await inspect(name);
+    expect(await on.redis.command('HGETALL', on.key(name))).toEqual(before);
+  });
+});
