@@ -1,0 +1,118 @@
+import {
+  dictionaryCreate,
+  dictionaryEndImport,
+  dictionaryInspect,
+  dictionaryStartImport,
+  dictionaryWrite,
+} from '../../generated/redis/scripts';
+import { DictionaryFixture, foldedEntry, putArgs } from '../support/dictionary-fixture';
+
+describe('dictionary-start-import', () => {
+  let on: DictionaryFixture;
+  beforeAll(async () => {
+    on = await DictionaryFixture.open();
+  });
+  afterAll(() => on?.close());
+
+  const start = (name: string, id: string, wanted = '', usual = 'kt1') =>
+    on.run(dictionaryStartImport, name, wanted, usual, id);
+  const put = (name: string, id: string, ...texts: string[]) =>
+    on.run(dictionaryWrite, name, 'kt1', id, ...texts.flatMap((text) => putArgs(foldedEntry(text, text))));
+  const end = (name: string, id: string, verb: 'commit' | 'abandon') =>
+    on.run(dictionaryEndImport, name, id, verb);
+  const inspect = (name: string) => on.run(dictionaryInspect, name);
+  /** As if nothing had been heard of an import since then. */
+  const silence = async (name: string, id: string, seconds: number) => {
+    const state = on.partKey(name, 'state', await on.meta(name, `build:${id}`));
+    await on.redis.command('HINCRBY', state, 'heard', -seconds * 1_000_000);
+  };
+
+  it('answers with the profile in force: what is wanted, else what is usual, of a new dictionary', async () => {
+    const [wanted, usual] = [on.name(), on.name()];
+    expect(await start(wanted, 'import', 'd-1')).toEqual(['OK', 'd-1']);
+    expect(await start(usual, 'import')).toEqual(['OK', 'kt1']);
+    // Of one that is there, even if only another import is, its own.
+    expect(await start(wanted, 'another')).toEqual(['OK', 'd-1']);
+    expect(await start(wanted, 'a third', 'd-1')).toEqual(['OK', 'd-1']);
+  });
+
+  it('answers EXISTS with the profile of one that has another, and begins nothing', async () => {
+    const name = on.name();
+    await on.run(dictionaryCreate, name, 'd-1');
+    expect(await start(name, 'import', 'kt1')).toEqual(['EXISTS', 'd-1']);
+    expect(await on.meta(name, 'build:import')).toBeNull();
+    expect(await start(name, 'import')).toEqual(['OK', 'd-1']);
+    expect(await start(name, 'import', 'kt1')).toEqual(['EXISTS', 'd-1']);
+  });
+
+  it('lets no dictionary be seen until the first import is committed', async () => {
+    const name = on.name();
+    await start(name, 'import');
+    expect(await put(name, 'import', 'a', 'b')).toEqual(['OK', '2', '1', ['1', '1']]);
+    expect(await inspect(name)).toEqual(['UNKNOWN']);
+    expect(await put(name, '', 'c')).toEqual(['UNKNOWN']);
+    expect(await end(name, 'import', 'commit')).toEqual(['OK']);
+    expect((await inspect(name)).slice(0, 4)).toEqual(['OK', 'kt1', '1', '2']);
+    expect(await on.checkAtRest(name)).toEqual([]);
+  });
+
+  it('is BUSY when four are under way, until one of them ends', async () => {
+    const name = on.name();
+    for (const id of ['1', '2', '3', '4']) expect(await start(name, id)).toEqual(['OK', 'kt1']);
+    expect(await start(name, '5')).toEqual(['BUSY']);
+    // One of the four may be begun again all the same.
+    expect(await start(name, '4')).toEqual(['OK', 'kt1']);
+    await end(name, '2', 'abandon');
+    expect(await start(name, '5')).toEqual(['OK', 'kt1']);
+    expect(await start(name, '2')).toEqual(['BUSY']);
+    await end(name, '5', 'commit');
+    expect(await start(name, '2')).toEqual(['OK', 'kt1']);
+  });
+
+  it('takes the place of one that was not heard of for a minute, which is lost', async () => {
+    const name = on.name();
+    for (const id of ['1', '2', '3', '4']) await start(name, id);
+    await silence(name, '3', 59);
+    expect(await start(name, '5')).toEqual(['BUSY']);
+    await silence(name, '3', 2);
+    expect(await start(name, '5')).toEqual(['OK', 'kt1']);
+    expect(await put(name, '3', 'a')).toEqual(['LOST']);
+    expect((await put(name, '4', 'a'))[0]).toBe('OK');
+  });
+
+  it('gives up one that is silent though the clock was set back meanwhile', async () => {
+    const name = on.name();
+    for (const id of ['1', '2', '3', '4']) await start(name, id);
+    await silence(name, '1', -61);
+    expect(await start(name, '5')).toEqual(['OK', 'kt1']);
+    expect(await put(name, '1', 'a')).toEqual(['LOST']);
+  });
+
+  it.each([
+    ['wants another profile', 'd-1', 'kt1'],
+    ['wants none', 'd-1', ''],
+    ['wants the same', 'kt1', 'kt1'],
+  ])('begins anew where only a silent one is left of a dictionary: %s', async (_what, before, wanted) => {
+    const name = on.name();
+    await start(name, 'silent', before);
+    await silence(name, 'silent', 61);
+    expect(await start(name, 'import', wanted)).toEqual(['OK', 'kt1']);
+    expect(await put(name, 'import', 'a')).toEqual(['OK', '1', '1', ['1']]);
+    expect(await end(name, 'import', 'commit')).toEqual(['OK']);
+    expect((await inspect(name)).slice(0, 4)).toEqual(['OK', 'kt1', '1', '1']);
+    expect(await on.checkAtRest(name)).toEqual([]);
+  });
+
+  it('goes on with what was put when it is begun again by the same id, however late', async () => {
+    const name = on.name();
+    await start(name, 'import');
+    await put(name, 'import', 'a');
+    const build = await on.meta(name, 'build:import');
+    await silence(name, 'import', 61);
+    expect(await start(name, 'import')).toEqual(['OK', 'kt1']);
+    expect(await on.meta(name, 'build:import')).toBe(build);
+    await put(name, 'import', 'b');
+    expect(await end(name, 'import', 'commit')).toEqual(['OK']);
+    expect((await inspect(name)).slice(0, 4)).toEqual(['OK', 'kt1', '1', '2']);
+  });
+});
