@@ -24,7 +24,7 @@ import { forms, markWords } from './match';
 import { decodePageToken, encodePageToken, type Binding } from './page-token';
 import { rankRecents, suggestRecents } from './recents-ranking';
 import type { RecentsStore } from './recents-store';
-import { mergePage, rankAfter, type PagePosition } from './suggesting';
+import { isPagePosition, mergePage, rankAfter } from './suggesting';
 import type {
   AutocompleteEngine,
   DictionariesPage,
@@ -92,6 +92,8 @@ export class Autocomplete implements AutocompleteEngine {
 
   async createDictionary(name: string, profile: Profile): Promise<DictionaryView> {
     const { dictionaries } = this.options;
+    // Before it is made, and after, lest the name was taken off the list in between.
+    await orSay(dictionaryNamed(name), dictionaries.register(name));
     const made = await orSay(dictionaryNamed(name), dictionaries.create(name, stored(profile)));
     if (made.kind === 'other-profile' && !isSame(made.profile, profile))
       throw dictionaryExists(name, made.profile);
@@ -131,7 +133,6 @@ export class Autocomplete implements AutocompleteEngine {
     );
     if (begun.kind === 'other-profile') throw dictionaryExists(dictionary, begun.profile);
     if (begun.kind === 'busy') throw tooManyImports(dictionary);
-    checkVersion(dictionary, begun.profile);
     const session = new StoreImport({
       store: dictionaries,
       clock,
@@ -144,6 +145,7 @@ export class Autocomplete implements AutocompleteEngine {
       onDefect,
     });
     try {
+      checkVersion(dictionary, begun.profile);
       await orSay(what, dictionaries.register(dictionary));
     } catch (error) {
       await session.abandon();
@@ -166,7 +168,7 @@ export class Autocomplete implements AutocompleteEngine {
   async suggest(request: SuggestRequest): Promise<SuggestPage> {
     const { dictionary, query, pageSize, kinds, pageToken, recentsList } = request;
     const binding: Binding = ['suggest', dictionary, query, kinds, recentsList];
-    const after = pageToken === '' ? undefined : (decodePageToken(binding, pageToken) as PagePosition);
+    const after = decodePageToken(binding, pageToken, isPagePosition);
     const folded = bothFolded(query);
     const marked = { kept: markWords(folded.kept), dropped: markWords(folded.dropped) };
     const limit = pageSize + (recentsList === '' ? 0 : ROOM_FOR_RECENTS);
@@ -190,7 +192,7 @@ export class Autocomplete implements AutocompleteEngine {
 
   async listEntries({ dictionary, from, to, pageSize, pageToken }: ListRange): Promise<EntriesPage> {
     const binding: Binding = ['entries', dictionary, from, to];
-    const after = pageToken === '' ? undefined : (decodePageToken(binding, pageToken) as ListPosition);
+    const after = decodePageToken(binding, pageToken, isListPosition);
     const range = { from: bothFolded(from), to: bothFolded(to), limit: pageSize, after };
     const listing = await orSay(
       dictionaryNamed(dictionary),
@@ -211,15 +213,19 @@ export class Autocomplete implements AutocompleteEngine {
 
   async listDictionaries(namePrefix: string, pageSize: number, pageToken: string): Promise<DictionariesPage> {
     const binding: Binding = ['dictionaries', namePrefix];
-    const after = pageToken === '' ? undefined : (decodePageToken(binding, pageToken) as string);
+    const after = decodePageToken(binding, pageToken, isName);
     const reading = this.options.dictionaries.names(namePrefix, after, pageSize + 1);
     const names = await orSay('the list of dictionaries', reading);
     const more = names.length > pageSize;
     const shown = names.slice(0, pageSize);
     // One that is being imported for the first time, or was deleted just now, is not there.
-    const views = await Promise.all(shown.map((name) => this.view(name)));
+    const dictionaries: DictionaryView[] = [];
+    for (const name of shown) {
+      const view = await this.view(name);
+      if (view !== undefined) dictionaries.push(view);
+    }
     return {
-      dictionaries: views.filter((view) => view !== undefined),
+      dictionaries,
       nextPageToken: more ? encodePageToken(binding, shown[shown.length - 1]) : '',
     };
   }
@@ -267,8 +273,17 @@ function checkVersion(dictionary: string, { foldVersion }: StoredProfile): void 
   if (foldVersion === FOLD_VERSION) return;
   throw new HoldfastError(
     'NOT_IMPLEMENTED',
-    `${dictionaryNamed(dictionary)} was folded by version ${foldVersion}, which this server does not know; use a newer one`,
+    `${dictionaryNamed(dictionary)} was folded by version ${foldVersion}, which this server does not know; use a server that does, or delete and import it`,
   );
+}
+
+function isListPosition(value: unknown): value is ListPosition {
+  const { text, number } = (value ?? {}) as Partial<ListPosition>;
+  return typeof text === 'string' && Number.isSafeInteger(number) && Number(number) >= 0;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string';
 }
 
 function stored({ accents, typos }: Profile): StoredProfile {

@@ -19,8 +19,17 @@ export interface BothFolded {
 /** Where a page ended, for what comes after it. */
 export interface RankPosition {
   readonly kind: MatchKind;
-  /** Before all of the kind; after an entry, whose text is folded; or after a record, as only the store reads it. */
-  readonly at: 'first' | { readonly score: number; readonly text: string; readonly entryId: string } | string;
+  readonly at:
+    | /** Before all of the kind. */ 'first'
+    | /** After an entry, whose text is folded. */ {
+        readonly score: number;
+        readonly text: string;
+        readonly entryId: string;
+      }
+    | /** After a record, and past an entry that an earlier page ended with; the store's own words. */ {
+        readonly record: string;
+        readonly past: string;
+      };
 }
 
 export interface RankedEntry {

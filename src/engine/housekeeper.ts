@@ -63,7 +63,9 @@ export class Housekeeper {
     const names = await this.store.names('', this.last, NAMES_A_ROUND);
     this.last = names.length < NAMES_A_ROUND ? undefined : names[names.length - 1];
     for (const name of names) {
-      if (!this.stopped) await this.sweep(name);
+      if (this.stopped) return;
+      // What is wrong with one must not keep us from the others.
+      await this.sweep(name).catch((error: unknown) => reportDefect(error, this.onDefect));
     }
   }
 
@@ -74,6 +76,7 @@ export class Housekeeper {
     await this.store.unregister(name);
     // It may have been made anew in between, or be imported; whoever does that registers it, too, but perhaps before
     // we took it out.
-    if ((await this.store.sweep(name)) !== 'gone') await this.store.register(name);
+    const since = await this.store.sweep(name).catch(() => undefined);
+    if (since !== 'gone') await this.store.register(name);
   }
 }

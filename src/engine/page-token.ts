@@ -16,14 +16,32 @@ export function encodePageToken(binding: Binding, position: unknown): string {
   return Buffer.concat([checkOf(binding, text), text]).toString('base64url');
 }
 
-/** The position that `encodePageToken` was given. Throws INVALID_FIELD. */
-export function decodePageToken(binding: Binding, token: string): unknown {
+/** More than the longest text, name and id need. */
+const MAX_TOKEN_CHARS = 16_384;
+
+/** The position that `encodePageToken` was given; undefined for no token. Throws INVALID_FIELD. */
+export function decodePageToken<T>(
+  binding: Binding,
+  token: string,
+  isPosition: (value: unknown) => value is T,
+): T | undefined {
+  if (token === '') return undefined;
+  if (token.length > MAX_TOKEN_CHARS) throw badPageToken();
   const bytes = Buffer.from(token, 'base64url');
   const text = bytes.subarray(CHECK_BYTES);
   const genuine =
     bytes.toString('base64url') === token && checkOf(binding, text).equals(bytes.subarray(0, CHECK_BYTES));
-  if (!genuine) throw badPageToken();
-  return JSON.parse(text.toString()) as unknown;
+  const position = genuine ? parsed(text.toString()) : undefined;
+  if (!isPosition(position)) throw badPageToken();
+  return position;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function checkOf(binding: Binding, position: Buffer): Buffer {

@@ -7,7 +7,14 @@ import { MATCH_KINDS, type MatchKind, type Profile, type Suggestion } from './su
 
 /** Where a page ended: within the recents of a kind, or within its entries. Travels in page tokens. */
 export type PagePosition =
-  | { readonly of: 'recents'; readonly kind: MatchKind; readonly entryId: string; readonly text: string }
+  | {
+      readonly of: 'recents';
+      readonly kind: MatchKind;
+      /** Among those of the kind, from 0. */
+      readonly index: number;
+      readonly entryId: string;
+      readonly text: string;
+    }
   | { readonly of: 'entries'; readonly at: RankPosition };
 
 interface Placed {
@@ -47,7 +54,10 @@ export function mergePage(
   for (const kind of MATCH_KINDS) {
     // What comes after entries that the store has not got to is for a later page.
     if (ranking.next && rankOf(kind) > rankOf(ranking.next.kind)) break;
-    for (const ranked of shown) if (ranked.kind === kind) placed.push(placeRecent(ranked, ranking, query));
+    const ofKind = recents.filter((ranked) => ranked.kind === kind);
+    for (const ranked of shown) {
+      if (ranked.kind === kind) placed.push(placeRecent(ranked, ofKind.indexOf(ranked), ranking, query));
+    }
     for (const entry of others) if (entry.kind === kind) placed.push(placeEntry(entry, query, accents));
   }
   const page = placed.slice(0, pageSize);
@@ -84,11 +94,17 @@ function recentsAfter(
   const last = ofKind.findIndex(
     ({ recent }) => recent.entryId === after.entryId && (after.entryId !== '' || recent.text === after.text),
   );
-  // One that has been removed since: the rest of its kind was more recent, or will be found by another query.
-  return last < 0 ? later : [...ofKind.slice(last + 1), ...later];
+  // One that was removed has left its place to the next; one that was used again has moved up.
+  const next = last < 0 ? after.index : Math.max(last, after.index) + 1;
+  return [...ofKind.slice(next), ...later];
 }
 
-function placeRecent({ recent, kind, folded }: RankedRecent, ranking: Ranking, query: string): Placed {
+function placeRecent(
+  { recent, kind, folded }: RankedRecent,
+  index: number,
+  ranking: Ranking,
+  query: string,
+): Placed {
   const { entryId, text, payload } = recent;
   const { accents } = ranking.profile;
   const twin = ranking.entries.find((entry) => isTwin(entry, entryId, folded, accents));
@@ -102,7 +118,7 @@ function placeRecent({ recent, kind, folded }: RankedRecent, ranking: Ranking, q
       score: twin?.score ?? 0,
       recent: true,
     },
-    position: () => ({ of: 'recents', kind, entryId, text }),
+    position: () => ({ of: 'recents', kind, index, entryId, text }),
   };
 }
 
@@ -117,4 +133,51 @@ function placeEntry(entry: RankedEntry, query: string, accents: Profile['accents
     suggestion: { entryId, text, segments: shown, payload, kind, score, recent: false },
     position: () => ({ of: 'entries', at: { kind, at: { score, text: fold(text, accents), entryId } } }),
   };
+}
+
+/** A token tells by its check that it was made for this request; whoever makes one up by himself may have written anything. */
+export function isPagePosition(value: unknown): value is PagePosition {
+  if (!isObject(value)) return false;
+  if (value['of'] === 'recents') {
+    const { kind, index, entryId, text } = value;
+    return (
+      isKind(kind) && Number.isSafeInteger(index) && Number(index) >= 0 && isText(entryId) && isText(text)
+    );
+  }
+  const at = value['at'];
+  return value['of'] === 'entries' && isObject(at) && isKind(at['kind']) && isPlace(at['at']);
+}
+
+/** Of a record: its list's key, a zero byte, and the place in the list. */
+const RECORD = /^([0-9a-f]{2}){1,20}00([0-9a-f]{2}){6,200}$/;
+
+function isPlace(at: unknown): boolean {
+  if (!isObject(at)) return false;
+  if (isText(at['record'])) return RECORD.test(at['record']) && isText(at['past']) && isPast(at['past']);
+  return Number.isSafeInteger(at['score']) && isText(at['text']) && isText(at['entryId']);
+}
+
+/** Empty, or a score in digits, a text and an entry id. */
+function isPast(past: string): boolean {
+  if (past === '') return true;
+  try {
+    const parts: unknown = JSON.parse(past);
+    return (
+      Array.isArray(parts) && parts.length === 3 && parts.every(isText) && /^\d{1,16}$/.test(String(parts[0]))
+    );
+  } catch {
+    return false;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isKind(value: unknown): value is MatchKind {
+  return MATCH_KINDS.some((kind) => kind === value);
 }

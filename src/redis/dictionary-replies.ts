@@ -42,7 +42,7 @@ export function positionArgs(after: RankPosition | undefined): string[] {
   if (after === undefined) return ['', '', '', ''];
   const { kind, at } = after;
   if (at === 'first') return [LETTERS[kind], '+', '', ''];
-  if (typeof at === 'string') return [LETTERS[kind], '=', at, ''];
+  if ('record' in at) return [LETTERS[kind], '=', at.record, at.past];
   return [LETTERS[kind], String(at.score), at.text, at.entryId];
 }
 
@@ -50,7 +50,7 @@ export function readPosition(reply: RawReply | undefined): RankPosition | undefi
   const [letter, score, text, entryId] = listOf(reply);
   if (letter === undefined) return undefined;
   const kind = readKind(letter);
-  if (textOf(score) === '=') return { kind, at: textOf(text) };
+  if (textOf(score) === '=') return { kind, at: { record: textOf(text), past: textOf(entryId) } };
   return { kind, at: { score: Number(textOf(score)), text: textOf(text), entryId: textOf(entryId) } };
 }
 

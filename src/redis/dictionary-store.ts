@@ -273,7 +273,7 @@ export class RedisDictionaryStore implements DictionaryStore {
     });
   }
 
-  private async look<T>(
+  private async look<T extends { readonly kind: string }>(
     what: Script,
     name: string,
     args: readonly RawArgument[],
@@ -282,7 +282,9 @@ export class RedisDictionaryStore implements DictionaryStore {
     const { replica, prefix } = this.options;
     if (replica?.reachable) {
       try {
-        return await replica.runRaw(what, [dictionaryKey(prefix, name)], args, read);
+        const answer = await replica.runRaw(what, [dictionaryKey(prefix, name)], args, read);
+        // One that is new may not have got there yet.
+        if (answer.kind !== 'unknown') return answer;
       } catch (error) {
         if (!(error instanceof StoreFailure)) throw error;
       }

@@ -16,28 +16,35 @@ local low, high = 'f' .. from, to == '' and 'g' or 'f' .. to
 if ARGV[7] ~= '' then low = 'f' .. ARGV[6] .. '\0' .. pack_number(tonumber(ARGV[7])) .. '\0' end
 use_index(live)
 
+local entries = key_of('entries', live)
 local answers, last, resume = {}, nil, {}
-local next_records = reader(low, high, math.min(limit + 1, 24))
-repeat
-  local records = next_records()
-  if not records then break end
+
+-- Looks at some of the records; true when the page is full or its time is over.
+local function take(records, first)
   local numbers = {}
-  for i, record in ipairs(records) do numbers[i] = string.sub(record, -5) end
-  for i, value in ipairs(redis.call('HMGET', key_of('entries', live), unpack(numbers))) do
-    if #answers == limit then
-      resume = last
-      break
-    end
-    local text = string.sub(records[i], 2, -7)
-    last = { text, string.format('%.0f', (struct.unpack('>I5', numbers[i]))) }
+  for i = first, math.min(first + FETCHED - 1, #records) do numbers[#numbers + 1] = string.sub(records[i], -5) end
+  for i, value in ipairs(redis.call('HMGET', entries, unpack(numbers))) do
+    local text = string.sub(records[first + i - 1], 2, -7)
     -- An alias has a record of the same kind.
-    if value and text_of(forms_of(value)) == text then
+    local forms = value and forms_of(value)
+    if forms and text_of(forms) == text then
+      if #answers == limit or last and elapsed() > LIST_BUDGET then
+        resume = last
+        return true
+      end
       local rest = rest_of(value)
       local shown = rest[4] ~= '' and rest[4] or text
       local aliases = rest[6] ~= '' and rest[6] or '[]'
       answers[#answers + 1] = { rest[3], shown, aliases, int(rest[1]), int(rest[2]), rest[5] }
     end
+    last = { text, int((struct.unpack('>I5', numbers[i]))) }
   end
-  if #resume == 0 and last and elapsed() > LIST_BUDGET then resume = last end
-until #resume > 0
+  return false
+end
+
+local over = false
+for records in reader(low, high, math.min(limit + 1, FETCHED)) do
+  for first = 1, #records, FETCHED do over = over or take(records, first) end
+  if over then break end
+end
 return { 'OK', resume, answers }

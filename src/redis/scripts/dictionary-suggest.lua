@@ -21,7 +21,10 @@ if ARGV[5] ~= '' then
     local record = string.gsub(ARGV[7], '%x%x', function(digits) return string.char(tonumber(digits, 16)) end)
     local key_end = string.find(record, '\0', 1, true)
     after.key, after.place = string.sub(record, 1, key_end - 1), string.sub(record, key_end + 1)
-    if ARGV[8] ~= '' then after.score, after.text, after.id = unpack(cjson.decode(ARGV[8])) end
+    if ARGV[8] ~= '' then
+      local past = cjson.decode(ARGV[8])
+      after.score, after.text, after.id = tonumber(past[1]), past[2], past[3]
+    end
   elseif ARGV[6] ~= '+' then
     after.score, after.text, after.id = tonumber(ARGV[6]), ARGV[7], ARGV[8]
   end
@@ -92,7 +95,7 @@ end
 -- one than that of texts; and as long as it has not got past the entry after which the first of them went on, by that.
 local function resume_at(kind, key, place)
   local digits = string.gsub(key .. '\0' .. place, '.', function(c) return string.format('%02x', string.byte(c)) end)
-  local bound = after and after.kind == kind and after.text and cjson.encode({ after.score, after.text, after.id })
+  local bound = after and after.kind == kind and after.text and cjson.encode({ int(after.score), after.text, after.id })
   resume = { kind, '=', digits, bound or '' }
 end
 
@@ -113,8 +116,7 @@ local function walk(lists, kind)
   repeat
     local records, place_at = next_records()
     if not records then break end
-    last = place_at(#records)
-    visit_entries(records, entries, known, function(value, i)
+    local reached = visit_entries(records, entries, known, function(value, i)
       local forms = accept(value)
       if not forms then return end
       local candidate = new_candidate(value, forms)
@@ -122,6 +124,7 @@ local function walk(lists, kind)
       candidate.rank = rank_of(candidate.place)
       if is_new(candidate, kind) then found[#found + 1] = candidate end
     end, #lists == 1 and lists[1])
+    last = place_at(reached)
     -- What has the rank of the last record may still be preceded by a record to come.
     local closed = #found
     while not by_records and closed > 0 and found[closed].rank == rank_of(last) do closed = closed - 1 end

@@ -20,6 +20,11 @@ local FEW = 256
 -- A gram's list that fills fewer parts of the index is looked through as a whole.
 local SIFTED_PARTS = 10
 
+-- So many entries are fetched at once, and so many bytes of one are as much work as looking at it.
+local FETCHED = 24
+
+local WORK_BYTES = 256
+
 -- One or two characters somewhere in a text are looked for in so many lists.
 local MOST_LISTS = 32
 
@@ -110,7 +115,8 @@ local function place_of(record, key) return string.sub(record, #key + 2, is_gram
 local function rank_of(place) return string.sub(place, 1, -7) end
 
 -- Calls `visit` with the value of each record's entry and the record's place, once for each entry: `known` has the
--- numbers that were met before. With a list, only of those that fit.
+-- numbers that were met before. With a list, only of those that fit. A few at a time, for entries may be large; returns
+-- the place of the last record that it got to.
 local function visit_entries(records, entries, known, visit, list)
   local numbers, places = {}, {}
   local filtered = list and (list.before or list.after)
@@ -124,11 +130,18 @@ local function visit_entries(records, entries, known, visit, list)
       end
     end
   end
-  if #numbers == 0 then return end
-  index.work = index.work + #numbers + 4
-  for i, value in ipairs(redis.call('HMGET', entries, unpack(numbers))) do
-    if value then visit(value, places[i]) end
+  for from = 1, #numbers, FETCHED do
+    local to = math.min(from + FETCHED - 1, #numbers)
+    index.work = index.work + 4
+    for i, value in ipairs(redis.call('HMGET', entries, unpack(numbers, from, to))) do
+      if value then
+        index.work = index.work + 1 + #value / WORK_BYTES
+        visit(value, places[from + i - 1])
+      end
+    end
+    if to < #numbers and out_of_time(QUERY_BUDGET) then return places[to] end
   end
+  return #records
 end
 
 -- All records that begin with `head`, or nil if they are more than `most`.
