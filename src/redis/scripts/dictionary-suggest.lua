@@ -127,7 +127,8 @@ local function walk(lists, kind)
     while not by_records and closed > 0 and found[closed].rank == rank_of(last) do closed = closed - 1 end
     if closed >= needed then last = nil end
   until not last or out_of_time(QUERY_BUDGET)
-  local cut_here = last and cut
+  -- Where there is no room, it is enough to know that there are more.
+  local cut_here = last and cut and (room > 0 or #found == 0)
   if (cut_here or by_records) and #found > room then last = found[room].place end
   if (cut_here or by_records) and (cut_here or #found > room) then
     while #found > room do found[#found] = nil end
