@@ -130,7 +130,8 @@ local function walk(lists, kind)
     while not by_records and closed > 0 and found[closed].rank == rank_of(last) do closed = closed - 1 end
     if closed >= needed then last = nil end
   until not last or out_of_time(QUERY_BUDGET)
-  local cut_here = last and cut
+  -- Where there is no room, it is enough to know that there are more.
+  local cut_here = last and cut and (room > 0 or #found == 0)
   if (cut_here or by_records) and #found > room then last = found[room].place end
   if (cut_here or by_records) and (cut_here or #found > room) then
     while #found > room do found[#found] = nil end
@@ -140,10 +141,15 @@ local function walk(lists, kind)
   take_ranked(found, kind)
 end
 
--- Looks through all records with a beginning if they are few, else through the shortest of lists.
-local function gather(head, kind, lists)
+-- Looks through all records with a beginning if they are few, else through a list: the ranked one, which tells more of
+-- the order, unless a gram's is much shorter.
+local function gather(head, kind, ranked, grams)
   local records = all_below(head, FEW)
-  if not records then return walk({ (shortest_of(lists)) }, kind) end
+  if not records then
+    local _, parts = shortest_of({ ranked })
+    local gram, fewer = shortest_of(grams)
+    return walk({ gram and 2 * fewer < parts and gram or ranked }, kind)
+  end
   local best, accept, needed = {}, accepting(kind), limit + 1 - #results
   visit_entries(records, entries, {}, function(value)
     local forms = accept(value)
@@ -174,9 +180,8 @@ end
 local function begins(ranked, whole, kind)
   if #query == 0 then return walk({ list_of('a') }, kind) end
   if #query <= 3 then return walk({ list_of(ranked .. plain) }, kind) end
-  local lists = grams_of(query, 1)
-  lists[#lists + 1] = list_of(ranked .. table.concat(query, '', 1, 3))
-  gather(whole .. (whole == 'f' and plain or string.sub(plain, 1, WORD_BYTES)), kind, lists)
+  local head = whole .. (whole == 'f' and plain or string.sub(plain, 1, WORD_BYTES))
+  gather(head, kind, list_of(ranked .. table.concat(query, '', 1, 3)), grams_of(query, 1))
 end
 
 -- Of the shortest gram's list, if it is short, all that end with the query or contain it: found at once, for a query
@@ -213,7 +218,7 @@ local ways = {}
 
 function ways.e()
   if #query == 0 then return end
-  gather('f' .. plain .. '\0', 'e', { list_of('p' .. table.concat(query, '', 1, math.min(3, #query))) })
+  gather('f' .. plain .. '\0', 'e', list_of('p' .. table.concat(query, '', 1, math.min(3, #query))), {})
 end
 
 function ways.p() begins('p', 'f', 'p') end

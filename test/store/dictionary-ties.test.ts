@@ -1,0 +1,119 @@
+import type { Suggestion, SuggestRequest } from '../../src/engine/suggestion';
+import { DictionaryFixture, entry } from '../support/dictionary-fixture';
+import { compare } from '../support/dictionary-model';
+import { allPages } from '../support/dictionary-questions';
+import { seeded } from '../support/name-generator';
+
+/** More than a run of the script can look at, all of one score, and alike for longer than ranks tell apart. */
+const COUNT = 5000;
+const SEED = 20_261_122;
+/** What the store keeps of a text to put it in order; of a page that is cut short only this counts. */
+const RANK_TEXT = 40;
+const PROFILE = { accents: 'kept', typos: true } as const;
+/** As many as the smallest pages take, and some more, for they may be cut short. */
+const MOST_PAGES = 600;
+
+let on: DictionaryFixture;
+beforeAll(async () => {
+  on = await DictionaryFixture.open();
+});
+afterAll(() => on?.close());
+
+/** All pages as they come, cut short or not. */
+async function walk(asked: Omit<SuggestRequest, 'pageToken' | 'recentsList'>): Promise<Suggestion[]> {
+  const found: Suggestion[] = [];
+  let pageToken = '';
+  for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+    const page = await on.engine.suggest({ ...asked, pageToken, recentsList: '' });
+    found.push(...page.suggestions);
+    if (page.nextPageToken === '') return found;
+    pageToken = page.nextPageToken;
+  }
+  throw new Error('the pages do not end');
+}
+
+const textsOf = (found: readonly Suggestion[]) => found.map(({ text }) => text);
+
+describe(`${COUNT} addresses of one weight (seed ${SEED})`, () => {
+  const texts = Array.from({ length: COUNT }, (_, i) => `https://www.example.com/articles/page-${i + 1}`);
+  const inOrder = [...texts].sort(compare);
+  let name: string;
+  beforeAll(async () => {
+    name = on.name();
+    const random = seeded(SEED);
+    const shuffled = texts
+      .map((text) => ({ text, at: random(1_000_000) }))
+      .sort((a, b) => a.at - b.at)
+      .map(({ text }) => entry(text, text));
+    const session = await on.engine.startImport(name, PROFILE);
+    for (let i = 0; i < COUNT; i += 1000) await session.put(shuffled.slice(i, i + 1000));
+    await session.commit(COUNT);
+  }, 60_000);
+
+  it.each([
+    'h',
+    'http',
+    'https://www.example.com',
+    'page',
+    'example',
+    'https://www.example.com/articles/page-4',
+  ])('show some to %s at once, however many they are', async (query) => {
+    for (const pageSize of [1, 10, 100]) {
+      const asked = { dictionary: name, query, kinds: [], pageSize, pageToken: '', recentsList: '' };
+      const { suggestions } = await on.engine.suggest(asked);
+      expect(suggestions.length).toBeGreaterThan(0);
+    }
+  });
+
+  it('are in the order of their texts on pages that were not cut short', async () => {
+    const asked = { dictionary: name, query: 'h', kinds: ['prefix'] as const, pageSize: 20 };
+    expect(textsOf(await allPages(on.engine, asked))).toEqual(inOrder);
+  }, 30_000);
+
+  it.each(['h', 'http', 'https://www.example.com'])(
+    'are in the order of their ranks to those who type their beginning, cut short or not: %s',
+    async (query) => {
+      const found = await walk({ dictionary: name, query, kinds: ['prefix'], pageSize: 100 });
+      const rank = (text: string) => text.slice(0, RANK_TEXT);
+      expect(textsOf(found).map(rank)).toEqual(inOrder.map(rank));
+    },
+    30_000,
+  );
+
+  it.each([
+    ['page', 'contains'],
+    ['page', 'word-prefix'],
+    ['example', 'contains'],
+    ['e', 'contains'],
+    ['-4', 'contains'],
+    ['7', 'suffix'],
+    ['http', 'contains'],
+    ['http', 'prefix'],
+  ] as const)(
+    'are all shown, each once, page by page, to %s (%s)',
+    async (query, kind) => {
+      for (const pageSize of [100, 17]) {
+        const found = await walk({ dictionary: name, query, kinds: [kind], pageSize });
+        const matching = inOrder.filter((text) =>
+          kind === 'suffix' ? text.endsWith(query) : text.includes(query),
+        );
+        expect(textsOf(found).sort(compare)).toEqual(matching);
+        expect(new Set(found.map((one) => one.kind))).toEqual(new Set([kind]));
+      }
+    },
+    60_000,
+  );
+});
+
+describe('a typo', () => {
+  it.each([
+    ['in an alias, of which two characters are wrong', 'zz', ['axcdXfghijkl'], 'aqcrXfghijkl'],
+    ['across the end of the beginning that is looked for', 'abxdfeghijk', [], 'abcdefgh'],
+  ])('is found %s', async (_what, text, aliases, query) => {
+    const name = on.name();
+    await on.engine.createDictionary(name, PROFILE);
+    await on.engine.putEntries(name, [entry('meant', text, { aliases }), entry('other', 'something else')]);
+    const found = await allPages(on.engine, { dictionary: name, query });
+    expect(found.map(({ kind, entryId }) => [kind, entryId])).toEqual([['typo', 'meant']]);
+  });
+});
