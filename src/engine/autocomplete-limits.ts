@@ -4,6 +4,8 @@ import type { Profile } from './suggestion';
 
 /** Of a text, an alias or a query, in UTF-8. */
 export const MAX_TEXT_BYTES = 512;
+/** Of a text or an alias as it is compared: a few characters fold to eighteen, most to themselves. */
+export const MAX_FOLDED_BYTES = 1024;
 export const MAX_ENTRY_ID_BYTES = 512;
 export const MAX_ALIASES = 16;
 export const MAX_PAYLOAD_BYTES = 1024;

@@ -11,10 +11,12 @@ import {
   MAX_ENTRIES,
   MAX_ENTRY_ID_BYTES,
   MAX_PAYLOAD_BYTES,
+  MAX_FOLDED_BYTES,
   MAX_TEXT_BYTES,
   MAX_WEIGHT,
   type PageSizes,
 } from '../engine/autocomplete-limits';
+import { fold } from '../engine/fold';
 import { MATCH_KINDS, type Entry, type MatchKind, type Profile } from '../engine/suggestion';
 import { kindOfMessage } from './autocomplete-messages';
 import { checkName, checkText, type Violations } from './fields';
@@ -23,6 +25,8 @@ import { checkName, checkText, type Violations } from './fields';
 
 /** Further bad entries of a request are not looked for: an answer has no room to name them. */
 const ENOUGH_VIOLATIONS = 20;
+/** Of U+FDFA, a whole sentence: no UTF-16 unit folds to more. */
+const MOST_FOLDED_BYTES_PER_UNIT = 33;
 const MAX_WEIGHT_INT64 = BigInt(MAX_WEIGHT);
 const MAX_COUNT_INT64 = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -30,6 +34,16 @@ const MAX_COUNT_INT64 = BigInt(Number.MAX_SAFE_INTEGER);
 export function checkShownText(violations: Violations, field: string, text: string): void {
   if (text === '') violations.add(field, 'is required');
   else checkText(violations, field, text, MAX_TEXT_BYTES);
+}
+
+/** Also as it is compared: a few characters fold to many, eighteen at most. */
+function checkIndexedText(violations: Violations, field: string, text: string): void {
+  checkShownText(violations, field, text);
+  if (text.length * MOST_FOLDED_BYTES_PER_UNIT <= MAX_FOLDED_BYTES || text.length > MAX_TEXT_BYTES) return;
+  const bytes = Buffer.byteLength(fold(text, 'kept'));
+  if (bytes > MAX_FOLDED_BYTES) {
+    violations.add(field, `is ${bytes} bytes as it is compared, ${MAX_FOLDED_BYTES} at most are accepted`);
+  }
 }
 
 /** Or a bound of a list; empty says something of its own. */
@@ -147,12 +161,12 @@ export function checkEntries(
 function checkEntry(violations: Violations, field: string, entry: EntryMessage): Entry {
   const { entryId, text, aliases, weight, payload } = entry;
   checkName(violations, `${field}.entry_id`, entryId);
-  checkShownText(violations, `${field}.text`, text);
+  checkIndexedText(violations, `${field}.text`, text);
   if (aliases.length > MAX_ALIASES) {
     violations.add(`${field}.aliases`, `has ${aliases.length}, ${MAX_ALIASES} at most are accepted`);
   } else {
     for (const [index, alias] of aliases.entries()) {
-      checkShownText(violations, `${field}.aliases[${index}]`, alias);
+      checkIndexedText(violations, `${field}.aliases[${index}]`, alias);
     }
   }
   if (weight < 0n || weight > MAX_WEIGHT_INT64) {

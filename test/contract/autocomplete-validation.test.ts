@@ -280,3 +280,12 @@ test('a recent to remove is named by its id or its text', async () => {
   const error = await failureOf(calls.removeRecent({ entryId: '', text: '' }));
   expect(holdfastError(error)?.violations).toEqual([{ field: 'text', description: 'is required' }]);
 });
+
+test('a text that folds to more than 1024 bytes is refused, and says so', async () => {
+  const [one] = entries(1);
+  const wrong = [{ ...one!, text: '\ufdfa'.repeat(160), aliases: ['\ufdfa'.repeat(31)] }];
+  const error = await failureOf(calls.putEntries({ entries: wrong }));
+  expect(holdfastError(error)?.violations).toEqual([
+    { field: 'entries[0].text', description: 'is 5280 bytes as it is compared, 1024 at most are accepted' },
+  ]);
+});
