@@ -64,9 +64,9 @@ end
 local results = {}
 local resume = nil
 
-local function is_new(candidate, kind)
+local function is_new(candidate, kind, alike)
   if not after or after.kind ~= kind or after.score == MOST_SCORE then return true end
-  if comes_before(candidate, after) then return false end
+  if comes_before(candidate, after, alike) then return false end
   return candidate.score ~= after.score or candidate.text ~= after.text or rest_of_candidate(candidate)[3] ~= after.id
 end
 
@@ -79,12 +79,12 @@ local function take(found, kind)
 end
 
 -- Adds those of a run of candidates, which the index has in the order of their ranks, but not within one rank.
-local function take_ranked(found, kind)
+local function take_ranked(found, kind, alike)
   local i = 1
   while i <= #found and #results <= limit do
     local same, rank = {}, found[i].rank
     repeat
-      offer(same, found[i], limit + 1 - #results)
+      offer(same, found[i], limit + 1 - #results, alike)
       i = i + 1
     until not found[i] or found[i].rank ~= rank
     take(same, kind)
@@ -102,11 +102,12 @@ end
 -- Looks through lists in the order of rank until the page is full.
 local function walk(lists, kind)
   local from, of_grams = '', is_gram(lists[1].key)
+  local alike = of_grams and GRAM_RANK_TEXT or RANK_TEXT
   local by_records = after and after.kind == kind and after.place
   if by_records then
     from = after.place .. '\255'
   elseif after and after.kind == kind and after.text then
-    from = order_code(after.score) .. string.sub(after.text, 1, of_grams and GRAM_RANK_TEXT or RANK_TEXT)
+    from = order_code(after.score) .. string.sub(after.text, 1, alike)
   end
   local found, known, accept = {}, {}, accepting(kind)
   local needed, room = limit + 1 - #results, limit - #results
@@ -122,7 +123,10 @@ local function walk(lists, kind)
       local candidate = new_candidate(value, forms)
       candidate.place = place_at(i)
       candidate.rank = rank_of(candidate.place)
-      if is_new(candidate, kind) then found[#found + 1] = candidate end
+      -- Of a page that goes on after an entry only those of its rank may have been shown.
+      local new = by_records and is_new(candidate, kind, 0) or not by_records and
+        (candidate.rank ~= from or is_new(candidate, kind, alike))
+      if new then found[#found + 1] = candidate end
     end, #lists == 1 and lists[1])
     last = place_at(reached)
     -- What has the rank of the last record may still be preceded by a record to come.
@@ -138,7 +142,7 @@ local function walk(lists, kind)
     resume_at(kind, lists[1].key, last)
   end
   if by_records then return take(found, kind) end
-  take_ranked(found, kind)
+  take_ranked(found, kind, alike)
 end
 
 -- Looks through all records with a beginning if they are few, else through a list: the ranked one, which tells more of
@@ -155,7 +159,7 @@ local function gather(head, kind, ranked, grams)
     local forms = accept(value)
     if not forms then return end
     local candidate = new_candidate(value, forms)
-    if is_new(candidate, kind) then offer(best, candidate, needed) end
+    if is_new(candidate, kind, 0) then offer(best, candidate, needed, 0) end
   end)
   take(best, kind)
 end
@@ -209,7 +213,7 @@ end
 local function take_sifted(kind)
   local best, needed = {}, limit + 1 - #results
   for _, candidate in ipairs(sifted[kind]) do
-    if is_new(candidate, kind) then offer(best, candidate, needed) end
+    if is_new(candidate, kind, 0) then offer(best, candidate, needed, 0) end
   end
   take(best, kind)
 end
@@ -251,8 +255,8 @@ function ways.t()
     if string.find(forms, marked, 1, true) then return false end
     if not is_certain and not is_like(forms, query, edits) then return false end
     local candidate = new_candidate(value, forms)
-    if not is_new(candidate, 't') then return false end
-    offer(best, candidate, needed)
+    if not is_new(candidate, 't', 0) then return false end
+    offer(best, candidate, needed, 0)
     return true
   end
   local function consider(some, known, is_certain)

@@ -42,12 +42,12 @@ local function out_of_time(budget)
 end
 
 -- Lua's own < goes by the locale that Redis was started in; order here is that of bytes, as in the index. Long texts may
--- begin alike, so where they part is found by halves.
-local function precedes(a, b)
-  local low, high = 1, math.min(#a, #b) + 1
+-- begin alike, so where they part is found by halves; so many bytes of them are known to be alike.
+local function precedes(a, b, alike)
+  local low, high = alike + 1, math.min(#a, #b) + 1
   while low < high do
     local middle = math.floor((low + high) / 2)
-    if low == 1 then middle = math.min(middle, 8) end
+    if low == alike + 1 then middle = math.min(middle, low + 7) end
     if string.sub(a, low, middle) == string.sub(b, low, middle) then low = middle + 1 else high = middle end
   end
   local x, y = string.byte(a, low), string.byte(b, low)
@@ -73,22 +73,24 @@ local function rest_of_candidate(candidate)
   return candidate.rest
 end
 
--- Whether a candidate comes before a place { score, text, id }, or candidate, of its kind.
-local function comes_before(a, b)
+-- Whether a candidate comes before a place { score, text, id }, or candidate, of its kind; so many bytes of their texts
+-- are known to be alike.
+local function comes_before(a, b, alike)
   if a.score ~= b.score then return a.score > b.score end
   local text, other = text_of_candidate(a), b.text or text_of_candidate(b)
-  if text ~= other then return precedes(text, other) end
-  return precedes(rest_of_candidate(a)[3], b.id or rest_of_candidate(b)[3])
+  index.work = index.work + 1
+  if text ~= other then return precedes(text, other, alike) end
+  return precedes(rest_of_candidate(a)[3], b.id or rest_of_candidate(b)[3], 0)
 end
 
 -- Keeps the best few in order.
-local function offer(best, candidate, most)
+local function offer(best, candidate, most, alike)
   if #best >= most then
-    if not comes_before(candidate, best[most]) then return end
+    if not comes_before(candidate, best[most], alike) then return end
     best[most] = nil
   end
   local at = #best + 1
-  while at > 1 and comes_before(candidate, best[at - 1]) do
+  while at > 1 and comes_before(candidate, best[at - 1], alike) do
     best[at] = best[at - 1]
     at = at - 1
   end
@@ -203,7 +205,7 @@ local function merged(lists, place)
     local low, high = 1, #waiting + 1
     while low < high do
       local middle = math.floor((low + high) / 2)
-      if precedes(list.place, waiting[middle].place) then low = middle + 1 else high = middle end
+      if precedes(list.place, waiting[middle].place, 0) then low = middle + 1 else high = middle end
     end
     table.insert(waiting, low, list)
     index.work = index.work + 4
