@@ -8,6 +8,7 @@ import {
   SuggestRecentsRequest,
   SuggestRequest,
   type Dictionary,
+  type Profile,
   type SuggestResponse,
   type ImportDictionaryRequest,
   type ImportDictionaryResponse,
@@ -92,7 +93,7 @@ export class AutocompleteClient {
     return (await this.call(this.stub.getDictionary, { dictionary })).dictionary;
   }
 
-  import(dictionary: string): OpenImport {
+  import(dictionary: string, profile?: Profile): OpenImport {
     let told: (error: ServiceError | null, response: ImportDictionaryResponse) => void = () => undefined;
     const answer = new Promise<Dictionary>((resolve, reject) => {
       told = (error, response) => {
@@ -104,7 +105,7 @@ export class AutocompleteClient {
     answer.catch(() => undefined);
     const call = this.stub.importDictionary((error, response) => told(error, response));
     call.on('error', () => undefined);
-    call.write({ part: { $case: 'start', value: { dictionary, profile: undefined } } });
+    call.write({ part: { $case: 'start', value: { dictionary, profile } } });
     return {
       send: (part) => void call.write(part),
       end: () => void call.end(),
