@@ -9,7 +9,7 @@ import { RedisDictionaryStore } from '../../src/redis/dictionary-store';
 import { dictionaryKey } from '../../src/redis/keys';
 import { RedisRecentsStore } from '../../src/redis/recents-store';
 import { checkDictionary, type CheckOptions } from './dictionary-checker';
-import { RedisProcess } from './redis-process';
+import { RedisProcess, type RedisProcessOptions } from './redis-process';
 
 const PREFIX = 'test';
 
@@ -49,8 +49,8 @@ export class DictionaryFixture {
     readonly defects: readonly unknown[],
   ) {}
 
-  static async open(): Promise<DictionaryFixture> {
-    const redis = await RedisProcess.start({ appendfsync: 'no' });
+  static async open(options: RedisProcessOptions = {}): Promise<DictionaryFixture> {
+    const redis = await RedisProcess.start({ appendfsync: 'no', ...options });
     const clock = systemClock;
     const commandTimeoutMs = 5000;
     const connection = new RedisConnection({

@@ -21,7 +21,9 @@ export interface RedisHost {
   remove(): Promise<void>;
 }
 
-export type HostOpener = (port: number, args: readonly string[]) => Promise<RedisHost>;
+export type Environment = Readonly<Record<string, string>>;
+
+export type HostOpener = (port: number, args: readonly string[], env?: Environment) => Promise<RedisHost>;
 
 /** 'T' in the third field: stopped. Elsewhere than on Linux the signal is taken to have worked. */
 async function isStopped(pid: number): Promise<boolean> {
@@ -30,7 +32,7 @@ async function isStopped(pid: number): Promise<boolean> {
 }
 
 /** A redis-server of this machine: on the PATH, or unpacked as for `npm start`. */
-async function openProcess(port: number, args: readonly string[]): Promise<RedisHost> {
+async function openProcess(port: number, args: readonly string[], env: Environment): Promise<RedisHost> {
   const server = await findRedisServer({ env: process.env, note: (text) => console.error(text) });
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-redis-'));
   const logFile = join(folder, 'redis.log');
@@ -38,7 +40,7 @@ async function openProcess(port: number, args: readonly string[]): Promise<Redis
   const guard = new Guard({
     command: server.command,
     args: ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder, ...args],
-    env: server.env,
+    env: { ...server.env, ...env },
     logFile,
     graceMs: 0,
     removeAtEnd: folder,
@@ -67,9 +69,9 @@ async function openProcess(port: number, args: readonly string[]): Promise<Redis
  * A process of this machine, or where no server can be had a container. Never a configured Redis: tests stop,
  * kill and empty theirs. Where there is neither, that is an error, for a skipped test proves nothing.
  */
-export const openHost: HostOpener = async (port, args) => {
+export const openHost: HostOpener = async (port, args, env = {}) => {
   try {
-    return await openProcess(port, args);
+    return await openProcess(port, args, env);
   } catch (noProcess) {
     return startRedisContainer(port, args).catch((noContainer: Error) => {
       throw new Error(`${(noProcess as Error).message}\nand no container either: ${noContainer.message}`);

@@ -10,6 +10,8 @@ export interface RedisProcessOptions {
   readonly maxmemory?: string;
   /** More arguments of redis-server. */
   readonly args?: readonly string[];
+  /** Added to the environment of a process; a container has its own. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const COMMAND_TIMEOUT_MS = 5_000;
@@ -41,7 +43,7 @@ export class RedisProcess {
 
   static async start(options: RedisProcessOptions = {}): Promise<RedisProcess> {
     const port = await freePort();
-    const redis = new RedisProcess(await openHost(port, redisArguments(options)), port);
+    const redis = new RedisProcess(await openHost(port, redisArguments(options), options.env), port);
     try {
       await redis.open();
     } catch (error) {
