@@ -1,19 +1,21 @@
 /**
  * `npm run bench`: runs the benchmarks, prints their tables and keeps the results.
  *
- *     npm run bench [-- [--quick] [row ...]]
+ *     npm run bench [-- [--quick] [--most entries] [row ...]]
  */
 import { rows } from './rows';
 import type { Row } from './rows/row';
+import { leaveOutLarger } from './rows/sizes';
 import { measuringProblem } from './support/cpu';
 import { closeLibrary } from './support/library';
 import { describeMachine, type Machine } from './support/machine';
 import { writePage, writeResult } from './support/results';
 import { textTable } from './support/table';
 
-const USAGE = `usage: npm run bench [-- [--quick] [row ...]]
+const USAGE = `usage: npm run bench [-- [--quick] [--most entries] [row ...]]
 
   --quick   fewer and shorter rounds, to see it work; nothing is kept
+  --most    leaves out dictionaries of more entries: 1,000,000 take minutes to import
   row       ${rows.map(({ name }) => name).join(', ')}; without one, all`;
 
 interface Wanted {
@@ -24,7 +26,11 @@ interface Wanted {
 /** Undefined: the arguments are none. */
 function parse(args: readonly string[]): Wanted | undefined {
   const quick = args.includes('--quick');
-  const names = args.filter((arg) => arg !== '--quick');
+  const at = args.indexOf('--most');
+  const most = at < 0 ? Infinity : Number(args[at + 1]);
+  if (!(most > 0)) return undefined;
+  leaveOutLarger(most);
+  const names = args.filter((arg, i) => arg !== '--quick' && (at < 0 || (i !== at && i !== at + 1)));
   const chosen = rows.filter(({ name }) => names.includes(name));
   if (chosen.length !== new Set(names).size) return undefined;
   return { quick, chosen: names.length === 0 ? rows : chosen };
@@ -43,7 +49,8 @@ async function measure(row: Row, quick: boolean, machine: Machine): Promise<bool
   console.log(textTable(figures));
   if (quick) return false;
   const measured = new Date().toISOString().slice(0, 10);
-  const command = `npm run bench -- ${row.name}`;
+  const options = process.argv.slice(2).filter((arg) => /^(--most|\d+)$/.test(arg));
+  const command = ['npm run bench --', ...options, row.name].join(' ');
   await writeResult({ row: row.name, title: row.title, measured, command, machine, figures });
   return true;
 }
