@@ -178,7 +178,7 @@ local function walk_beginnings(head)
     all = record == nil
   end
   if #lists > 0 then walk(lists, 'c') end
-  cut = cut or not all
+  incomplete = incomplete or not all
 end
 
 local function begins(ranked, whole, kind)
@@ -247,7 +247,7 @@ end
 function ways.t()
   local edits = #query >= TWO_EDITS and 2 or #query >= ONE_EDIT and 1 or 0
   if edits == 0 or string.sub(profile, 2, 2) ~= 't' then return end
-  local certain, likely, many = records_like(query, edits)
+  local certain, likely, many = records_like(query, edits, entries)
   local best, needed, accepted = {}, limit + 1 - #results, {}
   local function judge(value, is_certain)
     local forms = forms_of(value)
@@ -314,4 +314,4 @@ if more then
   local last = results[limit]
   resume = { last.kind, answers[limit][2], text_of_candidate(last), last.rest[3] }
 end
-return { 'OK', profile, cut and 1 or 0, resume or {}, answers }
+return { 'OK', profile, (cut or incomplete) and 1 or 0, resume or {}, answers }

@@ -36,6 +36,9 @@ local KINDS = { 'e', 'p', 'w', 's', 'c', 't' }
 
 local cut = false
 
+-- Something was left out, though there was time for the rest.
+local incomplete = false
+
 local function out_of_time(budget)
   if not cut and index.work > LEAST_WORK and elapsed() > budget then cut = true end
   return cut

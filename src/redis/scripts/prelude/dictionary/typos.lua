@@ -73,7 +73,7 @@ end
 -- Records of forms that certainly begin like the query, and such of forms that perhaps do; an entry may be there more
 -- than once. Where too many begin alike there are instead the first three characters of these, whose list has them in
 -- the order of rank.
-local function records_like(query, edits)
+local function records_like(query, edits, entries)
   local certain, likely, many = {}, {}, {}
   -- What begins with `head`, which stands for the query's first characters with so many edits used.
   local function visit(head, count, used)
@@ -81,10 +81,17 @@ local function records_like(query, edits)
     local records = all_below(head, MOST_BELOW[edits])
     local whole = string.byte(head) == 102
     if not records then
-      -- Of one without its second or third character nothing is known in the order of rank.
-      local form = whole and string.sub(head, 2) or string.byte(head, 2) > 3 and string.sub(head, 3)
-      local three = form and string.match(form, '^' .. string.rep(CHARACTER, 3))
-      if three then many[three] = true else cut = true end
+      if whole or string.byte(head, 2) > 3 then
+        many[string.match(head, string.rep(CHARACTER, 3), whole and 2 or 3)] = true
+      else
+        -- Of those without their second or third character: mostly it is one and the same.
+        incomplete = true
+        local first = reader(head, head .. '\255', 8)()
+        visit_entries(first, entries, {}, function(value)
+          local three = string.match(text_of(forms_of(value)), '^' .. string.rep(CHARACTER, 3))
+          if three and string.sub(three, 1, #query[1]) == query[1] then many[three] = true end
+        end)
+      end
       return
     end
     local left = edits - used
