@@ -7,7 +7,7 @@ local ONE_EDIT = 4
 local TWO_EDITS = 8
 
 -- Of one beginning no more records are looked at where one edit is allowed, and where two are, which take longer each.
-local MOST_BELOW = { 400, 100 }
+local MOST_BELOW = { 48, 100 }
 
 -- What it is to compare two texts, as work (see LEAST_WORK).
 local COMPARISON = { 3, 6 }
