@@ -1,12 +1,9 @@
-/** Random, and the same for the same seed: mulberry32. */
+import { seeded as fractions } from '../../bench/support/random';
+
+/** Whole numbers from 0, and the same for the same seed. */
 export function seeded(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
+  const random = fractions(seed);
+  return (below) => Math.floor(random() * below);
 }
 
 const BEGINNINGS = [

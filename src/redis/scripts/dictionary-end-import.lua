@@ -12,10 +12,7 @@ if verb == 'abandon' then
   return { 'OK' }
 end
 if not build then return { meta('committed') == import and 'OK' or 'LOST' } end
-load_jobs()
-local done = work_off_all()
-save_jobs()
-if not done then return { 'AGAIN' } end
+if not go_on_with_jobs() then return { 'AGAIN' } end
 local live = meta('live')
 if live then discard(live) end
 redis.call('HSET', KEYS[1], 'live', build, 'committed', import)

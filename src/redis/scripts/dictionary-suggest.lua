@@ -78,6 +78,15 @@ local function take(found, kind)
   end
 end
 
+-- Adds the best of candidates that are in no order.
+local function take_best(found, kind)
+  local best, needed = {}, limit + 1 - #results
+  for _, candidate in ipairs(found) do
+    if is_new(candidate, kind, 0) then offer(best, candidate, needed, 0) end
+  end
+  take(best, kind)
+end
+
 -- Adds those of a run of candidates, which the index has in the order of their ranks, but not within one rank.
 local function take_ranked(found, kind, alike)
   local i = 1
@@ -154,14 +163,12 @@ local function gather(head, kind, ranked, grams)
     local gram, fewer = shortest_of(grams)
     return walk({ gram and 2 * fewer < parts and gram or ranked }, kind)
   end
-  local best, accept, needed = {}, accepting(kind), limit + 1 - #results
+  local found, accept = {}, accepting(kind)
   visit_entries(records, entries, {}, function(value)
     local forms = accept(value)
-    if not forms then return end
-    local candidate = new_candidate(value, forms)
-    if is_new(candidate, kind, 0) then offer(best, candidate, needed, 0) end
+    if forms then found[#found + 1] = new_candidate(value, forms) end
   end)
-  take(best, kind)
+  take_best(found, kind)
 end
 
 -- Looks through the lists that make up one shorter than they are, of each third character that follows; of those that
@@ -210,14 +217,6 @@ local function sift()
   return sifted
 end
 
-local function take_sifted(kind)
-  local best, needed = {}, limit + 1 - #results
-  for _, candidate in ipairs(sifted[kind]) do
-    if is_new(candidate, kind, 0) then offer(best, candidate, needed, 0) end
-  end
-  take(best, kind)
-end
-
 local ways = {}
 
 function ways.e()
@@ -231,7 +230,7 @@ function ways.w() begins('w', 'v', 'w') end
 
 function ways.s()
   if #query == 0 then return walk({ list_of('a') }, 's') end
-  if sift() then return take_sifted('s') end
+  if sift() then return take_best(sifted.s, 's') end
   local lists = grams_of(query, 1)
   lists[#lists + 1] = list_of('g' .. table.concat(query, '', math.max(1, #query - 1)) .. '\3', query[#query - 2])
   walk({ (shortest_of(lists)) }, 's')
@@ -239,7 +238,7 @@ end
 
 function ways.c()
   if #query == 0 then return walk({ list_of('a') }, 'c') end
-  if sift() then return take_sifted('c') end
+  if sift() then return take_best(sifted.c, 'c') end
   if #query < 3 then return walk_beginnings(plain) end
   walk({ (shortest_of(grams_of(query, 1))) }, 'c')
 end
@@ -268,13 +267,8 @@ function ways.t()
     end)
     return count
   end
-  for _, records in ipairs({ certain, likely }) do
-    local known = {}
-    for i = 1, #records, 32 do
-      consider({ unpack(records, i, math.min(i + 31, #records)) }, known, records == certain)
-      if out_of_time(QUERY_BUDGET) then break end
-    end
-  end
+  consider(certain, {}, true)
+  if not out_of_time(QUERY_BUDGET) then consider(likely, {}, false) end
   -- The best of many are first in the list of their first three characters.
   for three in pairs(many) do
     local key, count, met = 'p' .. three, 0, {}

@@ -5,10 +5,7 @@
 -- Reply how it stands: MORE (call again) | BUILDING (an import is under way: look again later) | CLEAN | GONE (there is
 --       no dictionary, and nothing left of one)
 -- Holds Whoever calls it, and how often, the end is the same.
-load_jobs()
-local done = work_off_all()
-save_jobs()
-if not done or elapsed() > WRITE_BUDGET then return { 'MORE' } end
+if not go_on_with_jobs() or elapsed() > WRITE_BUDGET then return { 'MORE' } end
 
 local builds = give_up_silent()
 for _, garbage in ipairs(fields_of('garbage:')) do

@@ -2,7 +2,7 @@
 --
 -- Kept is: score (see `order_code`) .. forms .. \4 .. the rest in msgpack { weight, selections, id, text
 -- ("": as folded), payload, aliases (JSON, or "") }.
--- `forms` are the folded text and aliases with their word starts marked, as engine/fold.ts makes them:
+-- `forms` are the folded text and aliases with their word starts marked, as engine/match.ts makes them:
 -- \2 form \3 \2 form \3, with \1 in front of each word but the first. So one plain search each tells how an entry
 -- matches: \2query\3 exactly, \2query as a prefix, \1query at a word, query\3 at the end, query anywhere.
 --
@@ -67,11 +67,12 @@ end
 
 local function pack_number(n) return struct.pack('>I5', n) end
 
+local typos = string.sub(meta('profile') or '', 2, 2) == 't'
+
 -- Visits an entry's records in an order that is always the same, from `cursor` on, and leaves in it how far it has
--- come: { where the next form begins, its next character }. `typos` says whether they are looked for. Visits may be repeated; they end when `stop` says so.
+-- come: { where the next form begins, its next character }. Visits may be repeated; they end when `stop` says so.
 -- Returns whether all were visited.
 local function visit_records(value, number, cursor, visit, stop)
-  local typos = string.sub(meta('profile') or '', 2, 2) == 't'
   local code, forms = code_of(value), forms_of(value)
   local text = text_of(forms)
   local tail = '\0' .. number

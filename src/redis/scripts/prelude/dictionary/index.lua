@@ -1,5 +1,5 @@
--- The index of a generation: one long sorted sequence of records (byte strings), cut into parts of at most
--- a bit more than PART_SIZE, each a sorted set small enough for Redis to keep it packed (up to 128, unless it is told
+-- The index of a generation: one long sorted sequence of records (byte strings), cut into parts of little more than
+-- PART_SIZE at most, each a sorted set small enough for Redis to keep it packed (up to 128, unless it is told
 -- otherwise): a fifth of the memory of one large set. `parts` has for each the least record that it may hold; the first
 -- one's is empty.
 

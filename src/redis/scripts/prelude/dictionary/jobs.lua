@@ -78,6 +78,14 @@ local function work_off_all()
   return true
 end
 
+-- One step of what was begun; true when nothing is left to do.
+local function go_on_with_jobs()
+  load_jobs()
+  local done = work_off_all()
+  save_jobs()
+  return done
+end
+
 -- Sets out to make an entry of a generation this value, or to delete it (false).
 local function change_entry(generation, id, new)
   local old_number = redis.call('HGET', key_of('ids', generation), id)
