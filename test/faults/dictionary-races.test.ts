@@ -1,7 +1,7 @@
 import { dictionaryKey } from '../../src/redis/keys';
 import { eventually } from '../support/eventually';
 import type { RedisCommand } from '../support/proxy';
-import { seededRandom } from '../support/simulator/loop';
+import { seeded } from '../../bench/support/random';
 import { DictionaryClients, type EntryFields } from './dictionary-client';
 import { expectSound, keysOf } from './dictionary-residue';
 import { Fleet } from './fleet';
@@ -48,7 +48,7 @@ class Writer {
     private readonly index: number,
     private readonly dictionary: string,
   ) {
-    this.random = seededRandom(SEED * 1000 + index);
+    this.random = seeded(SEED * 1000 + index);
   }
 
   async run(): Promise<void> {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Service } from '../../src/engine/lease';
 import { Recorder, type EventSink } from '../support/history-recorder';
-import { seededRandom } from '../support/simulator/loop';
+import { seeded } from '../../bench/support/random';
 import { CallEnded, type Held } from './held';
 import type { Asking } from './lease-stub';
 import { acquirePatiently, again } from './patience';
@@ -56,7 +56,7 @@ class LoadClient {
   ) {
     const { addresses, seed, service } = task;
     const address = (step: number): string => addresses[(index + step) % addresses.length] ?? '';
-    this.random = seededRandom(seed * 1000 + index);
+    this.random = seeded(seed * 1000 + index);
     this.client = new RecordedClient(name, address(0), new Recorder(name, sink), service);
     this.fallback = { address: address(1) };
   }

@@ -2,7 +2,8 @@ import { WHOLE_LOCK } from '../checkers/timeline';
 import type { FaultKind, History, LossCause, Micros } from '../history';
 import { MemorySink, Recorder } from '../history-recorder';
 import { SimClient, type Job } from './client';
-import { ManualLoop, seededRandom } from './loop';
+import { seeded } from '../../../bench/support/random';
+import { ManualLoop } from './loop';
 import type { IsBroken, Mutation } from './mutations';
 import type { SimProcess } from './process';
 import { SimServer } from './server';
@@ -74,7 +75,7 @@ class World {
     private readonly plan: Plan,
     private readonly isBroken: IsBroken,
   ) {
-    this.random = seededRandom(plan.seed);
+    this.random = seeded(plan.seed);
     this.limits = new Map(plan.jobs.map(({ name }) => [name, plan.limits[name] ?? WHOLE_LOCK]));
     const publish = (server: string, message: Parameters<SimServer['notified']>[0]) =>
       this.publish(server, message);
