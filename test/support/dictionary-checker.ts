@@ -179,7 +179,7 @@ function* brokenRecords(
   for (const entry of entries) wanted.set(entry.number, recordsOf(entry, typos));
   for (const records of parts.values()) {
     for (const record of records) {
-      const number = record.startsWith('g') ? record.slice(-8, -3) : record.slice(-5);
+      const number = 'apw'.includes(record.charAt(0)) ? record.slice(-5) : record.slice(-8, -3);
       // Taken out, so that one that is there twice is not wanted the second time.
       if (!wanted.get(number)?.delete(record) && !changing.has(number)) {
         yield `the record ${shown(record)} is there twice, or no entry has it`;

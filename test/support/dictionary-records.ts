@@ -8,6 +8,7 @@ const RANK_BYTES = 40;
 const GRAM_RANK_BYTES = 6;
 const WORD_BYTES = 56;
 const LEFT_OUT = 6;
+const TYPO_CHARACTERS = 14;
 
 /** An entry as it is kept: order code and forms, and what is in the rest of it. */
 export interface KeptEntry {
@@ -25,7 +26,18 @@ export function orderCode(score: number): string {
   return String.fromCharCode(8 - bytes.length, ...bytes);
 }
 
-export function recordsOf({ code, forms, number }: KeptEntry, typos: boolean): Set<string> {
+/** How high a score is, in two bytes: its logarithm in units of 1/1024, rounded down between powers of two on a line. */
+function heightOf(score: number): string {
+  let height = 0;
+  if (score > 0) {
+    let power = 0;
+    while (2 ** (power + 1) <= score) power += 1;
+    height = power * 1024 + Math.floor((score / 2 ** power - 1) * 1024) + 1;
+  }
+  return String.fromCharCode(height >> 8, height & 255);
+}
+
+export function recordsOf({ code, forms, number, score }: KeptEntry, typos: boolean): Set<string> {
   const records = new Set<string>();
   const all = forms.slice(1, -1).split('\x03\x02');
   const text = (all[0] ?? '').replaceAll('\x01', '');
@@ -35,7 +47,12 @@ export function recordsOf({ code, forms, number }: KeptEntry, typos: boolean): S
   records.add(`a${rank}`);
   all.forEach((form, i) => {
     // What an alias has in it is told apart.
-    const ends = { tail, rank, gramRank: `${gramRank}${tail}${i === 0 ? '\0' : '\x01'}` };
+    const mark = i === 0 ? '\0' : '\x01';
+    const ends = {
+      tail: `${tail}${heightOf(score)}${mark}`,
+      rank,
+      gramRank: `${gramRank}${tail}${mark}`,
+    };
     for (const record of recordsOfForm(form, typos, ends)) records.add(record);
   });
   return records;
@@ -64,7 +81,7 @@ function* recordsOfForm(form: string, typos: boolean, { tail, rank, gramRank }: 
   for (const start of starts) yield `v${cut(start, characters.length).slice(0, WORD_BYTES)}${tail}`;
   const last = typos ? Math.min(characters.length, LEFT_OUT) : 0;
   for (let i = 2; i <= last; i += 1) {
-    yield `d${String.fromCharCode(i)}${cut(0, i - 1)}${cut(i, LEFT_OUT + 1)}${tail}`;
+    yield `d${String.fromCharCode(i)}${cut(0, i - 1)}${cut(i, TYPO_CHARACTERS)}${tail}`;
   }
   const withEnd = [...characters, '\x03'];
   for (let i = 0; i < characters.length; i += 1) {

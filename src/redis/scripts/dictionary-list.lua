@@ -13,7 +13,7 @@ if not live then return { 'UNKNOWN' } end
 local kept = string.sub(meta('profile'), 1, 1) == 'k'
 local from, to, limit = kept and ARGV[1] or ARGV[2], kept and ARGV[3] or ARGV[4], tonumber(ARGV[5])
 local low, high = 'f' .. from, to == '' and 'g' or 'f' .. to
-if ARGV[7] ~= '' then low = 'f' .. ARGV[6] .. '\0' .. pack_number(tonumber(ARGV[7])) .. '\0' end
+if ARGV[7] ~= '' then low = 'f' .. ARGV[6] .. '\0' .. pack_number(tonumber(ARGV[7])) .. '\255' end
 use_index(live)
 
 local entries = key_of('entries', live)
@@ -22,9 +22,9 @@ local answers, last, resume = {}, nil, {}
 -- Looks at some of the records; true when the page is full or its time is over.
 local function take(records, first)
   local numbers = {}
-  for i = first, math.min(first + FETCHED - 1, #records) do numbers[#numbers + 1] = string.sub(records[i], -5) end
+  for i = first, math.min(first + FETCHED - 1, #records) do numbers[#numbers + 1] = number_of(records[i]) end
   for i, value in ipairs(redis.call('HMGET', entries, unpack(numbers))) do
-    local text = string.sub(records[first + i - 1], 2, -7)
+    local text = string.sub(records[first + i - 1], 2, -10)
     -- An alias has a record of the same kind.
     local forms = value and forms_of(value)
     if forms and text_of(forms) == text then

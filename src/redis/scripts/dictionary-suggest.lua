@@ -78,6 +78,31 @@ local function take(found, kind)
   end
 end
 
+-- Gets together the best of a kind from records that are in no order: those that are added have heights, and only the
+-- highest of them are looked at.
+local function collector(kind)
+  local best, known, needed = {}, {}, limit + 1 - #results
+  -- What is higher was on a page before.
+  local highest = the_highest(needed + SPARE, height_of(after and after.kind == kind and after.score or MOST_SCORE))
+  -- Looks at entries; returns how many of them may be among the best.
+  local function judge(records, accept)
+    local count = 0
+    visit_entries(records, entries, known, function(value)
+      local forms = accept(value)
+      local candidate = forms and new_candidate(value, forms)
+      if not candidate or not is_new(candidate, kind, 0) then return end
+      offer(best, candidate, needed, 0)
+      count = count + 1
+    end)
+    return count
+  end
+  local function judge_added(accept)
+    judge(highest.first(), accept)
+    if #best < needed then judge(highest.rest(), accept) end
+  end
+  return { best = best, needed = needed, add = highest.add, judge = judge, judge_added = judge_added }
+end
+
 -- Adds the best of candidates that are in no order.
 local function take_best(found, kind)
   local best, needed = {}, limit + 1 - #results
@@ -108,8 +133,9 @@ local function resume_at(kind, key, place)
   resume = { kind, '=', digits, bound or '' }
 end
 
--- Looks through lists in the order of rank until the page is full.
-local function walk(lists, kind)
+-- Looks through lists in the order of rank until the page is full; true if it has seen the whole of them. What it does
+-- not accept is shown to `otherwise`.
+local function walk(lists, kind, otherwise)
   local from, of_grams = '', is_gram(lists[1].key)
   local alike = of_grams and GRAM_RANK_TEXT or RANK_TEXT
   local by_records = after and after.kind == kind and after.place
@@ -122,13 +148,14 @@ local function walk(lists, kind)
   local needed, room = limit + 1 - #results, limit - #results
   -- Of a gram's list fewer match, so more are looked at with each command.
   local next_records = #lists > 1 and merged(lists, from) or following(lists[1], from, of_grams and 48 or needed + 2)
-  local last
+  local last, whole
   repeat
     local records, place_at = next_records()
+    whole = not records and from == ''
     if not records then break end
     local reached = visit_entries(records, entries, known, function(value, i)
       local forms = accept(value)
-      if not forms then return end
+      if not forms then return otherwise and otherwise(value) end
       local candidate = new_candidate(value, forms)
       candidate.place = place_at(i)
       candidate.rank = rank_of(candidate.place)
@@ -150,8 +177,8 @@ local function walk(lists, kind)
     while #found > room do found[#found] = nil end
     resume_at(kind, lists[1].key, last)
   end
-  if by_records then return take(found, kind) end
-  take_ranked(found, kind, alike)
+  if by_records then take(found, kind) else take_ranked(found, kind, alike) end
+  return whole
 end
 
 -- Looks through all records with a beginning if they are few, else through a list: the ranked one, which tells more of
@@ -163,12 +190,10 @@ local function gather(head, kind, ranked, grams)
     local gram, fewer = shortest_of(grams)
     return walk({ gram and 2 * fewer < parts and gram or ranked }, kind)
   end
-  local found, accept = {}, accepting(kind)
-  visit_entries(records, entries, {}, function(value)
-    local forms = accept(value)
-    if forms then found[#found + 1] = new_candidate(value, forms) end
-  end)
-  take_best(found, kind)
+  local collected = collector(kind)
+  for _, record in ipairs(records) do collected.add(record) end
+  collected.judge_added(accepting(kind))
+  take(collected.best, kind)
 end
 
 -- Looks through the lists that make up one shorter than they are, of each third character that follows; of those that
@@ -195,10 +220,11 @@ local function begins(ranked, whole, kind)
   gather(head, kind, list_of(ranked .. table.concat(query, '', 1, 3)), grams_of(query, 1))
 end
 
--- Of the shortest gram's list, if it is short, all that end with the query or contain it: found at once, for a query
--- that is in few entries would go through it twice.
+-- All that end with the query or contain it, of a list that was looked through: a query that is in few entries would go
+-- through it twice.
 local sifted = nil
 
+-- Of the shortest gram's list, if it is short.
 local function sift()
   if sifted or #query < 3 then return sifted end
   local list, parts = shortest_of(grams_of(query, 1))
@@ -233,7 +259,14 @@ function ways.s()
   if sift() then return take_best(sifted.s, 's') end
   local lists = grams_of(query, 1)
   lists[#lists + 1] = list_of('g' .. table.concat(query, '', math.max(1, #query - 1)) .. '\3', query[#query - 2])
-  walk({ (shortest_of(lists)) }, 's')
+  local list, accept = shortest_of(lists), accepting('c')
+  if list.key == lists[#lists].key then return walk({ list }, 's') end
+  local contains = {}
+  local whole = walk({ list }, 's', function(value)
+    local forms = accept(value)
+    if forms then contains[#contains + 1] = new_candidate(value, forms) end
+  end)
+  if whole then sifted = { c = contains } end
 end
 
 function ways.c()
@@ -246,38 +279,46 @@ end
 function ways.t()
   local edits = #query >= TWO_EDITS and 2 or #query >= ONE_EDIT and 1 or 0
   if edits == 0 or string.sub(profile, 2, 2) ~= 't' then return end
-  local certain, likely, many = records_like(query, edits, entries)
-  local best, needed, accepted = {}, limit + 1 - #results, {}
-  local function judge(value, is_certain)
+  -- Records have the beginnings of forms: by more of the query entries are compared when they are looked at.
+  local whole = wanted_of(query)
+  local is_long = #query > TYPO_CHARACTERS - edits
+  local wanted = is_long and wanted_of({ unpack(query, 1, TYPO_CHARACTERS - edits) }) or whole
+  -- What matches in any other way has all of the query in it.
+  local function accept(value)
     local forms = forms_of(value)
-    -- What matches in any other way has all of the query in it.
-    if string.find(forms, marked, 1, true) then return false end
-    if not is_certain and not is_like(forms, query, edits) then return false end
-    local candidate = new_candidate(value, forms)
-    if not is_new(candidate, 't', 0) then return false end
-    offer(best, candidate, needed, 0)
-    return true
+    return not string.find(forms, marked, 1, true) and forms or nil
   end
-  local function consider(some, known, is_certain)
+  local function compare(value)
+    local forms = accept(value)
+    return forms and is_like(forms, whole, edits) and forms or nil
+  end
+  local accept_compared = is_long and compare or accept
+
+  local collected, dense = collector('t'), {}
+  each_record_like(wanted, edits, entries, collected.add, function(three) dense[three] = true end)
+  collected.judge_added(accept_compared)
+
+  -- Goes through a list in the order of rank as long as there may be a better one.
+  local function judge_list(key, choose)
+    local from = key .. '\0' .. (after and after.kind == 't' and order_code(after.score) or '')
     local count = 0
-    visit_entries(some, entries, known, function(value, place)
-      local number = number_of(some[place])
-      if accepted[number] == nil then accepted[number] = judge(value, is_certain) end
-      if accepted[number] then count = count + 1 end
-    end)
-    return count
-  end
-  consider(certain, {}, true)
-  if not out_of_time(QUERY_BUDGET) then consider(likely, {}, false) end
-  -- The best of many are first in the list of their first three characters.
-  for three in pairs(many) do
-    local key, count, met = 'p' .. three, 0, {}
-    for some in reader(key .. '\0', key .. '\1', 32) do
-      count = count + consider(some, met, false)
-      if count >= needed or out_of_time(QUERY_BUDGET) then break end
+    for records in reader(from, key .. '\1', 32) do
+      local worst = collected.best[collected.needed]
+      if out_of_time(QUERY_BUDGET) or worst and score_of(string.sub(records[1], #key + 2)) < worst.score then break end
+      local compared, others = choose(records)
+      count = count + collected.judge(compared, accept_compared) + collected.judge(others, compare)
+      if count >= collected.needed then break end
     end
   end
-  take(best, 't')
+  for three in pairs(dense) do
+    judge_list('p' .. three, function(records) return ranked_like(records, three, wanted, edits) end)
+  end
+  if edits == 2 and not out_of_time(TYPO_BUDGET) then
+    for _, list in ipairs(lists_of_rest(query)) do
+      judge_list(list.key, function(records) return {}, beginning_with(query[1], records, list) end)
+    end
+  end
+  take(collected.best, 't')
 end
 
 -- Goes on where a page was cut short.

@@ -13,9 +13,9 @@
 --   g ccc \0 rank \0 n m b a    ... that contains these 3, or ends with these 1 or 2 (and \3 for the end); m is \1 where an
 --                              alias does, else \0; b and a are the last bytes of the characters before and after, \2
 --                              and \3 where there are none
---   f form \0 n                 each form, in order
---   d i ccc \0 n               ... its first 7 characters, without the i-th (a byte, 2 to 6), where typos are looked for
---   v words \0 n                each form from each of its words on, but the first; 56 bytes of it
+--   f form \0 n h m             each form, in order; h is its score's height (two bytes), m as above
+--   d i ccc \0 n h m            ... its first 14 characters, without the i-th (a byte, 2 to 6), where typos are looked for
+--   v words \0 n h m            each form from each of its words on, but the first; 56 bytes of it
 -- A record is a hint: what counts is the entry, so records may be there too early and stay too long. An entry whose
 -- score or forms change gets a new number, so that its old records and its new ones are never the same.
 
@@ -26,8 +26,10 @@ local GRAM_RANK_TEXT = 6
 
 local WORD_BYTES = 56
 
--- The last character that is left out, for typos.
+-- The last character that is left out, for typos, and how many there are of a form where one is.
 local LEFT_OUT = 6
+
+local TYPO_CHARACTERS = 14
 
 -- Above that of any entry.
 local MOST_SCORE = 9007199254740992
@@ -42,6 +44,20 @@ local function order_code(score)
     score = math.floor(score / 256)
   end
   return string.char(8 - #code) .. code
+end
+
+local function score_of(code)
+  local score = 0
+  for i = 2, 9 - string.byte(code) do score = score * 256 + 255 - string.byte(code, i) end
+  return score
+end
+
+-- A score in two bytes, by which the best of many records are told without a look at their entries: its logarithm, with
+-- ten bits behind the point. Scores that differ by less than a thousandth have the same one.
+local function height_of(score)
+  if score == 0 then return 0 end
+  local fraction, exponent = math.frexp(score)
+  return (exponent - 1) * 1024 + math.floor((fraction * 2 - 1) * 1024) + 1
 end
 
 local function code_of(value) return string.sub(value, 1, 9 - string.byte(value)) end
@@ -77,6 +93,7 @@ local function visit_records(value, number, cursor, visit, stop)
   local text = text_of(forms)
   local tail = '\0' .. number
   local rank = '\0' .. code .. string.sub(text, 1, RANK_TEXT) .. tail
+  local height = struct.pack('>I2', height_of(score_of(code)))
   local gram_rank = '\0' .. code .. string.sub(text, 1, GRAM_RANK_TEXT)
   visit('a' .. rank)
   while cursor[1] <= #forms do
@@ -91,9 +108,10 @@ local function visit_records(value, number, cursor, visit, stop)
     end
     local count = #characters
     local mark = cursor[1] == 1 and '\0' or '\1'
+    local ending = tail .. height .. mark
     characters[count + 1] = '\3'
     -- The empty form of a text of nothing but accents that are dropped: it is listed all the same.
-    if count == 0 then visit('f' .. tail) end
+    if count == 0 then visit('f' .. ending) end
     local function beginnings(kind, from)
       for to = from, math.min(from + 2, count) do
         visit(kind .. table.concat(characters, '', from, to) .. rank)
@@ -106,16 +124,16 @@ local function visit_records(value, number, cursor, visit, stop)
       end
       if position == 1 then
         beginnings('p', 1)
-        visit('f' .. table.concat(characters, '', 1, count) .. tail)
+        visit('f' .. table.concat(characters, '', 1, count) .. ending)
         for i = 2, typos and math.min(count, LEFT_OUT) or 0 do
-          local rest = table.concat(characters, '', i + 1, math.min(count, LEFT_OUT + 1))
-          visit('d' .. string.char(i) .. table.concat(characters, '', 1, i - 1) .. rest .. tail)
+          local rest = table.concat(characters, '', i + 1, math.min(count, TYPO_CHARACTERS))
+          visit('d' .. string.char(i) .. table.concat(characters, '', 1, i - 1) .. rest .. ending)
         end
       end
       if starts[position] then
         beginnings('w', position)
         local words = table.concat(characters, '', position, math.min(count, position + WORD_BYTES - 1))
-        visit('v' .. string.sub(words, 1, WORD_BYTES) .. tail)
+        visit('v' .. string.sub(words, 1, WORD_BYTES) .. ending)
       end
       local around = string.sub(characters[position - 1] or '\2', -1) .. string.sub(characters[position + 3] or '\3', -1)
       local gram = table.concat(characters, '', position, math.min(position + 2, count + 1))

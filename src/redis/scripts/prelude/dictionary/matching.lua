@@ -17,6 +17,9 @@ local LIST_BUDGET = 800
 -- As many records as may be looked through out of order.
 local FEW = 256
 
+-- So many more of the highest records are looked at than are needed: some are of no avail.
+local SPARE = 4
+
 -- A gram's list that fills fewer parts of the index is looked through as a whole.
 local SIFTED_PARTS = 10
 
@@ -55,12 +58,6 @@ local function precedes(a, b, alike)
   end
   local x, y = string.byte(a, low), string.byte(b, low)
   return y ~= nil and (x == nil or x < y)
-end
-
-local function score_of(code)
-  local score = 0
-  for i = 2, 9 - string.byte(code) do score = score * 256 + 255 - string.byte(code, i) end
-  return score
 end
 
 -- An entry that matches: { value, forms, score }, and what is found out when it is needed.
@@ -102,17 +99,22 @@ end
 
 -- A list of records: those that have this key, and of a gram those with these bytes before and after it, where known.
 local function list_of(key, before, after)
-  return { key = key, before = before and string.sub(before, -1), after = after and string.sub(after, -1) }
+  return { key = key, before = before and string.byte(before, -1), after = after and string.byte(after, -1) }
 end
 
 local function fits(record, list)
-  return (not list.before or string.sub(record, -2, -2) == list.before) and
-    (not list.after or string.sub(record, -1) == list.after)
+  local before, after = string.byte(record, -2, -1)
+  return (not list.before or list.before == before) and (not list.after or list.after == after)
 end
 
 local function is_gram(record) return string.byte(record) == 103 end
 
-local function number_of(record) return is_gram(record) and string.sub(record, -8, -4) or string.sub(record, -5) end
+-- Records of ranked lists end with the entry's number, but of grams; there and in all others it is followed by three bytes.
+local function number_of(record)
+  local kind = string.byte(record)
+  if kind == 112 or kind == 119 or kind == 97 then return string.sub(record, -5) end
+  return string.sub(record, -8, -4)
+end
 
 -- Where a record stands in a list: its rank and number, which are the same for all records of an entry in lists of a kind.
 local function place_of(record, key) return string.sub(record, #key + 2, is_gram(record) and -4 or -1) end
@@ -159,12 +161,48 @@ local function all_below(head, most)
     index.work = index.work + #found + 8
     return #found <= most and found or nil
   end
+  if parts_between(head, to) > most / PART_SIZE * 2 then return nil end
   local all = {}
   for records in reader(head, to, most + 1) do
     for _, record in ipairs(records) do all[#all + 1] = record end
     if #all > most then return nil end
   end
   return all
+end
+
+-- Keeps records with heights, each entry's once, but of those above `ceiling` none: the highest of them, all of one height
+-- among them, and the rest.
+local function the_highest(most, ceiling)
+  local found, heights, highest = {}, {}, {}
+  local function those(from, below)
+    local some = {}
+    for number, record in pairs(found) do
+      if heights[number] >= from and heights[number] < below then some[#some + 1] = record end
+    end
+    return some
+  end
+  return {
+    add = function(record)
+      local number = string.sub(record, -8, -4)
+      if found[number] then return end
+      local high, low = string.byte(record, -3, -2)
+      local height = high * 256 + low
+      if height > ceiling then return end
+      found[number], heights[number] = record, height
+      if #highest >= most then
+        if height <= highest[most] then return end
+        highest[most] = nil
+      end
+      local at = #highest + 1
+      while at > 1 and highest[at - 1] < height do
+        highest[at] = highest[at - 1]
+        at = at - 1
+      end
+      highest[at] = height
+    end,
+    first = function() return those(highest[most] or 0, 65536) end,
+    rest = function() return highest[most] and those(0, highest[most]) or {} end,
+  }
 end
 
 -- The lists of some of the grams of a query from a character on: of a long one not all.
