@@ -76,6 +76,14 @@ export const options = {
       'A replica of that Redis, which answers Suggest, SuggestStream and ListEntries while it can, as of a moment ago; leases never use it.',
     schema: redisAddress(),
   }),
+  storeIsNew: option({
+    name: 'HOLDFAST_STORE_IS_NEW',
+    default: '0',
+    accepts: '`0` or `1`',
+    about:
+      'Your word, for this start, that no lease was ever kept there where Redis knows nothing of Holdfast. Without it a new Redis looks like one that has forgotten, and grants pause at first for HOLDFAST_MAX_TTL and 15 s.',
+    schema: flag(),
+  }),
   commandTimeoutMs: span(
     'HOLDFAST_COMMAND_TIMEOUT',
     '2s',

@@ -11,7 +11,7 @@ import { systemIdentities } from './engine/identities';
 import { defaultLimits, type Limits } from './engine/limits';
 import { Permits, type PermitsStats } from './engine/permits';
 import type { StoreHealth } from './engine/store';
-import { connectStore, type Store } from './redis';
+import { connectStore, quarantineMs, type Store } from './redis';
 import type { CallContext } from './transport/call';
 import { GrpcServer } from './transport/grpc-server';
 import { ListenError } from './transport/listen';
@@ -103,7 +103,7 @@ class ComposedServer implements HoldfastServer {
     this.grpc = new GrpcServer({
       engine: this.permits,
       autocomplete,
-      store: this.store.health,
+      store: this.store.node,
       limits,
       version,
       clock: systemClock,
@@ -112,7 +112,7 @@ class ComposedServer implements HoldfastServer {
       keepaliveTimeoutMs: config.keepaliveTimeoutMs,
       extend,
     });
-    reportHealth(this.store.health, log);
+    reportHealth(this.store.node, log);
     return this.grpc.listen(config.listen, credentials).catch((error: unknown) => {
       if (!(error instanceof ListenError)) throw error;
       throw new StartError(`${error.message} (HOLDFAST_LISTEN)`, { cause: error });
@@ -121,8 +121,8 @@ class ComposedServer implements HoldfastServer {
 
   private async connect(serverId: string): Promise<Store> {
     const { log } = this.dependencies;
-    const { redis, redisReplica, redisPrefix, commandTimeoutMs, retentionMs, recentsRetentionMs } =
-      this.config;
+    const { redis, redisReplica, redisPrefix, storeIsNew, maxTtlMs } = this.config;
+    const { commandTimeoutMs, retentionMs, recentsRetentionMs } = this.config;
     let lastError: Error | undefined;
     const options = {
       url: redis.url,
@@ -130,6 +130,8 @@ class ComposedServer implements HoldfastServer {
       prefix: redisPrefix,
       serverId,
       commandTimeoutMs,
+      quarantineMs: quarantineMs(maxTtlMs),
+      storeIsNew,
       retentionMs,
       recentsRetentionMs,
       clock: systemClock,
@@ -194,11 +196,25 @@ function readPem(variable: string, path: string): Buffer {
 function reportHealth(health: StoreHealth, log: Logger): void {
   let reachable = true;
   let warnings: readonly string[] = [];
+  let quarantined = false;
   const report = (): void => {
     if (health.reachable !== reachable) {
       reachable = health.reachable;
       if (reachable) log.info({}, 'the store answers again');
       else log.warn({}, 'the store does not answer: not serving until it does');
+    }
+    const { quarantine } = health;
+    if (quarantined !== (quarantine !== undefined)) {
+      quarantined = quarantine !== undefined;
+      if (quarantine) {
+        const { cause, remainingMs } = quarantine;
+        log.warn(
+          { cause, remainingMs: Math.round(remainingMs) },
+          'the store is in quarantine: nothing is granted',
+        );
+      } else {
+        log.info({}, 'the quarantine is over: leases are granted again');
+      }
     }
     for (const warning of health.warnings) {
       if (!warnings.includes(warning)) log.warn({}, warning);

@@ -36,6 +36,7 @@ export class BenchServer {
         ...Object.fromEntries(inherited),
         HOLDFAST_REDIS_URL: redisUrl,
         HOLDFAST_LISTEN: '127.0.0.1:0',
+        HOLDFAST_STORE_IS_NEW: '1',
         HOLDFAST_LOG_LEVEL: 'warn',
       },
       graceMs: 0,

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Guard, type ChildExit } from './guard';
@@ -13,6 +13,7 @@ const POLL_MS = 20;
 const OPEN_TIMEOUT_MS = 20_000;
 /** A shutdown writes what is left and answers nobody meanwhile. */
 const GRACE_MS = 5_000;
+const LOG_FILE = 'redis.log';
 /** Redis that ends again and again will not come to its senses by being started again. */
 const MOST_RESTARTS_PER_MINUTE = 5;
 
@@ -50,6 +51,8 @@ export class EmbeddedRedis {
     readonly program: RedisServerProgram,
     private readonly options: EmbeddedOptions,
     readonly socket: string,
+    /** No Redis ever ran in this folder, so no lease was ever kept there. */
+    readonly isNew: boolean,
     private readonly releaseFolder: () => void,
   ) {
     this.dataFolder = join(options.folder, 'redis');
@@ -78,8 +81,9 @@ export class EmbeddedRedis {
       const { env, note } = options;
       const program = await (options.find ?? findRedisServer)({ env, note });
       const socket = await socketPath(options.folder);
+      const isNew = await neverUsed(options.folder);
       await endLeftover(socket, note);
-      const redis = new EmbeddedRedis(program, options, socket, lock.release);
+      const redis = new EmbeddedRedis(program, options, socket, isNew, lock.release);
       await redis.open();
       return redis;
     } catch (error) {
@@ -94,7 +98,7 @@ export class EmbeddedRedis {
   }
 
   get logFile(): string {
-    return join(this.options.folder, 'redis.log');
+    return join(this.options.folder, LOG_FILE);
   }
 
   /** The process id of redis-server while it runs. */
@@ -170,6 +174,12 @@ export class EmbeddedRedis {
       .start()
       .catch((error: Error) => this.options.note(`Redis cannot be started: ${error.message}`));
   }
+}
+
+/** Data that was removed by hand leaves the log behind, which says that there was some. */
+async function neverUsed(folder: string): Promise<boolean> {
+  const [names, data] = await Promise.all([readdir(folder), readdir(join(folder, 'redis'))]);
+  return data.length === 0 && !names.includes(LOG_FILE);
 }
 
 /**

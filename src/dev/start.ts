@@ -21,7 +21,12 @@ async function startOnOwnRedis(env: NodeJS.ProcessEnv): Promise<void> {
   };
   try {
     await run({
-      env: { ...env, HOLDFAST_REDIS_URL: redis.url, HOLDFAST_DEVELOPMENT: '1' },
+      env: {
+        ...env,
+        HOLDFAST_REDIS_URL: redis.url,
+        HOLDFAST_DEVELOPMENT: '1',
+        ...(redis.isNew && { HOLDFAST_STORE_IS_NEW: '1' }),
+      },
       banner: (server) => banner(server, store),
       // Not before: the drain renews every lease once more.
       onClosed: () => redis.stop(),

@@ -180,6 +180,8 @@ export class Acquisitions {
         this.giveBack(resource, wanted);
         throw error;
       }
+      // Where grants pause, the next touch after that brings the news; so many need not ask each by itself.
+      if (error.kind === 'quarantined') return undefined;
       this.options.agenda.at(clock.now() + GIVE_BACK_RETRY_MS / 2, () => waiter.raise('look'));
       return undefined;
     }
@@ -249,6 +251,7 @@ export class Acquisitions {
   private async withdraw({ resource, wanted }: Quest, giveBack: boolean): Promise<WithdrawReply> {
     const { requestId, attach } = wanted;
     return await this.options.store.withdraw(resource, { requestId, attach, giveBack }).catch((error) => {
+      if (isQuarantined(error)) throw outcomes.storeFailed(error, resource, requestId);
       this.giveBack(resource, wanted);
       throw error instanceof StoreFailure ? outcomes.outcomeUnknown(resource, requestId) : error;
     });
@@ -307,6 +310,11 @@ export class Acquisitions {
 /** Nobody reads this: the call it answers is over. */
 function callIsGone(): HoldfastError {
   return new HoldfastError('OUTCOME_UNKNOWN', 'the call was cancelled');
+}
+
+/** The wait has ended all the same. */
+function isQuarantined(error: unknown): boolean {
+  return error instanceof StoreFailure && error.kind === 'quarantined' && error.carriedOut === 'no';
 }
 
 /** Both in one: V8 takes ten times as long for `{ ...wanted, more }`, as there are more than eight fields. */

@@ -20,6 +20,7 @@ export type Reason =
   | 'STORE_UNAVAILABLE'
   | 'OUTCOME_UNKNOWN'
   | 'DRAINING'
+  | 'QUARANTINED'
   | 'REATTACH'
   | 'NOT_IMPLEMENTED'
   | 'INTERNAL';
@@ -64,12 +65,16 @@ export class StoreFailure extends Error {
 
   constructor(
     readonly carriedOut: 'no' | 'unknown',
-    /** 'full' is Redis out of memory: nothing was done. */
-    readonly kind: 'unavailable' | 'full',
-    options?: ErrorOptions,
+    /** 'full' is Redis out of memory: nothing was done. 'quarantined': it may have forgotten leases, and grants pause. */
+    readonly kind: 'unavailable' | 'full' | 'quarantined',
+    options: ErrorOptions & { readonly retryAfterMs?: number | undefined } = {},
   ) {
     super(`store ${kind}, carried out: ${carriedOut}`, options);
+    this.retryAfterMs = options.retryAfterMs;
   }
+
+  /** How long grants still pause, of 'quarantined'. */
+  readonly retryAfterMs: number | undefined;
 }
 
 /**

@@ -208,6 +208,7 @@ export function storeFailed(
 ): unknown {
   if (!(error instanceof StoreFailure)) return error;
   if (error.carriedOut === 'unknown') return outcomeUnknown(resource, requestId, by);
+  if (error.kind === 'quarantined') return quarantined(resource, error.retryAfterMs ?? 0);
   if (error.kind === 'unavailable') return notCarriedOut(resource);
   return new HoldfastError(
     'STORE_FULL',
@@ -221,6 +222,14 @@ export function notCarriedOut(resource: Resource): HoldfastError {
     'STORE_UNAVAILABLE',
     `the store does not take commands: nothing was done for ${described(resource)}; try again`,
     { retryAfterMs: 1000 },
+  );
+}
+
+export function quarantined(resource: Resource, forMs: number): HoldfastError {
+  return new HoldfastError(
+    'QUARANTINED',
+    `nothing is granted of ${described(resource)} for ${span(forMs)} more: the store may have forgotten leases, and all that may be believed have to end first; try again then, renewing and releasing work`,
+    { retryAfterMs: forMs },
   );
 }
 

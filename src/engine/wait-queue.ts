@@ -1,6 +1,6 @@
 import type { Agenda, Entry } from './agenda';
 import type { Clock } from './clock';
-import { reportDefect } from './errors';
+import { reportDefect, StoreFailure } from './errors';
 import type { Resource } from './lease';
 import type { Granted, Outlook, PermitsStore, PermitsWanted, Waiting } from './store';
 
@@ -217,7 +217,8 @@ export class WaitQueue {
         (earliestEndMs) => this.schedule(watch, earliestEndMs),
         (error) => {
           reportDefect(error, this.onDefect);
-          this.scheduleIn(watch, RETRY_INTERVAL_MS);
+          const isPause = error instanceof StoreFailure && error.kind === 'quarantined';
+          this.scheduleIn(watch, isPause ? TOUCH_INTERVAL_MS : RETRY_INTERVAL_MS);
         },
       )
       .then(() => {

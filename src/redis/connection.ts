@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { Redis, type RedisOptions } from 'ioredis';
 import { type Clock, type Timer } from '../engine/clock';
 import { StoreFailure } from '../engine/errors';
-import type { StoreHealth } from '../engine/store';
-import { findDangers } from './dangers';
+import { askClock, askInfo, askSettings, findingsOf, type Answers, type Findings } from './findings';
 import {
   commandBytes,
   commandText,
@@ -12,6 +11,7 @@ import {
   type RawReply,
   type Reply,
 } from './script-command';
+import type { ClockSample } from './server-clock';
 
 export interface ConnectionOptions {
   /** `redis://[user:password@]host:port[/db]`, `rediss://…`, or the path of a unix socket. */
@@ -22,7 +22,30 @@ export interface ConnectionOptions {
   readonly scripts?: readonly Script[];
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
+  /** Hears what the Redis says of itself that is connected to. */
+  readonly witness?: Witness;
 }
+
+export interface Witness {
+  /** Before any other command is sent through a new connection, and about each second after that. */
+  found(findings: Findings, sample: ClockSample, isNew: boolean): void;
+}
+
+/** What a script's last arguments and the first words of its reply are for, where it must not run anywhere, at any time. */
+export interface Guard {
+  /**
+   * Arguments that hold for the connection that is there now, and for a command that is waited for until `deadline`;
+   * undefined: it must not be sent through this one.
+   */
+  passport(deadline: number): readonly (string | number)[] | undefined;
+  /**
+   * Undefined: nothing is said against the reply. Else it did nothing, and the promise tells what to do once it
+   * resolves.
+   */
+  objection(reply: readonly Reply[]): Promise<Verdict> | undefined;
+}
+
+export type Verdict = { readonly kind: 'again' } | { readonly kind: 'quarantined'; readonly forMs: number };
 
 export interface Script {
   readonly sha: string;
@@ -43,6 +66,9 @@ const SWEEP_INTERVAL_MS = 20;
 /** Before a command is tried again on a connection that is called ready and took nothing. */
 const UNWRITABLE_PAUSE_MS = 10;
 
+/** Before a Redis that did not say who it is (it is busy) is asked again. */
+const IDENTIFY_PAUSE_MS = 50;
+
 /** An argument of which bytes are sent as they are. */
 export type RawArgument = string | number | Uint8Array;
 
@@ -56,6 +82,7 @@ interface Operation<T> {
   readonly raw: boolean;
   /** It is not sent again once it may have run. */
   readonly once: boolean;
+  readonly guard: Guard | undefined;
   readonly read: (reply: never[], sentAt: number) => T | Promise<T>;
   readonly deadline: number;
   readonly resolve: (answer: T | Promise<T>) => void;
@@ -72,9 +99,12 @@ class UnreadableReply extends Error {
  * down, and nothing is sent again by the library. `run` does that itself where it is safe, within the time
  * of the one operation, for the scripts are idempotent.
  */
-export class RedisConnection implements StoreHealth {
+export class RedisConnection {
   suitable = true;
+  private answers: Answers = { info: new Map(), settings: undefined };
   private dangers: readonly string[] = [];
+  /** Its Redis has said who it is: nothing is sent through this connection before. */
+  private identified = false;
   private hintsRefused = false;
   private readonly client: Redis;
   private readonly listeners: (() => void)[] = [];
@@ -100,11 +130,7 @@ export class RedisConnection implements StoreHealth {
       this.downTimer?.cancel();
       // Ahead of every command, on the same connection. One that finds no script all the same brings it along.
       for (const { text } of options.scripts ?? []) this.client.script('LOAD', text).catch(options.onError);
-      for (const goOn of [...this.waiting]) goOn();
-      // Commands need not wait for the verdict on this Redis, but nobody is sent here before it.
-      void this.check().then(() => {
-        if (this.client.status === 'ready') this.observe(true);
-      });
+      this.identify(this.client.stream);
     });
     this.client.on('close', () => this.onClose());
     this.client.on('error', options.onError);
@@ -119,7 +145,7 @@ export class RedisConnection implements StoreHealth {
   setHints(allowed: boolean): void {
     if (this.hintsRefused === !allowed) return;
     this.hintsRefused = !allowed;
-    for (const listener of this.listeners) listener();
+    this.changed();
   }
 
   get reachable(): boolean {
@@ -135,21 +161,31 @@ export class RedisConnection implements StoreHealth {
     if (!(await this.readyBefore(this.options.clock.now() + timeoutMs))) {
       throw new StoreFailure('no', 'unavailable');
     }
-    await this.check();
+  }
+
+  /** Redis's clock, now; rejects if it does not answer. */
+  readClock(): Promise<ClockSample> {
+    return askClock(this.client, () => this.options.clock.now());
+  }
+
+  /** What is known of this Redis has changed. */
+  changed(): void {
+    for (const listener of this.listeners) listener();
   }
 
   /**
    * Runs a script once, as far as anybody can tell: sent again only when the connection broke, by which the
    * script's own idempotence holds. Resolves with what `read` makes of the reply; its `sentAt` is taken before
-   * the send whose reply this is.
+   * the send whose reply this is. A guarded script is sent again too when it says that it did nothing.
    */
   run<T>(
     what: Script,
     keys: readonly string[],
     args: readonly (string | number)[],
     read: (reply: Reply[], sentAt: number) => T | Promise<T>,
+    guard?: Guard,
   ): Promise<T> {
-    return this.operate({ what, keys, args, bytes: undefined, raw: false, once: false, read });
+    return this.operate({ what, keys, args, bytes: undefined, raw: false, once: false, guard, read });
   }
 
   /**
@@ -163,10 +199,11 @@ export class RedisConnection implements StoreHealth {
     read: (reply: RawReply[], sentAt: number) => T | Promise<T>,
     once = false,
   ): Promise<T> {
-    if (isText(args)) return this.operate({ what, keys, args, bytes: undefined, raw: true, once, read });
+    if (isText(args))
+      return this.operate({ what, keys, args, bytes: undefined, raw: true, once, guard: undefined, read });
     const bytes = (verb: 'eval' | 'evalsha') =>
       commandBytes([verb, verb === 'eval' ? what.text : what.sha, keys.length, ...keys, ...args]);
-    return this.operate({ what, keys, args: [], bytes, raw: true, once, read });
+    return this.operate({ what, keys, args: [], bytes, raw: true, once, guard: undefined, read });
   }
 
   /**
@@ -185,6 +222,7 @@ export class RedisConnection implements StoreHealth {
       bytes: () => commandBytes([command, ...args]),
       raw: true,
       once: false,
+      guard: undefined,
       read,
     });
   }
@@ -193,9 +231,17 @@ export class RedisConnection implements StoreHealth {
     const deadline = this.options.clock.now() + this.options.commandTimeoutMs;
     return new Promise((resolve, reject) => {
       const operation: Operation<T> = { ...wanted, deadline, resolve, reject };
-      if (this.client.status === 'ready') this.send(operation, 'evalsha', false);
-      else this.retry(operation, false);
+      this.go(operation, false);
     });
+  }
+
+  private get usable(): boolean {
+    return this.client.status === 'ready' && this.identified;
+  }
+
+  private go<T>(operation: Operation<T>, writtenBefore: boolean): void {
+    if (this.usable) this.send(operation, 'evalsha', writtenBefore);
+    else this.retry(operation, writtenBefore);
   }
 
   private recover<T>(operation: Operation<T>, error: unknown, writtenBefore: boolean): void {
@@ -230,17 +276,25 @@ export class RedisConnection implements StoreHealth {
     // What was on the way fails before 'close' tells since when the connection is down.
     await Promise.resolve();
     // A connection that has just ended is called ready until its 'close' comes, which needs the event loop.
-    if (this.client.status === 'ready') await this.pause(UNWRITABLE_PAUSE_MS);
+    if (this.usable) await this.pause(UNWRITABLE_PAUSE_MS);
     return this.options.clock.now() < deadline && (await this.becomesReady(deadline));
   }
 
   private send<T>(operation: Operation<T>, verb: 'eval' | 'evalsha', writtenBefore: boolean): void {
-    const { what, keys, args, bytes, raw, read, deadline } = operation;
+    const { what, keys, bytes, raw, guard, read, deadline } = operation;
+    let { args } = operation;
+    if (guard) {
+      const passport = guard.passport(deadline);
+      if (!passport) return operation.reject(notDone(writtenBefore));
+      args = args.concat(passport);
+    }
     const text = bytes ? bytes(verb) : commandText(verb, verb === 'eval' ? what.text : what.sha, keys, args);
     const sentAt = this.options.clock.now();
     const onOutcome: OnOutcome = (error, reply) => {
       if (error) return this.recover(operation, error, writtenBefore);
       this.heardAt = this.options.clock.now();
+      const objection = guard?.objection(reply as Reply[]);
+      if (objection) return this.turnBack(operation, objection, writtenBefore);
       let answer: T | Promise<T>;
       try {
         answer = read(reply as never[], sentAt);
@@ -255,6 +309,27 @@ export class RedisConnection implements StoreHealth {
     this.cork();
     this.keepTime(command);
     void this.client.sendCommand(command.asCommand());
+  }
+
+  /** The script has done nothing; an earlier try of it, whose reply was lost, may have. */
+  private turnBack<T>(operation: Operation<T>, objection: Promise<Verdict>, writtenBefore: boolean): void {
+    const { clock } = this.options;
+    const { deadline, reject } = operation;
+    const timer = clock.after(deadline - clock.now(), () => reject(notDone(writtenBefore)));
+    objection
+      .then(
+        (verdict) => {
+          timer.cancel();
+          if (verdict.kind === 'quarantined') reject(notDone(writtenBefore, 'quarantined', verdict.forMs));
+          else if (clock.now() >= deadline) reject(notDone(writtenBefore));
+          else this.go(operation, writtenBefore);
+        },
+        (cause: unknown) => {
+          timer.cancel();
+          reject(cause instanceof StoreFailure ? notDone(writtenBefore) : cause);
+        },
+      )
+      .catch(reject);
   }
 
   /** What is sent while the event loop goes round once leaves in one write. */
@@ -298,7 +373,7 @@ export class RedisConnection implements StoreHealth {
   }
 
   private readyBefore(deadline: number): Promise<boolean> {
-    if (this.client.status === 'ready') return Promise.resolve(true);
+    if (this.usable) return Promise.resolve(true);
     const left = deadline - this.options.clock.now();
     if (this.closed || left <= 0) return Promise.resolve(false);
     return new Promise((resolve) => {
@@ -315,6 +390,7 @@ export class RedisConnection implements StoreHealth {
 
   /** A connection that is back at once was not worth a word: commands have waited for it. */
   private onClose(): void {
+    this.identified = false;
     if (!this.connected) return; // one more attempt that failed
     this.connected = false;
     const { clock } = this.options;
@@ -326,7 +402,7 @@ export class RedisConnection implements StoreHealth {
   private observe(answering: boolean): void {
     if (this.answering === answering) return;
     this.answering = answering;
-    for (const listener of this.listeners) listener();
+    this.changed();
   }
 
   /** A Redis that is stopped keeps its connections: only an unanswered PING shows it. */
@@ -334,6 +410,7 @@ export class RedisConnection implements StoreHealth {
     this.pingTimer = this.options.clock.after(PING_INTERVAL_MS, () => {
       if (this.client.status !== 'ready') return this.ping();
       const sentAt = this.options.clock.now();
+      if (this.identified) this.look(this.client.stream);
       this.client
         .ping()
         .then(
@@ -356,15 +433,56 @@ export class RedisConnection implements StoreHealth {
     if (!isReplyError(error)) this.client.disconnect(true);
   }
 
-  private async check(): Promise<void> {
-    try {
-      const { warnings, unsuitable } = await findDangers(this.client);
-      this.dangers = warnings;
-      this.suitable = !unsuitable;
-      for (const listener of this.listeners) listener();
-    } catch (error) {
-      this.options.onError(error as Error);
-    }
+  /** Asks who this Redis is that has just been connected to, until it answers or the connection is another one. */
+  private identify(stream: Redis['stream']): void {
+    Promise.all([askInfo(this.client), this.readClock(), askSettings(this.client)])
+      .then(
+        ([info, sample, settings]) => {
+          if (!this.isThere(stream)) return;
+          this.answers = { info, settings };
+          const findings = this.judge();
+          this.options.witness?.found(findings, sample, true);
+          this.identified = true;
+          for (const goOn of [...this.waiting]) goOn();
+          this.observe(true);
+        },
+        (error: Error) => {
+          this.options.onError(error);
+          if (!this.isThere(stream)) return;
+          this.options.clock.after(IDENTIFY_PAUSE_MS, () => {
+            if (this.isThere(stream)) this.identify(stream);
+          });
+        },
+      )
+      .catch(this.options.onError);
+  }
+
+  /** What can change while a connection lasts: the clock, and settings. */
+  private look(stream: Redis['stream']): void {
+    const { witness, onError } = this.options;
+    if (!witness) return;
+    const { settings } = this.answers;
+    Promise.all([this.readClock(), settings && askSettings(this.client)])
+      .then(([sample, now]) => {
+        if (!this.isThere(stream)) return;
+        this.answers = { ...this.answers, settings: now };
+        witness.found(this.judge(), sample, false);
+      })
+      .catch(onError);
+  }
+
+  private isThere(stream: Redis['stream']): boolean {
+    return !this.closed && this.client.status === 'ready' && this.client.stream === stream;
+  }
+
+  private judge(): Findings {
+    const findings = findingsOf(this.answers);
+    const { warnings, unsuitable } = findings;
+    const isNews = this.suitable === unsuitable || warnings.join() !== this.dangers.join();
+    this.dangers = warnings;
+    this.suitable = !unsuitable;
+    if (isNews) this.changed();
+    return findings;
   }
 
   close(): void {
@@ -413,6 +531,14 @@ function isText(args: readonly RawArgument[]): args is readonly (string | number
 /** Redis's own word, as against the connection's (ioredis exports the class untyped). */
 function isReplyError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
+}
+
+function notDone(
+  writtenBefore: boolean,
+  kind: 'unavailable' | 'quarantined' = 'unavailable',
+  forMs?: number,
+) {
+  return new StoreFailure(writtenBefore ? 'unknown' : 'no', kind, { retryAfterMs: forMs });
 }
 
 type Fate = 'refused' | 'full' | 'not-written' | 'cut' | 'timed-out' | 'defect';

@@ -24,18 +24,18 @@ export function bucketOf(name: string): number {
 const serviceLetters = { lock: 'l', semaphore: 's' } as const;
 
 /** The keys of a resource, in the order of the scripts' KEYS (see scripts/prelude/permits/state.lua). */
-const lockParts = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live'] as const;
+const lockParts = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live', 'epoch'] as const;
 const parts = { lock: lockParts, semaphore: [...lockParts, 'limit'] } as const;
+const EPOCH_AT = lockParts.indexOf('epoch');
 
 /**
  * Keys look like `holdfast:{17}:l:state:NAME`. The name comes last and whole, so whatever it contains it can
  * neither leave its place nor meet another name's keys; the hash tag is read from the first brace, which is
- * ours.
+ * ours. One of them is the bucket's: its epoch.
  */
 export function permitsKeys(prefix: string, { service, name }: Resource): string[] {
-  return keyHeads(`${prefix}:{${bucketOf(name)}}:${serviceLetters[service]}:`, service).map(
-    (head) => head + name,
-  );
+  const heads = keyHeads(prefix, bucketOf(name), service);
+  return heads.map((head, at) => (at === EPOCH_AT ? head : head + name));
 }
 
 const knownHeads = new Map<string, readonly string[]>();
@@ -43,13 +43,19 @@ const knownHeads = new Map<string, readonly string[]>();
 const MOST_KNOWN_HEADS = 16 * BUCKET_COUNT;
 
 /** What stands before the name in each key of a bucket; remembered, for every call needs it. */
-function keyHeads(bucket: string, service: Service): readonly string[] {
-  let heads = knownHeads.get(bucket);
+function keyHeads(prefix: string, bucket: number, service: Service): readonly string[] {
+  const known = `${prefix}:{${bucket}}:${serviceLetters[service]}:`;
+  let heads = knownHeads.get(known);
   if (heads === undefined) {
-    heads = parts[service].map((part) => `${bucket}${part}:`);
-    if (knownHeads.size < MOST_KNOWN_HEADS) knownHeads.set(bucket, heads);
+    heads = parts[service].map((part) => (part === 'epoch' ? epochKey(prefix, bucket) : `${known}${part}:`));
+    if (knownHeads.size < MOST_KNOWN_HEADS) knownHeads.set(known, heads);
   }
   return heads;
+}
+
+/** The epoch of a bucket: scripts/epoch-adopt.lua. No name's key is spelt like it. */
+export function epochKey(prefix: string, bucket: number): string {
+  return `${prefix}:{${bucket}}:epoch`;
 }
 
 /** The resource whose `state` key this is; undefined if it is none of this prefix. */

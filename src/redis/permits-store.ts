@@ -33,7 +33,7 @@ import type {
   WithdrawCommand,
   WithdrawReply,
 } from '../engine/store';
-import { script, type RedisConnection, type Script } from './connection';
+import { script, type Guard, type RedisConnection, type Script } from './connection';
 import { permitsKeys } from './keys';
 import {
   parseAcquire,
@@ -69,6 +69,8 @@ const SHOWN = 16;
 
 export interface PermitsStoreOptions {
   readonly connection: RedisConnection;
+  /** Of whatever may grant. */
+  readonly guard: Guard;
   readonly prefix: string;
   readonly serverId: string;
   readonly retentionMs: number;
@@ -151,9 +153,15 @@ export class RedisPermitsStore implements PermitsStore {
     return connection.run(scripts.inspect, keys, [SHOWN], (reply) => {
       const unpurged = reply[7] === '1';
       // A look changes nothing; what it could not count past is ended first, a batch at a time.
-      return unpurged
-        ? this.touch(resource, []).then(() => this.inspect(resource))
-        : parseView(resource, reply);
+      if (!unpurged) return parseView(resource, reply);
+      return this.touch(resource, []).then(
+        () => this.inspect(resource),
+        (error: unknown) => {
+          if (error instanceof StoreFailure && error.kind === 'quarantined')
+            return parseView(resource, reply);
+          throw error;
+        },
+      );
     });
   }
 
@@ -174,7 +182,7 @@ export class RedisPermitsStore implements PermitsStore {
     parse: (answer: Answer) => T,
     args: (string | number)[],
   ): Promise<T> {
-    const { connection, prefix, serverId, commandTimeoutMs } = this.options;
+    const { connection, guard, prefix, serverId, commandTimeoutMs } = this.options;
     const keys = permitsKeys(prefix, resource);
     args.unshift(serverId);
     let firstSentAt: number | undefined;
@@ -186,9 +194,9 @@ export class RedisPermitsStore implements PermitsStore {
       // A step that comes before all else goes on, a batch at a time; each try brings its end nearer.
       firstSentAt ??= sentAt;
       if (sentAt - firstSentAt > commandTimeoutMs) throw new StoreFailure('unknown', 'unavailable');
-      return connection.run(what, keys, args, read);
+      return connection.run(what, keys, args, read, guard);
     };
-    return connection.run(what, keys, args, read);
+    return connection.run(what, keys, args, read, guard);
   }
 }
 

@@ -34,6 +34,7 @@ const OUTCOMES: Readonly<Record<Reason, Outcome>> = {
   STORE_UNAVAILABLE: { code: status.UNAVAILABLE, retryAfterMs: 1000 },
   OUTCOME_UNKNOWN: { code: status.UNAVAILABLE },
   DRAINING: { code: status.UNAVAILABLE, retryAfterMs: 100, pushback: true },
+  QUARANTINED: { code: status.UNAVAILABLE, retryAfterMs: 1000, pushback: true },
   REATTACH: { code: status.UNAVAILABLE, retryAfterMs: 0, pushback: true },
   NOT_IMPLEMENTED: { code: status.UNIMPLEMENTED },
   INTERNAL: { code: status.INTERNAL },
@@ -90,6 +91,10 @@ function toHoldfastError(error: unknown, method: string, log: Log): HoldfastErro
 function fromStoreFailure(failure: StoreFailure): HoldfastError {
   if (failure.carriedOut === 'unknown') {
     return new HoldfastError('OUTCOME_UNKNOWN', 'the store did not answer; repeat the call to be sure');
+  }
+  if (failure.kind === 'quarantined') {
+    const text = 'the store may have forgotten leases: nothing is granted until all of them have ended';
+    return new HoldfastError('QUARANTINED', text, { retryAfterMs: failure.retryAfterMs ?? 0 });
   }
   if (failure.kind === 'full') return new HoldfastError('STORE_FULL', 'the store has no memory left');
   return new HoldfastError('STORE_UNAVAILABLE', 'the store cannot be reached; nothing was done');

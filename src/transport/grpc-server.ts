@@ -8,7 +8,7 @@ import { ServerServiceService } from '../../generated/typescript/holdfast/v1/ser
 import { defaultAutocompleteLimits, type AutocompleteLimits } from '../engine/autocomplete-limits';
 import type { Clock } from '../engine/clock';
 import type { Limits } from '../engine/limits';
-import type { StoreHealth } from '../engine/store';
+import type { StoreHealth, StoreOperations } from '../engine/store';
 import type { AutocompleteEngine } from '../engine/suggestion';
 import { autocompleteHandlers, autocompleteServiceDefinition } from './autocomplete-handlers';
 import type { CallContext } from './call';
@@ -40,7 +40,7 @@ export interface GrpcServerParts {
    */
   readonly autocomplete?: (AutocompleteEngine & { drain(): void }) | undefined;
   readonly autocompleteLimits?: AutocompleteLimits | undefined;
-  readonly store: StoreHealth;
+  readonly store: StoreHealth & StoreOperations;
   readonly limits: Limits;
   readonly version: string;
   readonly clock: Clock;
@@ -81,7 +81,8 @@ export class GrpcServer {
     this.server.addService(ReflectionV1, this.reflection.handlers);
     this.server.addService(ReflectionV1Alpha, this.reflection.handlers);
     parts.extend?.(this.server, context);
-    const report = () => this.health.setServing(store.reachable && store.suitable);
+    const report = () =>
+      this.health.setServing(store.reachable && store.suitable, store.quarantine === undefined);
     report();
     store.onChange(report);
   }

@@ -1,23 +1,38 @@
 import {
   Feature,
+  QuarantineCause,
   StoreState,
+  type EndQuarantineRequest,
+  type EndQuarantineResponse,
   type GetServerInfoRequest,
   type GetServerInfoResponse,
+  type Quarantine as QuarantineMessage,
   type ServerServiceServer,
 } from '../../generated/typescript/holdfast/v1/server_service';
 import type { Limits } from '../engine/limits';
-import type { StoreHealth } from '../engine/store';
+import { endQuarantine } from '../engine/quarantine';
+import type { Quarantine, StoreHealth, StoreOperations } from '../engine/store';
 import { msToDuration } from '../wire/times';
 import { unary, type CallContext } from './call';
+import { checkText, Violations } from './fields';
 
 const FEATURES = [Feature.FEATURE_EXCLUSIVE_LOCKS, Feature.FEATURE_SHARED_LOCKS, Feature.FEATURE_SEMAPHORES];
 
-/** The handlers of ServerService. They ask nobody, so they answer while the store is unreachable too. */
+/** Of the reason that an operator gives. */
+const MAX_REASON_BYTES = 512;
+
+const CAUSES: Readonly<Record<Quarantine['cause'], QuarantineCause>> = {
+  forgotten: QuarantineCause.QUARANTINE_CAUSE_FORGOTTEN,
+  restarted: QuarantineCause.QUARANTINE_CAUSE_RESTARTED,
+  clock: QuarantineCause.QUARANTINE_CAUSE_CLOCK,
+};
+
+/** The handlers of ServerService. Info asks nobody, so it answers while the store is unreachable too. */
 export function serverHandlers(
   context: CallContext,
   version: string,
   limits: Limits,
-  store: StoreHealth,
+  store: StoreHealth & StoreOperations,
   offered: { readonly autocomplete: boolean },
 ): ServerServiceServer {
   const features = offered.autocomplete ? [...FEATURES, Feature.FEATURE_AUTOCOMPLETE] : FEATURES;
@@ -33,12 +48,32 @@ export function serverHandlers(
         features,
         storeState: storeState(store),
         storeWarnings: [...store.warnings],
+        quarantine: store.quarantine && quarantineMessage(store.quarantine),
       }),
     ),
+    endQuarantine: unary<EndQuarantineRequest, EndQuarantineResponse>(context, async ({ reason }) => {
+      const violations = new Violations();
+      if (reason === '') violations.add('reason', 'is required');
+      else checkText(violations, 'reason', reason, MAX_REASON_BYTES);
+      violations.throwIfAny();
+      const { quarantine, risk } = await endQuarantine(store);
+      if (quarantine === undefined) return { endedQuarantine: undefined, risk };
+      const { remainingMs, cause } = quarantine;
+      context.log.warn(
+        { reason, cause, remainingMs: Math.round(remainingMs), risk },
+        'an operator has ended the quarantine',
+      );
+      return { endedQuarantine: quarantineMessage(quarantine), risk };
+    }),
   };
 }
 
 function storeState(store: StoreHealth): StoreState {
   if (!store.reachable) return StoreState.STORE_STATE_UNREACHABLE;
-  return store.suitable ? StoreState.STORE_STATE_READY : StoreState.STORE_STATE_UNSUITABLE;
+  if (!store.suitable) return StoreState.STORE_STATE_UNSUITABLE;
+  return store.quarantine ? StoreState.STORE_STATE_QUARANTINED : StoreState.STORE_STATE_READY;
+}
+
+function quarantineMessage({ remainingMs, cause }: Quarantine): QuarantineMessage {
+  return { remainingDuration: msToDuration(remainingMs), cause: CAUSES[cause] };
 }

@@ -43,6 +43,7 @@ const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'push
   STORE_UNAVAILABLE: [status.UNAVAILABLE, 1000],
   OUTCOME_UNKNOWN: [status.UNAVAILABLE, undefined],
   DRAINING: [status.UNAVAILABLE, 100, 'pushback'],
+  QUARANTINED: [status.UNAVAILABLE, 1000, 'pushback'],
   REATTACH: [status.UNAVAILABLE, 0, 'pushback'],
   NOT_IMPLEMENTED: [status.UNIMPLEMENTED, undefined],
   INTERNAL: [status.INTERNAL, undefined],

@@ -1,6 +1,12 @@
 import type { AcquireRequest, Call, HoldSink, HoldStart, ReleaseResult } from '../../src/engine/call';
 import type { Lease, ResourceView, Service } from '../../src/engine/lease';
-import type { RemoveCommand, SetLimitCommand, StoreHealth } from '../../src/engine/store';
+import type {
+  Quarantine,
+  RemoveCommand,
+  SetLimitCommand,
+  StoreHealth,
+  StoreOperations,
+} from '../../src/engine/store';
 import type { PermitsEngine } from '../../src/transport/lease-handlers';
 
 export const someLease: Lease = {
@@ -81,14 +87,27 @@ export class FakeEngine implements PermitsEngine {
   }
 }
 
-export class FakeStore implements StoreHealth {
+export class FakeStore implements StoreHealth, StoreOperations {
+  quarantine: Quarantine | undefined;
   reachable = true;
   suitable = true;
   warnings: readonly string[] = [];
   private readonly listeners: (() => void)[] = [];
 
+  onEndQuarantine: () => Promise<Quarantine | undefined> = () => Promise.resolve(this.quarantine);
+
+  endQuarantine(): Promise<Quarantine | undefined> {
+    return this.onEndQuarantine();
+  }
+
   onChange(listener: () => void): void {
     this.listeners.push(listener);
+  }
+
+  /** Grants pause from here on, or go on (undefined). */
+  pause(quarantine: Quarantine | undefined): void {
+    this.quarantine = quarantine;
+    for (const listener of this.listeners) listener();
   }
 
   become(reachable: boolean): void {

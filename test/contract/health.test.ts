@@ -12,6 +12,7 @@ const SERVICES = [
   'holdfast.v1.SemaphoreService',
   'holdfast.v1.ServerService',
   'holdfast.v1.AutocompleteService',
+  'holdfast.grants',
 ];
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = ServingStatus;
 
@@ -43,6 +44,22 @@ test('a store that would lose leases is as none', async () => {
   harness.store.suitable = false;
   harness.store.become(true);
   expect(await call(client, client.check, { service: '' })).toEqual({ status: NOT_SERVING });
+});
+
+test('a quarantine takes nothing out of service but grants, for renewals have to find a server', async () => {
+  const grants = statesOf(client.watch({ service: 'holdfast.grants' }));
+  const whole = statesOf(client.watch({ service: '' }));
+  await eventually('both to be told', () => grants.length + whole.length === 2);
+  harness.store.pause({ remainingMs: 5000, cause: 'restarted' });
+  await eventually('the pause to be told', () => grants.length === 2);
+  for (const service of SERVICES) {
+    const expected = service === 'holdfast.grants' ? NOT_SERVING : SERVING;
+    expect(await call(client, client.check, { service })).toEqual({ status: expected });
+  }
+  harness.store.pause(undefined);
+  await eventually('its end to be told', () => grants.length === 3);
+  expect(grants).toEqual([SERVING, NOT_SERVING, SERVING]);
+  expect(whole).toEqual([SERVING]);
 });
 
 test('a service that is not known is NOT_FOUND', async () => {

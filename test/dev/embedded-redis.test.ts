@@ -52,6 +52,18 @@ describe('EmbeddedRedis', () => {
     expect(await config('port')).toBe('0');
   });
 
+  it('knows a folder in which no Redis ever ran from one whose data was removed', async () => {
+    const first = await start();
+    expect(first.isNew).toBe(true);
+    await first.stop();
+    const again = await start();
+    expect(again.isNew).toBe(false);
+    await again.stop();
+    rmSync(first.dataFolder, { recursive: true });
+    const emptied = await start();
+    expect(emptied.isNew).toBe(false);
+  });
+
   it('can be reached by its user alone', async () => {
     const redis = await start();
     expect(statSync(redis.socket).mode & 0o777).toBe(0o700);

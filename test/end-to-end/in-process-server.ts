@@ -19,6 +19,7 @@ export class InProcessServer {
       HOLDFAST_REDIS_URL: redisUrl,
       HOLDFAST_LISTEN: '127.0.0.1:0',
       HOLDFAST_DRAIN_TIMEOUT: '5s',
+      HOLDFAST_STORE_IS_NEW: '1',
       ...env,
     });
     const write = (line: string): void =>

@@ -9,14 +9,15 @@ import { PREFIX } from './observer';
  */
 export async function residueOf(redis: RedisProcess, resource: Resource): Promise<string[]> {
   const keys = permitsKeys(PREFIX, resource);
-  const [state = '', ends = '', offers = '', queue = '', detached = '', ended = '', , limit] = keys;
+  const [state = '', ends = '', offers = '', queue = '', detached = '', ended = '', , epoch, limit] = keys;
   const left: string[] = [];
   for (const key of [ends, offers, queue]) {
     const members = (await redis.command('ZRANGE', key, 0, -1)) as string[];
     left.push(...members.map((member) => `${key} ${member}`));
   }
   for (const key of keys) {
-    if (key === limit) continue; // one that was set stays until its semaphore is deleted
+    // A limit that was set stays until its semaphore is deleted; the epoch is all its bucket's.
+    if (key === limit || key === epoch) continue;
     if (Number(await redis.command('PTTL', key)) === -1) left.push(`${key}, which never expires`);
   }
   const fields = (await redis.command('HKEYS', state)) as string[];

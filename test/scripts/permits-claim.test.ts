@@ -49,13 +49,13 @@ describe('permits-claim', () => {
     expect(is('granted', await bob.claim()).remainingMs).toBeGreaterThan(59_000);
   });
 
-  it('does not bring the end nearer, even when the clock of Redis was set back', async () => {
+  it('leaves the lease its ttl, and no more than that when the clock of Redis was set back', async () => {
     const lock = on.resource();
     const { alice, bob } = await queued(lock, 1, { ttlMs: 8000 });
     await alice.release(alice.secret);
     is('granted', await bob.claim());
     await on.pass(lock, -5000);
-    expect(is('granted', await bob.claim()).remainingMs).toBeGreaterThan(12_000);
+    expect(is('granted', await bob.claim()).remainingMs).toBe(8000);
   });
 
   it('is a sign of life of its server', async () => {
@@ -149,7 +149,7 @@ describe('permits-claim', () => {
       const { bob, carol } = await queued(lock, 2);
       const dave = await on.request('s3', lock);
       await dave.queue();
-      await on.redis.command('FLUSHALL');
+      await on.forget();
       // Nobody waits as far as the store knows, so the last one is first to be served ...
       const { ticket } = dave;
       is('granted', await dave.claim());
@@ -168,7 +168,7 @@ describe('permits-claim', () => {
       const lock = on.resource();
       const { bob } = await queued(lock, 1);
       bob.ticket = String(BigInt(bob.ticket) + 3_600_000_000n);
-      await on.redis.command('FLUSHALL');
+      await on.forget();
       const other = await on.request('s1', lock, { ttlMs: 20_000 });
       is('granted', await other.try());
       is('waiting', await bob.claim());
@@ -182,7 +182,7 @@ describe('permits-claim', () => {
       const second = await on.request('s1', semaphore);
       is('granted', await first.try());
       is('waiting', await second.queue());
-      await on.redis.command('FLUSHALL');
+      await on.forget();
       expect(await second.claim()).toEqual({ kind: 'unknown-resource' });
     });
 
@@ -193,7 +193,7 @@ describe('permits-claim', () => {
       const waiter = await on.request('s1', semaphore, { permits: 3, initialLimit: 2 });
       is('granted', await holder.try());
       is('waiting', await waiter.queue());
-      await on.redis.command('FLUSHALL');
+      await on.forget();
       expect(await waiter.claim()).toEqual({ kind: 'never-fits', limit: 2 });
       expect(await on.redis.command('EXISTS', on.key(semaphore, 'state'))).toBe('0');
     });
@@ -204,7 +204,7 @@ describe('permits-claim', () => {
       const waiter = await on.request('s1', semaphore, { permits: 3, initialLimit: 4 });
       is('granted', await holder.try());
       is('waiting', await waiter.queue());
-      await on.redis.command('FLUSHALL');
+      await on.forget();
       is('granted', await waiter.claim());
       expect((await on.stored(semaphore)).numbers).toMatchObject({ limit: '4', used: '3' });
     });

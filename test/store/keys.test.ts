@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { Service } from '../../src/engine/lease';
 import {
   BUCKET_COUNT,
+  epochKey,
   bucketOf,
   permitsKeys,
   recentsKey,
@@ -78,10 +79,15 @@ const place = fc.record({ prefix, service, name });
 /** Removals have ids of their own: one for each name here. */
 const removalOf = (whole: string) => createHash('sha1').update(whole).digest('hex');
 
-const keysOf = ({ prefix: first, service: kind, name: whole }: Place): string[] =>
-  kind === 'recents'
+/** That of the bucket, which is no name's own. */
+const epochOf = ({ prefix: first, name: whole }: Place) => epochKey(first, bucketOf(whole));
+
+const keysOf = (where: Place): string[] => {
+  const { prefix: first, service: kind, name: whole } = where;
+  return kind === 'recents'
     ? [recentsKey(first, whole), recentsRemovalKey(first, whole, removalOf(whole))]
-    : permitsKeys(first, { service: kind, name: whole });
+    : permitsKeys(first, { service: kind, name: whole }).filter((key) => key !== epochOf(where));
+};
 
 describe('keys', () => {
   it('are different ones for every name, and none of another name, service or prefix', () => {
@@ -103,8 +109,20 @@ describe('keys', () => {
         const same = one.prefix === other.prefix && one.service === other.service && one.name === other.name;
         const all = new Set([...keysOf(one), ...keysOf(other)]);
         expect(all.size).toBe(keysOf(one).length + (same ? 0 : keysOf(other).length));
+        expect([...all]).not.toContain(epochOf(one));
+        expect([...all]).not.toContain(epochOf(other));
       }),
       { numRuns: 300 },
+    );
+  });
+
+  it('of a lock or a semaphore include the epoch of its bucket, in its place', () => {
+    fc.assert(
+      fc.property(place, (one) => {
+        const { prefix: first, service: kind, name: whole } = one;
+        if (kind !== 'recents')
+          expect(permitsKeys(first, { service: kind, name: whole })[7]).toBe(epochOf(one));
+      }),
     );
   });
 

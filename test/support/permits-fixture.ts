@@ -1,10 +1,11 @@
-import { systemClock } from '../../src/engine/clock';
+import { type Clock, systemClock } from '../../src/engine/clock';
 import type { Resource, Service } from '../../src/engine/lease';
 import type { RemoveReply, SetLimitReply } from '../../src/engine/store';
-import { RedisConnection } from '../../src/redis/connection';
 import { permitsKeys, wakeChannel } from '../../src/redis/keys';
+import { RedisNode } from '../../src/redis/node';
 import { Notifications } from '../../src/redis/notifications';
 import { RedisPermitsStore } from '../../src/redis/permits-store';
+import type { Reply } from '../../src/redis/script-command';
 import { eventually } from './eventually';
 import { Requester, type RequesterOptions } from './permits-requester';
 import { RedisProcess, type RedisProcessOptions } from './redis-process';
@@ -55,10 +56,22 @@ for _, field in ipairs({ 'seen', 'grace', 'graced', 'offers', 'detached', 'ended
   if redis.call('HEXISTS', KEYS[1], field) == 1 then redis.call('HINCRBY', KEYS[1], field, by) end
 end`;
 
+export interface TestServerOptions {
+  readonly url: string;
+  readonly commandTimeoutMs: number;
+  readonly retentionMs: number;
+  readonly quarantineMs?: number;
+  readonly storeIsNew?: boolean;
+  readonly clock?: Clock;
+}
+
+/** Long enough that no test sees it end by itself, unless it asks for less. */
+const QUARANTINE_MS = 60_000;
+
 /** A store that speaks for one server, with what it was told. */
 export class TestServer {
   readonly store: RedisPermitsStore;
-  readonly connection: RedisConnection;
+  readonly node: RedisNode;
   /** Request ids to look at again, from replies; `hinted` are those that came by pub/sub. */
   looks: string[] = [];
   readonly hinted: string[] = [];
@@ -69,18 +82,33 @@ export class TestServer {
 
   constructor(
     readonly id: string,
-    private readonly options: { url: string; commandTimeoutMs: number; retentionMs: number },
+    private readonly options: TestServerOptions,
   ) {
-    this.connection = new RedisConnection({ ...options, clock: systemClock, onError: () => undefined });
-    const { connection } = this;
+    this.node = new RedisNode({
+      quarantineMs: QUARANTINE_MS,
+      storeIsNew: true,
+      clock: systemClock,
+      ...options,
+      prefix: PREFIX,
+      onError: () => undefined,
+    });
+    const { connection, epochs } = this.node;
     const run = connection.run.bind(connection);
-    connection.run = (what, keys, args, read) =>
-      run(what, keys, args, (reply, sentAt) => {
+    connection.run = (what, keys, args, read, guard) => {
+      const noting = (reply: Reply[], sentAt: number) => {
         const [word, , told] = reply;
         if (Array.isArray(told)) this.answers.push({ word: String(word), told: told.length });
         return read(reply, sentAt);
-      });
-    this.store = new RedisPermitsStore({ ...options, connection, prefix: PREFIX, serverId: id });
+      };
+      return run(what, keys, args, noting, guard);
+    };
+    this.store = new RedisPermitsStore({
+      ...options,
+      connection,
+      guard: epochs,
+      prefix: PREFIX,
+      serverId: id,
+    });
     this.store.listen({
       look: (_resource, requestId) => void this.looks.push(requestId),
       more: () => void (this.mores += 1),
@@ -101,7 +129,7 @@ export class TestServer {
 
   close(): void {
     this.notifications?.close();
-    this.connection.close();
+    this.node.close();
   }
 }
 
@@ -136,7 +164,7 @@ export class PermitsFixture {
       const { commandTimeoutMs = 2000, retentionMs = 3_600_000 } = this.options;
       server = new TestServer(id, { url, commandTimeoutMs, retentionMs });
       this.servers.set(id, server);
-      await server.connection.ready(5000);
+      await server.node.ready(5000);
     }
     return server;
   }
@@ -190,6 +218,8 @@ export class PermitsFixture {
   /** Runs a script of s1 once, where the store would go on as long as it answers AGAIN; the word of its answer. */
   async step(text: string, resource: Resource, ...args: (string | number)[]): Promise<string> {
     const keys = permitsKeys(PREFIX, resource);
+    const epoch = (await this.redis.command('GET', this.epochKey(resource))) as string;
+    args.push(epoch, Number.MAX_SAFE_INTEGER);
     const [word] = (await this.redis.command('EVAL', text, keys.length, ...keys, 's1', ...args)) as [string];
     return word;
   }
@@ -200,7 +230,12 @@ export class PermitsFixture {
 
   /** Where a semaphore's limit is that was set, and not only brought by a request. */
   limitKey(semaphore: Resource): string {
-    return permitsKeys(PREFIX, semaphore)[PARTS.length] as string;
+    return permitsKeys(PREFIX, semaphore)[PARTS.length + 1] as string;
+  }
+
+  /** Where the epoch of a name's bucket is. */
+  epochKey(resource: Resource): string {
+    return permitsKeys(PREFIX, resource)[PARTS.length] as string;
   }
 
   /** As if nothing had happened for this resource for that long; less than nothing: Redis's clock was set back. */
@@ -216,6 +251,12 @@ export class PermitsFixture {
     const seen = (await this.redis.command('HGET', state, 'seen')) as string;
     await this.pass(resource, ms);
     await this.redis.command('HSET', state, 'seen', seen);
+  }
+
+  /** The store has forgotten everything, and all that may be believed of it has ended. */
+  async forget(): Promise<void> {
+    await this.redis.command('FLUSHALL');
+    await (await this.server('s1')).node.endQuarantine();
   }
 
   /** Redis's clock, in microseconds. */

@@ -11,7 +11,7 @@ export interface ServerProcessOptions {
   readonly redisUrl: string;
   /** Default: a port of its own, one that nobody is given while the server is down. */
   readonly listen?: string;
-  /** More of the configuration. Nothing of it comes from the environment of the test run. */
+  /** More of the configuration; a store without epochs is a new one unless this says otherwise. Nothing of it comes from the environment of the test run. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -64,6 +64,7 @@ export class ServerProcess {
         ...Object.fromEntries(inherited),
         HOLDFAST_REDIS_URL: redisUrl,
         HOLDFAST_LISTEN: listen,
+        HOLDFAST_STORE_IS_NEW: '1',
         ...env,
       },
       graceMs: 0,

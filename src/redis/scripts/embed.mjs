@@ -9,8 +9,8 @@ const target = join(folder, '../../../generated/redis/scripts.ts');
 
 /**
  * What Redis may do with a script. Renewing, releasing, taking an offer, pausing and deleting must work when memory
- * is full (`allow-oom`), and so must removing a recent; a new acquire is refused then, before its first line, and so
- * is a recent that is added.
+ * is full (`allow-oom`), and so must removing a recent and keeping epochs; a new acquire is refused then, before its
+ * first line, and so is a recent that is added.
  */
 const flags = {
   'permits-acquire': '',
@@ -31,6 +31,8 @@ const flags = {
   'dictionary-suggest': 'no-writes',
   'dictionary-list': 'no-writes',
   'dictionary-inspect': 'no-writes',
+  'epoch-adopt': 'allow-oom',
+  'epoch-end': 'allow-oom',
   'recents-add': '',
   'recents-remove': 'allow-oom',
 };
@@ -53,7 +55,7 @@ const compact = (lua) =>
  * of its name. A noun that is not here has no prelude.
  */
 const preludes = {
-  permits: ['state', 'requests', 'queue', 'answers'],
+  permits: ['state', 'epoch', 'requests', 'queue', 'answers'],
   dictionary: ['generations', 'index', 'entries', 'jobs', 'matching', 'typos'],
   recents: ['list'],
 };

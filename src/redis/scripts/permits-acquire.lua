@@ -13,6 +13,8 @@ local permits, mode, holder, metadata = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARG
 local ttl, wait, take_over = tonumber(ARGV[9]), ARGV[10] == '1', ARGV[11] == '1'
 local initial_limit, most_waiters, retention = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
 
+local turned = turned_back()
+if turned then return turned end
 begin(server, id)
 purge()
 -- One that does not wait is answered by what is, not by leases that are over and not yet ended.

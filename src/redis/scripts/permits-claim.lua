@@ -11,6 +11,8 @@ local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local permits, mode, holder, metadata, ttl = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
 local initial_limit, ticket, retention = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
 
+local turned = turned_back()
+if turned then return turned end
 begin(server, id)
 purge()
 if unsettled() then return answer(retention, 'AGAIN') end

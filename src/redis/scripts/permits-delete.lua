@@ -8,6 +8,8 @@
 --       anew, there is nothing to delete. From its first step on nothing is granted to anybody who asked before.
 local server, force, deletion, retention = ARGV[1], ARGV[2] == '1', ARGV[3], tonumber(ARGV[4])
 
+local turned = turned_back()
+if turned then return turned end
 begin(server, '')
 purge()
 if unsettled() then return answer(retention, 'AGAIN') end

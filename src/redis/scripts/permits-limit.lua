@@ -8,6 +8,8 @@
 local server, limit, expected = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local most, retention = tonumber(ARGV[4]), tonumber(ARGV[5])
 
+local turned = turned_back()
+if turned then return turned end
 begin(server, '')
 purge()
 if unsettled() or more then return answer(retention, 'AGAIN') end -- leases that have expired are not to be shown

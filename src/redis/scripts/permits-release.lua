@@ -5,9 +5,10 @@
 --       `lost` ends what may be left, and only if no other call was answered with the lease)
 --       5 retention (ms)
 -- Reply RELEASED | ENDED cause | GONE | SUPERSEDED | AGAIN
--- Holds Frees nobody else's permits. Released again, it answers as the first time.
+-- Holds Releases also while nothing may be granted. Frees nobody else's permits. Released again, it answers as the first time.
 local server, id, secret, attach, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 
+turned_back()
 begin(server, id)
 purge()
 if unsettled() then return answer(retention, 'AGAIN') end

@@ -4,10 +4,12 @@
 -- ARGV  1 server  2 request id  3 secret  4 ttl (us; 0: as granted)  5 attach ("": a unary renewal)
 --       6 take over: 1 from now on `attach` speaks for the lease, 0 it must already  7 retention (ms)
 -- Reply GRANTED token remaining_us ttl_us secret permits | ENDED cause | GONE | SUPERSEDED | AGAIN
--- Holds Never brings the end nearer, never puts back what has ended. A longer ttl becomes the lease's.
+-- Holds Renews also while nothing may be granted. Never brings the end nearer, never puts back what has ended. A longer ttl becomes the lease's.
 local server, id, secret, ttl = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local attach, take_over, retention = ARGV[5], ARGV[6] == '1', tonumber(ARGV[7])
 
+local turned = turned_back()
+if turned and turned[1] == 'STALE' then return turned end
 begin(server, id)
 purge()
 if unsettled() then return answer(retention, 'AGAIN') end

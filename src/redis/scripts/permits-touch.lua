@@ -7,12 +7,16 @@
 --       detached, ended or forgotten), or SUPERSEDED } | AGAIN
 -- Holds Judges nobody's lease; brings offers whose hint was lost.
 local server, retention = ARGV[1], tonumber(ARGV[2])
+local last = #ARGV - 2
+local asks = last > 2
 
-begin(server, ARGV[3] or '')
-if #ARGV > 2 and meta.limit then seen_alive(server) end
+local turned = turned_back()
+if turned then return turned end
+begin(server, asks and ARGV[3] or '')
+if asks and meta.limit then seen_alive(server) end
 purge()
 if unsettled() then return answer(retention, 'AGAIN') end
-if #ARGV > 2 then
+if asks then
   for _, id in ipairs(redis.call('ZRANGE', OFFERS, 0, BATCH - 1)) do
     local r = load(id)
     if r and server_of(r.a) == server then wake(r.a, id) end
@@ -23,7 +27,7 @@ promote()
 if tidy() then promote() end -- whoever waited behind one that has left may fit now
 
 local words = {}
-for i = 3, #ARGV, 2 do
+for i = 3, last, 2 do
   local id, attach = ARGV[i], ARGV[i + 1]
   local r = load(id)
   if r and r.a ~= attach then

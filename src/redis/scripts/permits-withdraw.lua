@@ -7,10 +7,12 @@
 -- Reply GRANTED token remaining_us ttl_us secret permits (only if 4 is 0) | WITHDRAWN outlook | KEPT (given back too
 --       late: another call was answered with the lease) | SUPERSEDED | FINISHED cause |
 --       AGAIN
--- Holds Acts only for the stored attach. The place is kept for the same request id for a while.
+-- Holds Acts only for the stored attach; while nothing may be granted it takes no offer, and the wait is over all the
+--       same. The place is kept for the same request id for a while.
 local server, id, attach = ARGV[1], ARGV[2], ARGV[3]
 local give_back, retention = ARGV[4] == '1', tonumber(ARGV[5])
 
+local turned = turned_back()
 begin(server, id)
 purge()
 if unsettled() then return answer(retention, 'AGAIN') end
@@ -25,13 +27,14 @@ end
 promote()
 if r and not give_back then
   if r.s == 'O' then
-    hold(id, r, attach)
+    if not turned then hold(id, r, attach) end
   elseif r.s == 'H' then
-    lease_until(id, math.max(end_of(id), now + r.l))
+    if not turned then lease_until(id, math.max(end_of(id), now + r.l)) end
   elseif r.s == 'W' then
     detach(id, r)
     promote() -- whoever waited behind it may fit now
   end
   if r.s == 'H' then return granted(retention, id, r) end
 end
+if turned and not give_back then return answer(retention, turned[1], turned[4]) end
 return answer(retention, 'WITHDRAWN', outlook())

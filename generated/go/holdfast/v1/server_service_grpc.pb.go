@@ -22,6 +22,7 @@ const _ = grpc.SupportPackageIsVersion7
 
 const (
 	ServerService_GetServerInfo_FullMethodName = "/holdfast.v1.ServerService/GetServerInfo"
+	ServerService_EndQuarantine_FullMethodName = "/holdfast.v1.ServerService/EndQuarantine"
 )
 
 // ServerServiceClient is the client API for ServerService service.
@@ -31,6 +32,15 @@ type ServerServiceClient interface {
 	// Describes this server: version, bounds, features and the state of its store. Answers even while the
 	// store is unreachable. Changes nothing.
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
+	// Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
+	// believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
+	// that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+	// itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
+	// Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
+	// the port to those you trust.
+	//
+	// Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+	EndQuarantine(ctx context.Context, in *EndQuarantineRequest, opts ...grpc.CallOption) (*EndQuarantineResponse, error)
 }
 
 type serverServiceClient struct {
@@ -50,6 +60,15 @@ func (c *serverServiceClient) GetServerInfo(ctx context.Context, in *GetServerIn
 	return out, nil
 }
 
+func (c *serverServiceClient) EndQuarantine(ctx context.Context, in *EndQuarantineRequest, opts ...grpc.CallOption) (*EndQuarantineResponse, error) {
+	out := new(EndQuarantineResponse)
+	err := c.cc.Invoke(ctx, ServerService_EndQuarantine_FullMethodName, in, out, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ServerServiceServer is the server API for ServerService service.
 // All implementations must embed UnimplementedServerServiceServer
 // for forward compatibility
@@ -57,6 +76,15 @@ type ServerServiceServer interface {
 	// Describes this server: version, bounds, features and the state of its store. Answers even while the
 	// store is unreachable. Changes nothing.
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)
+	// Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
+	// believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
+	// that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+	// itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
+	// Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
+	// the port to those you trust.
+	//
+	// Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+	EndQuarantine(context.Context, *EndQuarantineRequest) (*EndQuarantineResponse, error)
 	mustEmbedUnimplementedServerServiceServer()
 }
 
@@ -66,6 +94,9 @@ type UnimplementedServerServiceServer struct {
 
 func (UnimplementedServerServiceServer) GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method GetServerInfo not implemented")
+}
+func (UnimplementedServerServiceServer) EndQuarantine(context.Context, *EndQuarantineRequest) (*EndQuarantineResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method EndQuarantine not implemented")
 }
 func (UnimplementedServerServiceServer) mustEmbedUnimplementedServerServiceServer() {}
 
@@ -98,6 +129,24 @@ func _ServerService_GetServerInfo_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ServerService_EndQuarantine_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EndQuarantineRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ServerServiceServer).EndQuarantine(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ServerService_EndQuarantine_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ServerServiceServer).EndQuarantine(ctx, req.(*EndQuarantineRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ServerService_ServiceDesc is the grpc.ServiceDesc for ServerService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -108,6 +157,10 @@ var ServerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetServerInfo",
 			Handler:    _ServerService_GetServerInfo_Handler,
+		},
+		{
+			MethodName: "EndQuarantine",
+			Handler:    _ServerService_EndQuarantine_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -66,6 +66,11 @@ class _StoreStateEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     """The store does not answer or refuses to work: calls end with STORE_UNAVAILABLE, and health says
     NOT_SERVING.
     """
+    STORE_STATE_QUARANTINED: _StoreState.ValueType  # 4
+    """The store answers, but may have forgotten leases: acquiring ends with QUARANTINED until all leases that
+    may be believed have ended, while renewing and releasing work. Health says SERVING, and NOT_SERVING of
+    the service "holdfast.grants".
+    """
     STORE_STATE_UNSUITABLE: _StoreState.ValueType  # 3
     """The store answers, but is set up so that it loses leases in ordinary operation (it evicts keys when
     memory is short, for instance): health says NOT_SERVING, and the warnings say what to change.
@@ -82,11 +87,44 @@ STORE_STATE_UNREACHABLE: StoreState.ValueType  # 2
 """The store does not answer or refuses to work: calls end with STORE_UNAVAILABLE, and health says
 NOT_SERVING.
 """
+STORE_STATE_QUARANTINED: StoreState.ValueType  # 4
+"""The store answers, but may have forgotten leases: acquiring ends with QUARANTINED until all leases that
+may be believed have ended, while renewing and releasing work. Health says SERVING, and NOT_SERVING of
+the service "holdfast.grants".
+"""
 STORE_STATE_UNSUITABLE: StoreState.ValueType  # 3
 """The store answers, but is set up so that it loses leases in ordinary operation (it evicts keys when
 memory is short, for instance): health says NOT_SERVING, and the warnings say what to change.
 """
 global___StoreState = StoreState
+
+class _QuarantineCause:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _QuarantineCauseEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_QuarantineCause.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    QUARANTINE_CAUSE_UNSPECIFIED: _QuarantineCause.ValueType  # 0
+    """Never sent."""
+    QUARANTINE_CAUSE_FORGOTTEN: _QuarantineCause.ValueType  # 1
+    """It knew nothing of the service: it was emptied, or is new and HOLDFAST_STORE_IS_NEW does not say so."""
+    QUARANTINE_CAUSE_RESTARTED: _QuarantineCause.ValueType  # 2
+    """It was started again, or replaced by another one, and may lack its last writes."""
+    QUARANTINE_CAUSE_CLOCK: _QuarantineCause.ValueType  # 3
+    """Its clock was set forward, so that leases seem to end before their holders' time."""
+
+class QuarantineCause(_QuarantineCause, metaclass=_QuarantineCauseEnumTypeWrapper):
+    """Why the store may have forgotten leases."""
+
+QUARANTINE_CAUSE_UNSPECIFIED: QuarantineCause.ValueType  # 0
+"""Never sent."""
+QUARANTINE_CAUSE_FORGOTTEN: QuarantineCause.ValueType  # 1
+"""It knew nothing of the service: it was emptied, or is new and HOLDFAST_STORE_IS_NEW does not say so."""
+QUARANTINE_CAUSE_RESTARTED: QuarantineCause.ValueType  # 2
+"""It was started again, or replaced by another one, and may lack its last writes."""
+QUARANTINE_CAUSE_CLOCK: QuarantineCause.ValueType  # 3
+"""Its clock was set forward, so that leases seem to end before their holders' time."""
+global___QuarantineCause = QuarantineCause
 
 @typing.final
 class GetServerInfoRequest(google.protobuf.message.Message):
@@ -115,6 +153,7 @@ class GetServerInfoResponse(google.protobuf.message.Message):
     FEATURES_FIELD_NUMBER: builtins.int
     STORE_STATE_FIELD_NUMBER: builtins.int
     STORE_WARNINGS_FIELD_NUMBER: builtins.int
+    QUARANTINE_FIELD_NUMBER: builtins.int
     version: builtins.str
     """Its version, by semantic versioning: "0.1.0"."""
     max_waiter_count: builtins.int
@@ -149,6 +188,10 @@ class GetServerInfoResponse(google.protobuf.message.Message):
         durability, and what to do about it. Empty when all is well.
         """
 
+    @property
+    def quarantine(self) -> global___Quarantine:
+        """Set while STORE_STATE_QUARANTINED: how long it lasts, and why."""
+
     def __init__(
         self,
         *,
@@ -161,8 +204,81 @@ class GetServerInfoResponse(google.protobuf.message.Message):
         features: collections.abc.Iterable[global___Feature.ValueType] | None = ...,
         store_state: global___StoreState.ValueType = ...,
         store_warnings: collections.abc.Iterable[builtins.str] | None = ...,
+        quarantine: global___Quarantine | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["default_ttl", b"default_ttl", "max_stream_age", b"max_stream_age", "max_ttl", b"max_ttl", "min_ttl", b"min_ttl"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["default_ttl", b"default_ttl", "features", b"features", "max_stream_age", b"max_stream_age", "max_ttl", b"max_ttl", "max_waiter_count", b"max_waiter_count", "min_ttl", b"min_ttl", "store_state", b"store_state", "store_warnings", b"store_warnings", "version", b"version"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["default_ttl", b"default_ttl", "max_stream_age", b"max_stream_age", "max_ttl", b"max_ttl", "min_ttl", b"min_ttl", "quarantine", b"quarantine"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["default_ttl", b"default_ttl", "features", b"features", "max_stream_age", b"max_stream_age", "max_ttl", b"max_ttl", "max_waiter_count", b"max_waiter_count", "min_ttl", b"min_ttl", "quarantine", b"quarantine", "store_state", b"store_state", "store_warnings", b"store_warnings", "version", b"version"]) -> None: ...
 
 global___GetServerInfoResponse = GetServerInfoResponse
+
+@typing.final
+class EndQuarantineRequest(google.protobuf.message.Message):
+    """The operator's word that nothing need be waited for."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    REASON_FIELD_NUMBER: builtins.int
+    reason: builtins.str
+    """Why, for the log: 1 to 512 bytes of UTF-8 without control characters. Required."""
+    def __init__(
+        self,
+        *,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["reason", b"reason"]) -> None: ...
+
+global___EndQuarantineRequest = EndQuarantineRequest
+
+@typing.final
+class EndQuarantineResponse(google.protobuf.message.Message):
+    """What the operator's word did."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ENDED_QUARANTINE_FIELD_NUMBER: builtins.int
+    RISK_FIELD_NUMBER: builtins.int
+    risk: builtins.str
+    """What may go wrong from here on, for how long and what protects then, in a sentence for people; the
+    server's log has it too. Empty if there was no quarantine.
+    """
+    @property
+    def ended_quarantine(self) -> global___Quarantine:
+        """What was ended: it had so long to go. Unset if there was no quarantine."""
+
+    def __init__(
+        self,
+        *,
+        ended_quarantine: global___Quarantine | None = ...,
+        risk: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["ended_quarantine", b"ended_quarantine"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["ended_quarantine", b"ended_quarantine", "risk", b"risk"]) -> None: ...
+
+global___EndQuarantineResponse = EndQuarantineResponse
+
+@typing.final
+class Quarantine(google.protobuf.message.Message):
+    """A time in which nothing is granted, for leases may be believed that the store has forgotten. Renewals and
+    releases go on.
+    """
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    REMAINING_DURATION_FIELD_NUMBER: builtins.int
+    CAUSE_FIELD_NUMBER: builtins.int
+    cause: global___QuarantineCause.ValueType
+    """What began it."""
+    @property
+    def remaining_duration(self) -> google.protobuf.duration_pb2.Duration:
+        """How long it still lasts."""
+
+    def __init__(
+        self,
+        *,
+        remaining_duration: google.protobuf.duration_pb2.Duration | None = ...,
+        cause: global___QuarantineCause.ValueType = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["remaining_duration", b"remaining_duration"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["cause", b"cause", "remaining_duration", b"remaining_duration"]) -> None: ...
+
+global___Quarantine = Quarantine

@@ -21,6 +21,11 @@ class ServerServiceStub(object):
                 request_serializer=holdfast_dot_v1_dot_server__service__pb2.GetServerInfoRequest.SerializeToString,
                 response_deserializer=holdfast_dot_v1_dot_server__service__pb2.GetServerInfoResponse.FromString,
                 )
+        self.EndQuarantine = channel.unary_unary(
+                '/holdfast.v1.ServerService/EndQuarantine',
+                request_serializer=holdfast_dot_v1_dot_server__service__pb2.EndQuarantineRequest.SerializeToString,
+                response_deserializer=holdfast_dot_v1_dot_server__service__pb2.EndQuarantineResponse.FromString,
+                )
 
 
 class ServerServiceServicer(object):
@@ -36,6 +41,20 @@ class ServerServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def EndQuarantine(self, request, context):
+        """Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
+        believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
+        that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+        itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
+        Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
+        the port to those you trust.
+
+        Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ServerServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -43,6 +62,11 @@ def add_ServerServiceServicer_to_server(servicer, server):
                     servicer.GetServerInfo,
                     request_deserializer=holdfast_dot_v1_dot_server__service__pb2.GetServerInfoRequest.FromString,
                     response_serializer=holdfast_dot_v1_dot_server__service__pb2.GetServerInfoResponse.SerializeToString,
+            ),
+            'EndQuarantine': grpc.unary_unary_rpc_method_handler(
+                    servicer.EndQuarantine,
+                    request_deserializer=holdfast_dot_v1_dot_server__service__pb2.EndQuarantineRequest.FromString,
+                    response_serializer=holdfast_dot_v1_dot_server__service__pb2.EndQuarantineResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -70,5 +94,22 @@ class ServerService(object):
         return grpc.experimental.unary_unary(request, target, '/holdfast.v1.ServerService/GetServerInfo',
             holdfast_dot_v1_dot_server__service__pb2.GetServerInfoRequest.SerializeToString,
             holdfast_dot_v1_dot_server__service__pb2.GetServerInfoResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def EndQuarantine(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/holdfast.v1.ServerService/EndQuarantine',
+            holdfast_dot_v1_dot_server__service__pb2.EndQuarantineRequest.SerializeToString,
+            holdfast_dot_v1_dot_server__service__pb2.EndQuarantineResponse.FromString,
             options, channel_credentials,
             insecure, call_credentials, compression, wait_for_ready, timeout, metadata)

@@ -31,6 +31,20 @@ class ServerServiceStub:
     store is unreachable. Changes nothing.
     """
 
+    EndQuarantine: grpc.UnaryUnaryMultiCallable[
+        holdfast.v1.server_service_pb2.EndQuarantineRequest,
+        holdfast.v1.server_service_pb2.EndQuarantineResponse,
+    ]
+    """Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
+    believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
+    that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+    itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
+    Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
+    the port to those you trust.
+
+    Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+    """
+
 class ServerServiceAsyncStub:
     """What a client or an operator may want to know of the server behind the connection. Several servers
     over one store may be configured differently; each speaks for itself.
@@ -42,6 +56,20 @@ class ServerServiceAsyncStub:
     ]
     """Describes this server: version, bounds, features and the state of its store. Answers even while the
     store is unreachable. Changes nothing.
+    """
+
+    EndQuarantine: grpc.aio.UnaryUnaryMultiCallable[
+        holdfast.v1.server_service_pb2.EndQuarantineRequest,
+        holdfast.v1.server_service_pb2.EndQuarantineResponse,
+    ]
+    """Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
+    believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
+    that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+    itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
+    Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
+    the port to those you trust.
+
+    Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
     """
 
 class ServerServiceServicer(metaclass=abc.ABCMeta):
@@ -57,6 +85,22 @@ class ServerServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[holdfast.v1.server_service_pb2.GetServerInfoResponse, collections.abc.Awaitable[holdfast.v1.server_service_pb2.GetServerInfoResponse]]:
         """Describes this server: version, bounds, features and the state of its store. Answers even while the
         store is unreachable. Changes nothing.
+        """
+
+    @abc.abstractmethod
+    def EndQuarantine(
+        self,
+        request: holdfast.v1.server_service_pb2.EndQuarantineRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[holdfast.v1.server_service_pb2.EndQuarantineResponse, collections.abc.Awaitable[holdfast.v1.server_service_pb2.EndQuarantineResponse]]:
+        """Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
+        believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
+        that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+        itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
+        Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
+        the port to those you trust.
+
+        Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
         """
 
 def add_ServerServiceServicer_to_server(servicer: ServerServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

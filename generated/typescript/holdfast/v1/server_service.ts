@@ -66,6 +66,12 @@ export enum StoreState {
    */
   STORE_STATE_UNREACHABLE = 2,
   /**
+   * STORE_STATE_QUARANTINED - The store answers, but may have forgotten leases: acquiring ends with QUARANTINED until all leases that
+   * may be believed have ended, while renewing and releasing work. Health says SERVING, and NOT_SERVING of
+   * the service "holdfast.grants".
+   */
+  STORE_STATE_QUARANTINED = 4,
+  /**
    * STORE_STATE_UNSUITABLE - The store answers, but is set up so that it loses leases in ordinary operation (it evicts keys when
    * memory is short, for instance): health says NOT_SERVING, and the warnings say what to change.
    */
@@ -81,9 +87,40 @@ export function storeStateToJSON(object: StoreState): string {
       return "STORE_STATE_READY";
     case StoreState.STORE_STATE_UNREACHABLE:
       return "STORE_STATE_UNREACHABLE";
+    case StoreState.STORE_STATE_QUARANTINED:
+      return "STORE_STATE_QUARANTINED";
     case StoreState.STORE_STATE_UNSUITABLE:
       return "STORE_STATE_UNSUITABLE";
     case StoreState.UNRECOGNIZED:
+    default:
+      return "UNRECOGNIZED";
+  }
+}
+
+/** Why the store may have forgotten leases. */
+export enum QuarantineCause {
+  /** QUARANTINE_CAUSE_UNSPECIFIED - Never sent. */
+  QUARANTINE_CAUSE_UNSPECIFIED = 0,
+  /** QUARANTINE_CAUSE_FORGOTTEN - It knew nothing of the service: it was emptied, or is new and HOLDFAST_STORE_IS_NEW does not say so. */
+  QUARANTINE_CAUSE_FORGOTTEN = 1,
+  /** QUARANTINE_CAUSE_RESTARTED - It was started again, or replaced by another one, and may lack its last writes. */
+  QUARANTINE_CAUSE_RESTARTED = 2,
+  /** QUARANTINE_CAUSE_CLOCK - Its clock was set forward, so that leases seem to end before their holders' time. */
+  QUARANTINE_CAUSE_CLOCK = 3,
+  UNRECOGNIZED = -1,
+}
+
+export function quarantineCauseToJSON(object: QuarantineCause): string {
+  switch (object) {
+    case QuarantineCause.QUARANTINE_CAUSE_UNSPECIFIED:
+      return "QUARANTINE_CAUSE_UNSPECIFIED";
+    case QuarantineCause.QUARANTINE_CAUSE_FORGOTTEN:
+      return "QUARANTINE_CAUSE_FORGOTTEN";
+    case QuarantineCause.QUARANTINE_CAUSE_RESTARTED:
+      return "QUARANTINE_CAUSE_RESTARTED";
+    case QuarantineCause.QUARANTINE_CAUSE_CLOCK:
+      return "QUARANTINE_CAUSE_CLOCK";
+    case QuarantineCause.UNRECOGNIZED:
     default:
       return "UNRECOGNIZED";
   }
@@ -127,6 +164,40 @@ export interface GetServerInfoResponse {
    * durability, and what to do about it. Empty when all is well.
    */
   storeWarnings: string[];
+  /** Set while STORE_STATE_QUARANTINED: how long it lasts, and why. */
+  quarantine: Quarantine | undefined;
+}
+
+/** The operator's word that nothing need be waited for. */
+export interface EndQuarantineRequest {
+  /** Why, for the log: 1 to 512 bytes of UTF-8 without control characters. Required. */
+  reason: string;
+}
+
+/** What the operator's word did. */
+export interface EndQuarantineResponse {
+  /** What was ended: it had so long to go. Unset if there was no quarantine. */
+  endedQuarantine:
+    | Quarantine
+    | undefined;
+  /**
+   * What may go wrong from here on, for how long and what protects then, in a sentence for people; the
+   * server's log has it too. Empty if there was no quarantine.
+   */
+  risk: string;
+}
+
+/**
+ * A time in which nothing is granted, for leases may be believed that the store has forgotten. Renewals and
+ * releases go on.
+ */
+export interface Quarantine {
+  /** How long it still lasts. */
+  remainingDuration:
+    | Duration
+    | undefined;
+  /** What began it. */
+  cause: QuarantineCause;
 }
 
 function createBaseGetServerInfoRequest(): GetServerInfoRequest {
@@ -188,6 +259,7 @@ function createBaseGetServerInfoResponse(): GetServerInfoResponse {
     features: [],
     storeState: 0,
     storeWarnings: [],
+    quarantine: undefined,
   };
 }
 
@@ -223,6 +295,9 @@ export const GetServerInfoResponse: MessageFns<GetServerInfoResponse> = {
     }
     for (const v of message.storeWarnings) {
       writer.uint32(74).string(v!);
+    }
+    if (message.quarantine !== undefined) {
+      Quarantine.encode(message.quarantine, writer.uint32(82).fork()).join();
     }
     return writer;
   },
@@ -322,6 +397,14 @@ export const GetServerInfoResponse: MessageFns<GetServerInfoResponse> = {
             message.storeWarnings.push(reader.string());
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.quarantine = Quarantine.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -363,6 +446,9 @@ export const GetServerInfoResponse: MessageFns<GetServerInfoResponse> = {
     if (message.storeWarnings?.length) {
       obj.storeWarnings = message.storeWarnings;
     }
+    if (message.quarantine !== undefined) {
+      obj.quarantine = Quarantine.toJSON(message.quarantine);
+    }
     return obj;
   },
 
@@ -388,6 +474,232 @@ export const GetServerInfoResponse: MessageFns<GetServerInfoResponse> = {
     message.features = object.features?.map((e) => e) || [];
     message.storeState = object.storeState ?? 0;
     message.storeWarnings = object.storeWarnings?.map((e) => e) || [];
+    message.quarantine = (object.quarantine !== undefined && object.quarantine !== null)
+      ? Quarantine.fromPartial(object.quarantine)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseEndQuarantineRequest(): EndQuarantineRequest {
+  return { reason: "" };
+}
+
+export const EndQuarantineRequest: MessageFns<EndQuarantineRequest> = {
+  encode(message: EndQuarantineRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.reason !== "") {
+      writer.uint32(10).string(message.reason);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndQuarantineRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEndQuarantineRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: EndQuarantineRequest): unknown {
+    const obj: any = {};
+    if (message.reason !== "") {
+      obj.reason = message.reason;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<EndQuarantineRequest>): EndQuarantineRequest {
+    return EndQuarantineRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EndQuarantineRequest>): EndQuarantineRequest {
+    const message = createBaseEndQuarantineRequest();
+    message.reason = object.reason ?? "";
+    return message;
+  },
+};
+
+function createBaseEndQuarantineResponse(): EndQuarantineResponse {
+  return { endedQuarantine: undefined, risk: "" };
+}
+
+export const EndQuarantineResponse: MessageFns<EndQuarantineResponse> = {
+  encode(message: EndQuarantineResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endedQuarantine !== undefined) {
+      Quarantine.encode(message.endedQuarantine, writer.uint32(10).fork()).join();
+    }
+    if (message.risk !== "") {
+      writer.uint32(18).string(message.risk);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndQuarantineResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEndQuarantineResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endedQuarantine = Quarantine.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.risk = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: EndQuarantineResponse): unknown {
+    const obj: any = {};
+    if (message.endedQuarantine !== undefined) {
+      obj.endedQuarantine = Quarantine.toJSON(message.endedQuarantine);
+    }
+    if (message.risk !== "") {
+      obj.risk = message.risk;
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<EndQuarantineResponse>): EndQuarantineResponse {
+    return EndQuarantineResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EndQuarantineResponse>): EndQuarantineResponse {
+    const message = createBaseEndQuarantineResponse();
+    message.endedQuarantine = (object.endedQuarantine !== undefined && object.endedQuarantine !== null)
+      ? Quarantine.fromPartial(object.endedQuarantine)
+      : undefined;
+    message.risk = object.risk ?? "";
+    return message;
+  },
+};
+
+function createBaseQuarantine(): Quarantine {
+  return { remainingDuration: undefined, cause: 0 };
+}
+
+export const Quarantine: MessageFns<Quarantine> = {
+  encode(message: Quarantine, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.remainingDuration !== undefined) {
+      Duration.encode(message.remainingDuration, writer.uint32(10).fork()).join();
+    }
+    if (message.cause !== 0) {
+      writer.uint32(16).int32(message.cause);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Quarantine {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseQuarantine();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.remainingDuration = Duration.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.cause = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  toJSON(message: Quarantine): unknown {
+    const obj: any = {};
+    if (message.remainingDuration !== undefined) {
+      obj.remainingDuration = Duration.toJSON(message.remainingDuration);
+    }
+    if (message.cause !== 0) {
+      obj.cause = quarantineCauseToJSON(message.cause);
+    }
+    return obj;
+  },
+
+  create(base?: DeepPartial<Quarantine>): Quarantine {
+    return Quarantine.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Quarantine>): Quarantine {
+    const message = createBaseQuarantine();
+    message.remainingDuration = (object.remainingDuration !== undefined && object.remainingDuration !== null)
+      ? Duration.fromPartial(object.remainingDuration)
+      : undefined;
+    message.cause = object.cause ?? 0;
     return message;
   },
 };
@@ -412,6 +724,26 @@ export const ServerServiceService = {
       Buffer.from(GetServerInfoResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetServerInfoResponse => GetServerInfoResponse.decode(value),
   },
+  /**
+   * Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
+   * believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
+   * that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+   * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
+   * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
+   * the port to those you trust.
+   *
+   * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+   */
+  endQuarantine: {
+    path: "/holdfast.v1.ServerService/EndQuarantine" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: EndQuarantineRequest): Buffer => Buffer.from(EndQuarantineRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): EndQuarantineRequest => EndQuarantineRequest.decode(value),
+    responseSerialize: (value: EndQuarantineResponse): Buffer =>
+      Buffer.from(EndQuarantineResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): EndQuarantineResponse => EndQuarantineResponse.decode(value),
+  },
 } as const;
 
 export interface ServerServiceServer extends UntypedServiceImplementation {
@@ -420,6 +752,17 @@ export interface ServerServiceServer extends UntypedServiceImplementation {
    * store is unreachable. Changes nothing.
    */
   getServerInfo: handleUnaryCall<GetServerInfoRequest, GetServerInfoResponse>;
+  /**
+   * Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
+   * believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
+   * that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+   * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
+   * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
+   * the port to those you trust.
+   *
+   * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+   */
+  endQuarantine: handleUnaryCall<EndQuarantineRequest, EndQuarantineResponse>;
 }
 
 export interface ServerServiceClient extends Client {
@@ -441,6 +784,31 @@ export interface ServerServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetServerInfoResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
+   * believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
+   * that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+   * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
+   * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
+   * the port to those you trust.
+   *
+   * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+   */
+  endQuarantine(
+    request: EndQuarantineRequest,
+    callback: (error: ServiceError | null, response: EndQuarantineResponse) => void,
+  ): ClientUnaryCall;
+  endQuarantine(
+    request: EndQuarantineRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: EndQuarantineResponse) => void,
+  ): ClientUnaryCall;
+  endQuarantine(
+    request: EndQuarantineRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: EndQuarantineResponse) => void,
   ): ClientUnaryCall;
 }
 

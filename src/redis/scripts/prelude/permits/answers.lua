@@ -84,7 +84,7 @@ local function answer(retention_ms, word, ...)
   elseif was_moving then
     redis.call('UNLINK', STATE, ENDED) -- deleted, and no longer remembered
   end
-  return { word, more and 1 or 0, offers, ... }
+  return { word, alone or (more and 1 or 0), offers, ... }
 end
 
 local function granted(retention_ms, id, r)

@@ -41,7 +41,7 @@ local function check_own()
   local score = ends[own]
     or tonumber(redis.call('ZSCORE', r.s == 'H' and ENDS or r.s == 'O' and OFFERS or QUEUE, own))
   if r.s == 'H' then
-    if score == nil then drop(ENDS, { own }) elseif score <= now then bury(own, r, 'expired') end
+    if score == nil then drop(ENDS, { own }) elseif score <= now - shift then bury(own, r, 'expired') end
   elseif score == nil then
     detach(own, r)
   end
@@ -56,10 +56,41 @@ local function spare(key, name, id, r, time)
   return true
 end
 
+-- Redis's clock was set back: what is measured by it would last longer by as much. Nobody is judged by when it was last
+-- seen, offers lapse as if made now, and leases are gone along once.
+local function set_back()
+  redis.call('ZREMRANGEBYSCORE', LIVE, '(' .. NOW, '+inf')
+  meta.grace, meta.graced = now + GRACE_US, 0
+  local lapse = now + OFFER_US
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', OFFERS, '(' .. int(lapse), '+inf', 'LIMIT', '0', MOST_OFFERS)) do
+    put_due(OFFERS, 'offers', lapse, id)
+  end
+  moving.back = true
+end
+
+-- From the last end on, a batch at a time. No lease lasts longer than the longest ttl that it was given.
+local function shorten()
+  local from = moving.back == true and '+inf' or '(' .. int(moving.back)
+  local found = redis.call('ZREVRANGEBYSCORE', ENDS, from, '(' .. NOW, 'WITHSCORES', 'LIMIT', '0', BATCH)
+  for i = 1, #found, 2 do
+    local r = load(found[i])
+    local latest = now + (r and r.l or 0)
+    if tonumber(found[i + 1]) > latest then lease_until(found[i], latest) end
+  end
+  if #found < 2 * BATCH then
+    moving.back = nil
+  else
+    moving.back, more = math.min(tonumber(found[#found]), NEVER), true
+  end
+end
+
 -- Ends what has expired, lapses offers, forgets what is past its time. A member without a record is what a
 -- hand left behind that deleted the state. Without a state there is nothing, or nothing that `exists` will keep.
 local function purge()
+  if alone then return check_own() end
   if read.limit == nil and not was_moving then return end
+  if meta.seen > now + SET_BACK_US then set_back() end
+  if moving.back then shorten() end
   if moving.dissolving then dissolve() elseif moving.recall then recall() end
   for _, id in ipairs(expired()) do
     local r = load(id)
@@ -108,6 +139,7 @@ end
 -- Every operation ends with it. Nobody behind the head is looked at, so nobody overtakes. True: nobody waits (any
 -- more).
 local function promote()
+  if alone then return false end
   local offered
   for _ = 1, BATCH do
     if not meta.limit or not fits(1) then return false end

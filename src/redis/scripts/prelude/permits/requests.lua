@@ -32,7 +32,12 @@ local function next_ticket()
   return meta.ticket
 end
 
-local function end_of(id) return ends[id] or tonumber(redis.call('ZSCORE', ENDS, id)) or now end
+-- Never later than its longest ttl from now, even if Redis's clock was set back since.
+local function end_of(id)
+  local time = ends[id] or tonumber(redis.call('ZSCORE', ENDS, id)) or now
+  local r = records[id]
+  return r and r.l and math.min(time, now + r.l) or time
+end
 
 local function lease_until(id, time)
   put(ENDS, time, id)
@@ -118,4 +123,4 @@ end
 
 -- True while a bounded step has not come to its end before which nothing may be granted or told: the script then
 -- answers AGAIN, and is run again.
-local function unsettled() return moving.recall or moving.dissolving end
+local function unsettled() return not alone and (moving.recall or moving.dissolving) end

@@ -1,8 +1,9 @@
--- What every script of the permits engine shares, in four files that follow each other: state, requests, queue,
--- answers. The embedding step puts what a script uses of them in front of it, so a script reads `KEYS` and `ARGV` into
+-- What every script of the permits engine shares, in five files that follow each other: state, epoch, requests,
+-- queue, answers. The embedding step puts what a script uses of them in front of it, so a script reads `KEYS` and `ARGV` into
 -- named locals, decides, and ends with `answer(...)`.
 --
--- One resource (a lock or a semaphore) is seven keys, a semaphore eight, all in the slot of its bucket:
+-- One resource (a lock or a semaphore) is seven keys, a semaphore eight, all in the slot of its bucket; between them is
+-- EPOCH, which is its bucket's:
 local STATE = KEYS[1]    -- hash: the numbers in `meta` below, and `r<request_id>`: that request's record
 local ENDS = KEYS[2]     -- zset: HELD requests by the end of their lease (us)
 local OFFERS = KEYS[3]   -- zset: OFFERED requests by the moment the offer lapses (us)
@@ -10,7 +11,7 @@ local QUEUE = KEYS[4]    -- zset: WAITING requests by ticket
 local DETACHED = KEYS[5] -- zset: places kept for a call that went away, by the moment they are dropped (us)
 local ENDED = KEYS[6]    -- zset: tombstones of ended leases, by the moment they are dropped (us)
 local LIVE = KEYS[7]     -- zset: servers with waiters here, by the time of their last script (us)
-local LIMIT = KEYS[8]    -- string: a limit that was set, not only brought by a request; it does not expire
+local LIMIT = KEYS[9]    -- string: a limit that was set, not only brought by a request; it does not expire
 --
 -- A record (packed) has these fields:
 --   s state: W waiting, D detached, O offered, H held, E ended
@@ -35,6 +36,7 @@ local GRACE_US = 3000000         -- ... for this long
 local KEEP_PLACE_US = 10000000   -- a detached place is kept this long
 local REMEMBER_US = 60000000     -- a tombstone is kept this long ...
 local MAX_TOMBSTONES = 10000     -- ... unless so many younger ones follow
+local SET_BACK_US = 100000       -- by more than this: what is measured by Redis's clock would last too long
 local NEVER = 9007199254740991   -- a time that does not come
 local LONGEST_US = 86400000000   -- the longest ttl that a server can be configured to give
 
@@ -55,7 +57,8 @@ local meta = {}
 local read = {}        -- the numbers as they were read; `answer` writes what has changed
 -- What a changed limit or a deletion has left to do or to remember, empty for nearly all resources:
 --   recall: offers are being taken back; misfits: who never fits is being told; dissolving: a deleted semaphore's
---   requests are being ended; at, cut, id: when it was deleted (us), the last ticket before that, and by which call
+--   requests are being ended; back: leases are being shortened whose ends Redis's clock, set back, has moved away, true or
+--   from this end (us) on; at, cut, id: when it was deleted (us), the last ticket before that, and by which call
 local moving = {}
 local was_moving = false
 local made = false     -- the limit is the one that this script's request brought

@@ -427,6 +427,44 @@ private static final long serialVersionUID = 0L;
     return storeWarnings_.getByteString(index);
   }
 
+  public static final int QUARANTINE_FIELD_NUMBER = 10;
+  private dev.holdfast.v1.Quarantine quarantine_;
+  /**
+   * <pre>
+   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+   * </pre>
+   *
+   * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
+   * @return Whether the quarantine field is set.
+   */
+  @java.lang.Override
+  public boolean hasQuarantine() {
+    return ((bitField0_ & 0x00000010) != 0);
+  }
+  /**
+   * <pre>
+   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+   * </pre>
+   *
+   * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
+   * @return The quarantine.
+   */
+  @java.lang.Override
+  public dev.holdfast.v1.Quarantine getQuarantine() {
+    return quarantine_ == null ? dev.holdfast.v1.Quarantine.getDefaultInstance() : quarantine_;
+  }
+  /**
+   * <pre>
+   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+   * </pre>
+   *
+   * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
+   */
+  @java.lang.Override
+  public dev.holdfast.v1.QuarantineOrBuilder getQuarantineOrBuilder() {
+    return quarantine_ == null ? dev.holdfast.v1.Quarantine.getDefaultInstance() : quarantine_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -472,6 +510,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < storeWarnings_.size(); i++) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 9, storeWarnings_.getRaw(i));
+    }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      output.writeMessage(10, getQuarantine());
     }
     getUnknownFields().writeTo(output);
   }
@@ -529,6 +570,10 @@ private static final long serialVersionUID = 0L;
       size += dataSize;
       size += 1 * getStoreWarningsList().size();
     }
+    if (((bitField0_ & 0x00000010) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(10, getQuarantine());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -572,6 +617,11 @@ private static final long serialVersionUID = 0L;
     if (storeState_ != other.storeState_) return false;
     if (!getStoreWarningsList()
         .equals(other.getStoreWarningsList())) return false;
+    if (hasQuarantine() != other.hasQuarantine()) return false;
+    if (hasQuarantine()) {
+      if (!getQuarantine()
+          .equals(other.getQuarantine())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -612,6 +662,10 @@ private static final long serialVersionUID = 0L;
     if (getStoreWarningsCount() > 0) {
       hash = (37 * hash) + STORE_WARNINGS_FIELD_NUMBER;
       hash = (53 * hash) + getStoreWarningsList().hashCode();
+    }
+    if (hasQuarantine()) {
+      hash = (37 * hash) + QUARANTINE_FIELD_NUMBER;
+      hash = (53 * hash) + getQuarantine().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -751,6 +805,7 @@ private static final long serialVersionUID = 0L;
         getMaxTtlFieldBuilder();
         getDefaultTtlFieldBuilder();
         getMaxStreamAgeFieldBuilder();
+        getQuarantineFieldBuilder();
       }
     }
     @java.lang.Override
@@ -784,6 +839,11 @@ private static final long serialVersionUID = 0L;
       storeState_ = 0;
       storeWarnings_ =
           com.google.protobuf.LazyStringArrayList.emptyList();
+      quarantine_ = null;
+      if (quarantineBuilder_ != null) {
+        quarantineBuilder_.dispose();
+        quarantineBuilder_ = null;
+      }
       return this;
     }
 
@@ -863,6 +923,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000100) != 0)) {
         storeWarnings_.makeImmutable();
         result.storeWarnings_ = storeWarnings_;
+      }
+      if (((from_bitField0_ & 0x00000200) != 0)) {
+        result.quarantine_ = quarantineBuilder_ == null
+            ? quarantine_
+            : quarantineBuilder_.build();
+        to_bitField0_ |= 0x00000010;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -953,6 +1019,9 @@ private static final long serialVersionUID = 0L;
           storeWarnings_.addAll(other.storeWarnings_);
         }
         onChanged();
+      }
+      if (other.hasQuarantine()) {
+        mergeQuarantine(other.getQuarantine());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1046,6 +1115,13 @@ private static final long serialVersionUID = 0L;
               storeWarnings_.add(s);
               break;
             } // case 74
+            case 82: {
+              input.readMessage(
+                  getQuarantineFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000200;
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2251,6 +2327,163 @@ private static final long serialVersionUID = 0L;
       bitField0_ |= 0x00000100;
       onChanged();
       return this;
+    }
+
+    private dev.holdfast.v1.Quarantine quarantine_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        dev.holdfast.v1.Quarantine, dev.holdfast.v1.Quarantine.Builder, dev.holdfast.v1.QuarantineOrBuilder> quarantineBuilder_;
+    /**
+     * <pre>
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * </pre>
+     *
+     * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
+     * @return Whether the quarantine field is set.
+     */
+    public boolean hasQuarantine() {
+      return ((bitField0_ & 0x00000200) != 0);
+    }
+    /**
+     * <pre>
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * </pre>
+     *
+     * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
+     * @return The quarantine.
+     */
+    public dev.holdfast.v1.Quarantine getQuarantine() {
+      if (quarantineBuilder_ == null) {
+        return quarantine_ == null ? dev.holdfast.v1.Quarantine.getDefaultInstance() : quarantine_;
+      } else {
+        return quarantineBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * </pre>
+     *
+     * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
+     */
+    public Builder setQuarantine(dev.holdfast.v1.Quarantine value) {
+      if (quarantineBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        quarantine_ = value;
+      } else {
+        quarantineBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * </pre>
+     *
+     * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
+     */
+    public Builder setQuarantine(
+        dev.holdfast.v1.Quarantine.Builder builderForValue) {
+      if (quarantineBuilder_ == null) {
+        quarantine_ = builderForValue.build();
+      } else {
+        quarantineBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * </pre>
+     *
+     * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
+     */
+    public Builder mergeQuarantine(dev.holdfast.v1.Quarantine value) {
+      if (quarantineBuilder_ == null) {
+        if (((bitField0_ & 0x00000200) != 0) &&
+          quarantine_ != null &&
+          quarantine_ != dev.holdfast.v1.Quarantine.getDefaultInstance()) {
+          getQuarantineBuilder().mergeFrom(value);
+        } else {
+          quarantine_ = value;
+        }
+      } else {
+        quarantineBuilder_.mergeFrom(value);
+      }
+      if (quarantine_ != null) {
+        bitField0_ |= 0x00000200;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * </pre>
+     *
+     * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
+     */
+    public Builder clearQuarantine() {
+      bitField0_ = (bitField0_ & ~0x00000200);
+      quarantine_ = null;
+      if (quarantineBuilder_ != null) {
+        quarantineBuilder_.dispose();
+        quarantineBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * </pre>
+     *
+     * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
+     */
+    public dev.holdfast.v1.Quarantine.Builder getQuarantineBuilder() {
+      bitField0_ |= 0x00000200;
+      onChanged();
+      return getQuarantineFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * </pre>
+     *
+     * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
+     */
+    public dev.holdfast.v1.QuarantineOrBuilder getQuarantineOrBuilder() {
+      if (quarantineBuilder_ != null) {
+        return quarantineBuilder_.getMessageOrBuilder();
+      } else {
+        return quarantine_ == null ?
+            dev.holdfast.v1.Quarantine.getDefaultInstance() : quarantine_;
+      }
+    }
+    /**
+     * <pre>
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * </pre>
+     *
+     * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        dev.holdfast.v1.Quarantine, dev.holdfast.v1.Quarantine.Builder, dev.holdfast.v1.QuarantineOrBuilder> 
+        getQuarantineFieldBuilder() {
+      if (quarantineBuilder_ == null) {
+        quarantineBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            dev.holdfast.v1.Quarantine, dev.holdfast.v1.Quarantine.Builder, dev.holdfast.v1.QuarantineOrBuilder>(
+                getQuarantine(),
+                getParentForChildren(),
+                isClean());
+        quarantine_ = null;
+      }
+      return quarantineBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

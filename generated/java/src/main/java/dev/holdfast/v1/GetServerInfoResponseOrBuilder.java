@@ -261,4 +261,31 @@ public interface GetServerInfoResponseOrBuilder extends
    */
   com.google.protobuf.ByteString
       getStoreWarningsBytes(int index);
+
+  /**
+   * <pre>
+   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+   * </pre>
+   *
+   * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
+   * @return Whether the quarantine field is set.
+   */
+  boolean hasQuarantine();
+  /**
+   * <pre>
+   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+   * </pre>
+   *
+   * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
+   * @return The quarantine.
+   */
+  dev.holdfast.v1.Quarantine getQuarantine();
+  /**
+   * <pre>
+   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+   * </pre>
+   *
+   * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
+   */
+  dev.holdfast.v1.QuarantineOrBuilder getQuarantineOrBuilder();
 }

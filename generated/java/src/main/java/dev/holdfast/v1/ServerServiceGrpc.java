@@ -47,6 +47,37 @@ public final class ServerServiceGrpc {
     return getGetServerInfoMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<dev.holdfast.v1.EndQuarantineRequest,
+      dev.holdfast.v1.EndQuarantineResponse> getEndQuarantineMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "EndQuarantine",
+      requestType = dev.holdfast.v1.EndQuarantineRequest.class,
+      responseType = dev.holdfast.v1.EndQuarantineResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<dev.holdfast.v1.EndQuarantineRequest,
+      dev.holdfast.v1.EndQuarantineResponse> getEndQuarantineMethod() {
+    io.grpc.MethodDescriptor<dev.holdfast.v1.EndQuarantineRequest, dev.holdfast.v1.EndQuarantineResponse> getEndQuarantineMethod;
+    if ((getEndQuarantineMethod = ServerServiceGrpc.getEndQuarantineMethod) == null) {
+      synchronized (ServerServiceGrpc.class) {
+        if ((getEndQuarantineMethod = ServerServiceGrpc.getEndQuarantineMethod) == null) {
+          ServerServiceGrpc.getEndQuarantineMethod = getEndQuarantineMethod =
+              io.grpc.MethodDescriptor.<dev.holdfast.v1.EndQuarantineRequest, dev.holdfast.v1.EndQuarantineResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "EndQuarantine"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.EndQuarantineRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  dev.holdfast.v1.EndQuarantineResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new ServerServiceMethodDescriptorSupplier("EndQuarantine"))
+              .build();
+        }
+      }
+    }
+    return getEndQuarantineMethod;
+  }
+
   /**
    * Creates a new async stub that supports all call types for the service
    */
@@ -109,6 +140,22 @@ public final class ServerServiceGrpc {
         io.grpc.stub.StreamObserver<dev.holdfast.v1.GetServerInfoResponse> responseObserver) {
       io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getGetServerInfoMethod(), responseObserver);
     }
+
+    /**
+     * <pre>
+     * Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
+     * believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
+     * that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+     * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
+     * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
+     * the port to those you trust.
+     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+     * </pre>
+     */
+    default void endQuarantine(dev.holdfast.v1.EndQuarantineRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.EndQuarantineResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getEndQuarantineMethod(), responseObserver);
+    }
   }
 
   /**
@@ -157,6 +204,23 @@ public final class ServerServiceGrpc {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
           getChannel().newCall(getGetServerInfoMethod(), getCallOptions()), request, responseObserver);
     }
+
+    /**
+     * <pre>
+     * Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
+     * believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
+     * that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+     * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
+     * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
+     * the port to those you trust.
+     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+     * </pre>
+     */
+    public void endQuarantine(dev.holdfast.v1.EndQuarantineRequest request,
+        io.grpc.stub.StreamObserver<dev.holdfast.v1.EndQuarantineResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getEndQuarantineMethod(), getCallOptions()), request, responseObserver);
+    }
   }
 
   /**
@@ -188,6 +252,22 @@ public final class ServerServiceGrpc {
     public dev.holdfast.v1.GetServerInfoResponse getServerInfo(dev.holdfast.v1.GetServerInfoRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
           getChannel(), getGetServerInfoMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
+     * believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
+     * that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+     * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
+     * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
+     * the port to those you trust.
+     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+     * </pre>
+     */
+    public dev.holdfast.v1.EndQuarantineResponse endQuarantine(dev.holdfast.v1.EndQuarantineRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getEndQuarantineMethod(), getCallOptions(), request);
     }
   }
 
@@ -222,9 +302,27 @@ public final class ServerServiceGrpc {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
           getChannel().newCall(getGetServerInfoMethod(), getCallOptions()), request);
     }
+
+    /**
+     * <pre>
+     * Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
+     * believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
+     * that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+     * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
+     * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
+     * the port to those you trust.
+     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.EndQuarantineResponse> endQuarantine(
+        dev.holdfast.v1.EndQuarantineRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getEndQuarantineMethod(), getCallOptions()), request);
+    }
   }
 
   private static final int METHODID_GET_SERVER_INFO = 0;
+  private static final int METHODID_END_QUARANTINE = 1;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -246,6 +344,10 @@ public final class ServerServiceGrpc {
         case METHODID_GET_SERVER_INFO:
           serviceImpl.getServerInfo((dev.holdfast.v1.GetServerInfoRequest) request,
               (io.grpc.stub.StreamObserver<dev.holdfast.v1.GetServerInfoResponse>) responseObserver);
+          break;
+        case METHODID_END_QUARANTINE:
+          serviceImpl.endQuarantine((dev.holdfast.v1.EndQuarantineRequest) request,
+              (io.grpc.stub.StreamObserver<dev.holdfast.v1.EndQuarantineResponse>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -272,6 +374,13 @@ public final class ServerServiceGrpc {
               dev.holdfast.v1.GetServerInfoRequest,
               dev.holdfast.v1.GetServerInfoResponse>(
                 service, METHODID_GET_SERVER_INFO)))
+        .addMethod(
+          getEndQuarantineMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              dev.holdfast.v1.EndQuarantineRequest,
+              dev.holdfast.v1.EndQuarantineResponse>(
+                service, METHODID_END_QUARANTINE)))
         .build();
   }
 
@@ -321,6 +430,7 @@ public final class ServerServiceGrpc {
           serviceDescriptor = result = io.grpc.ServiceDescriptor.newBuilder(SERVICE_NAME)
               .setSchemaDescriptor(new ServerServiceFileDescriptorSupplier())
               .addMethod(getGetServerInfoMethod())
+              .addMethod(getEndQuarantineMethod())
               .build();
         }
       }

@@ -25,6 +25,21 @@ public final class ServerServiceProto {
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_holdfast_v1_GetServerInfoResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_EndQuarantineRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_EndQuarantineRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_EndQuarantineResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_EndQuarantineResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_holdfast_v1_Quarantine_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_holdfast_v1_Quarantine_fieldAccessorTable;
 
   public static com.google.protobuf.Descriptors.FileDescriptor
       getDescriptor() {
@@ -36,7 +51,7 @@ public final class ServerServiceProto {
     java.lang.String[] descriptorData = {
       "\n holdfast/v1/server_service.proto\022\013hold" +
       "fast.v1\032\036google/protobuf/duration.proto\"" +
-      "\026\n\024GetServerInfoRequest\"\323\003\n\025GetServerInf" +
+      "\026\n\024GetServerInfoRequest\"\214\004\n\025GetServerInf" +
       "oResponse\022\030\n\007version\030\001 \001(\tR\007version\0222\n\007m" +
       "in_ttl\030\002 \001(\0132\031.google.protobuf.DurationR" +
       "\006minTtl\0222\n\007max_ttl\030\003 \001(\0132\031.google.protob" +
@@ -48,20 +63,36 @@ public final class ServerServiceProto {
       " \003(\0162\024.holdfast.v1.FeatureR\010features\0228\n\013" +
       "store_state\030\010 \001(\0162\027.holdfast.v1.StoreSta" +
       "teR\nstoreState\022%\n\016store_warnings\030\t \003(\tR\r" +
-      "storeWarnings*\213\001\n\007Feature\022\027\n\023FEATURE_UNS" +
-      "PECIFIED\020\000\022\033\n\027FEATURE_EXCLUSIVE_LOCKS\020\001\022" +
-      "\030\n\024FEATURE_SHARED_LOCKS\020\002\022\026\n\022FEATURE_SEM" +
-      "APHORES\020\003\022\030\n\024FEATURE_AUTOCOMPLETE\020\004*y\n\nS" +
+      "storeWarnings\0227\n\nquarantine\030\n \001(\0132\027.hold" +
+      "fast.v1.QuarantineR\nquarantine\".\n\024EndQua" +
+      "rantineRequest\022\026\n\006reason\030\001 \001(\tR\006reason\"o" +
+      "\n\025EndQuarantineResponse\022B\n\020ended_quarant" +
+      "ine\030\001 \001(\0132\027.holdfast.v1.QuarantineR\017ende" +
+      "dQuarantine\022\022\n\004risk\030\002 \001(\tR\004risk\"\212\001\n\nQuar" +
+      "antine\022H\n\022remaining_duration\030\001 \001(\0132\031.goo" +
+      "gle.protobuf.DurationR\021remainingDuration" +
+      "\0222\n\005cause\030\002 \001(\0162\034.holdfast.v1.Quarantine" +
+      "CauseR\005cause*\213\001\n\007Feature\022\027\n\023FEATURE_UNSP" +
+      "ECIFIED\020\000\022\033\n\027FEATURE_EXCLUSIVE_LOCKS\020\001\022\030" +
+      "\n\024FEATURE_SHARED_LOCKS\020\002\022\026\n\022FEATURE_SEMA" +
+      "PHORES\020\003\022\030\n\024FEATURE_AUTOCOMPLETE\020\004*\226\001\n\nS" +
       "toreState\022\033\n\027STORE_STATE_UNSPECIFIED\020\000\022\025" +
       "\n\021STORE_STATE_READY\020\001\022\033\n\027STORE_STATE_UNR" +
-      "EACHABLE\020\002\022\032\n\026STORE_STATE_UNSUITABLE\020\0032g" +
-      "\n\rServerService\022V\n\rGetServerInfo\022!.holdf" +
-      "ast.v1.GetServerInfoRequest\032\".holdfast.v" +
-      "1.GetServerInfoResponseB\224\001\n\017dev.holdfast" +
-      ".v1B\022ServerServiceProtoP\001Z&holdfast.dev/" +
-      "go/holdfast/v1;holdfastv1\252\002\013Holdfast.V1\312" +
-      "\002\013Holdfast\\V1\342\002\027Holdfast\\V1\\GPBMetadata\352" +
-      "\002\014Holdfast::V1b\006proto3"
+      "EACHABLE\020\002\022\033\n\027STORE_STATE_QUARANTINED\020\004\022" +
+      "\032\n\026STORE_STATE_UNSUITABLE\020\003*\217\001\n\017Quaranti" +
+      "neCause\022 \n\034QUARANTINE_CAUSE_UNSPECIFIED\020" +
+      "\000\022\036\n\032QUARANTINE_CAUSE_FORGOTTEN\020\001\022\036\n\032QUA" +
+      "RANTINE_CAUSE_RESTARTED\020\002\022\032\n\026QUARANTINE_" +
+      "CAUSE_CLOCK\020\0032\277\001\n\rServerService\022V\n\rGetSe" +
+      "rverInfo\022!.holdfast.v1.GetServerInfoRequ" +
+      "est\032\".holdfast.v1.GetServerInfoResponse\022" +
+      "V\n\rEndQuarantine\022!.holdfast.v1.EndQuaran" +
+      "tineRequest\032\".holdfast.v1.EndQuarantineR" +
+      "esponseB\224\001\n\017dev.holdfast.v1B\022ServerServi" +
+      "ceProtoP\001Z&holdfast.dev/go/holdfast/v1;h" +
+      "oldfastv1\252\002\013Holdfast.V1\312\002\013Holdfast\\V1\342\002\027" +
+      "Holdfast\\V1\\GPBMetadata\352\002\014Holdfast::V1b\006" +
+      "proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -79,7 +110,25 @@ public final class ServerServiceProto {
     internal_static_holdfast_v1_GetServerInfoResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_holdfast_v1_GetServerInfoResponse_descriptor,
-        new java.lang.String[] { "Version", "MinTtl", "MaxTtl", "DefaultTtl", "MaxStreamAge", "MaxWaiterCount", "Features", "StoreState", "StoreWarnings", });
+        new java.lang.String[] { "Version", "MinTtl", "MaxTtl", "DefaultTtl", "MaxStreamAge", "MaxWaiterCount", "Features", "StoreState", "StoreWarnings", "Quarantine", });
+    internal_static_holdfast_v1_EndQuarantineRequest_descriptor =
+      getDescriptor().getMessageTypes().get(2);
+    internal_static_holdfast_v1_EndQuarantineRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_EndQuarantineRequest_descriptor,
+        new java.lang.String[] { "Reason", });
+    internal_static_holdfast_v1_EndQuarantineResponse_descriptor =
+      getDescriptor().getMessageTypes().get(3);
+    internal_static_holdfast_v1_EndQuarantineResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_EndQuarantineResponse_descriptor,
+        new java.lang.String[] { "EndedQuarantine", "Risk", });
+    internal_static_holdfast_v1_Quarantine_descriptor =
+      getDescriptor().getMessageTypes().get(4);
+    internal_static_holdfast_v1_Quarantine_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_holdfast_v1_Quarantine_descriptor,
+        new java.lang.String[] { "RemainingDuration", "Cause", });
     com.google.protobuf.DurationProto.getDescriptor();
   }
 

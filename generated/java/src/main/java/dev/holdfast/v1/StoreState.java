@@ -40,6 +40,16 @@ public enum StoreState
   STORE_STATE_UNREACHABLE(2),
   /**
    * <pre>
+   * The store answers, but may have forgotten leases: acquiring ends with QUARANTINED until all leases that
+   * may be believed have ended, while renewing and releasing work. Health says SERVING, and NOT_SERVING of
+   * the service "holdfast.grants".
+   * </pre>
+   *
+   * <code>STORE_STATE_QUARANTINED = 4;</code>
+   */
+  STORE_STATE_QUARANTINED(4),
+  /**
+   * <pre>
    * The store answers, but is set up so that it loses leases in ordinary operation (it evicts keys when
    * memory is short, for instance): health says NOT_SERVING, and the warnings say what to change.
    * </pre>
@@ -75,6 +85,16 @@ public enum StoreState
    * <code>STORE_STATE_UNREACHABLE = 2;</code>
    */
   public static final int STORE_STATE_UNREACHABLE_VALUE = 2;
+  /**
+   * <pre>
+   * The store answers, but may have forgotten leases: acquiring ends with QUARANTINED until all leases that
+   * may be believed have ended, while renewing and releasing work. Health says SERVING, and NOT_SERVING of
+   * the service "holdfast.grants".
+   * </pre>
+   *
+   * <code>STORE_STATE_QUARANTINED = 4;</code>
+   */
+  public static final int STORE_STATE_QUARANTINED_VALUE = 4;
   /**
    * <pre>
    * The store answers, but is set up so that it loses leases in ordinary operation (it evicts keys when
@@ -113,6 +133,7 @@ public enum StoreState
       case 0: return STORE_STATE_UNSPECIFIED;
       case 1: return STORE_STATE_READY;
       case 2: return STORE_STATE_UNREACHABLE;
+      case 4: return STORE_STATE_QUARANTINED;
       case 3: return STORE_STATE_UNSUITABLE;
       default: return null;
     }

@@ -1,0 +1,258 @@
+import { epochAdopt, epochEnd } from '../../generated/redis/scripts';
+import type { Clock } from '../engine/clock';
+import { reportDefect, StoreFailure } from '../engine/errors';
+import type { Quarantine, QuarantineCause } from '../engine/store';
+import { script, type Guard, type RedisConnection, type Verdict, type Witness } from './connection';
+import type { Findings } from './findings';
+import { BUCKET_COUNT, epochKey } from './keys';
+import type { Reply } from './script-command';
+import { ServerClock, type ClockSample } from './server-clock';
+
+const scripts = { adopt: script(epochAdopt), end: script(epochEnd) };
+export const epochScripts = Object.values(scripts);
+
+/** Of one command: it holds Redis for less than a tenth of a millisecond. */
+const EPOCHS_AT_ONCE = 64;
+
+export interface EpochsOptions {
+  readonly prefix: string;
+  /** How long grants pause once this node may have forgotten leases: no lease is believed for longer (ms). */
+  readonly quarantineMs: number;
+  /** The operator's word that a bucket without an epoch, met at the start, was never used. */
+  readonly storeIsNew: boolean;
+  readonly clock: Clock;
+  readonly onError: (error: Error) => void;
+}
+
+/** What one look at all epochs found. */
+interface Sweep {
+  readonly leftUs: number;
+  readonly cause: string;
+  readonly longestMs: number;
+  readonly durability: string;
+}
+
+/**
+ * Keeps grants away from a Redis node that may have forgotten leases, for as long as those may be believed, and from
+ * commands that run too late. Every granting script is sent with a passport: the epoch that its bucket must be in, and
+ * a time after which it must do nothing. This class knows what to write there, adopts the epochs of a run of Redis that is
+ * new to it, and finds out when Redis's clock was set. One for each node; what it knows outlives connections.
+ */
+export class Epochs implements Witness, Guard {
+  private readonly time = new ServerClock();
+  /** Of the Redis at the other end of the connection that is there now, or was last. */
+  private runId: string | undefined;
+  private isDurable = false;
+  /** The run that this server knew before. */
+  private known = '';
+  private mayBeNew: boolean;
+  /** By how much Redis's clock was found to be set forward, until all epochs say so (us). */
+  private setForwardUs = 0;
+  /** There is something to adopt that has not come to its end. */
+  private isDue = true;
+  private expected = '';
+  private longestMs: number;
+  private pause: { readonly endsAt: number; readonly cause: QuarantineCause } | undefined;
+  private running: Promise<unknown> = Promise.resolve();
+  private queued: Promise<void> | undefined;
+  private sampling: Promise<void> | undefined;
+  private readonly batches: readonly (readonly string[])[];
+
+  constructor(
+    private readonly options: EpochsOptions,
+    private readonly connection: () => RedisConnection,
+  ) {
+    this.mayBeNew = options.storeIsNew;
+    this.longestMs = options.quarantineMs;
+    const keys = Array.from({ length: BUCKET_COUNT }, (_, bucket) => epochKey(options.prefix, bucket));
+    this.batches = Array.from({ length: BUCKET_COUNT / EPOCHS_AT_ONCE }, (_, at) =>
+      keys.slice(at * EPOCHS_AT_ONCE, (at + 1) * EPOCHS_AT_ONCE),
+    );
+  }
+
+  get quarantine(): Quarantine | undefined {
+    const remainingMs = this.pause ? this.pause.endsAt - this.options.clock.now() : 0;
+    return this.pause && remainingMs > 0 ? { remainingMs, cause: this.pause.cause } : undefined;
+  }
+
+  found({ runId, durable }: Findings, sample: ClockSample, isNew: boolean): void {
+    const isWeaker = this.isDurable && !durable;
+    this.isDurable = durable;
+    if (isNew && runId !== this.runId) {
+      if (this.runId !== undefined) {
+        this.known = this.runId;
+        this.mayBeNew = false;
+      }
+      this.runId = runId;
+      this.isDue = true;
+      this.expect(durable ? 'a' : 'w');
+    }
+    if (runId === undefined) return;
+    this.take(sample);
+    if (isWeaker || this.pause) this.isDue = true;
+    if (this.isDue) this.adopt().catch((error: unknown) => this.failed(error));
+  }
+
+  passport(deadline: number): readonly (string | number)[] | undefined {
+    if (this.runId === undefined) return undefined;
+    return [this.expected, this.setForwardUs > 0 ? 0 : this.notAfter(deadline)];
+  }
+
+  objection(reply: readonly Reply[]): Promise<Verdict> | undefined {
+    switch (reply[0]) {
+      case 'EPOCH':
+        return this.adopt().then(again);
+      case 'STALE':
+        return this.checkClock().then(again);
+      case 'QUARANTINED':
+        this.askAfterQuarantine();
+        return Promise.resolve({ kind: 'quarantined', forMs: Number(reply[3]) / 1000 });
+      default:
+        // Carried out for its own lease alone.
+        if (reply[1] === '2') this.askAfterQuarantine();
+        return undefined;
+    }
+  }
+
+  /** Resolves once every epoch of the node is that of the Redis that runs now, and says whether grants pause. */
+  adopt(): Promise<void> {
+    this.isDue = true;
+    // One that is under way may be past the epoch for which this one is wanted.
+    this.queued ??= this.running.then(() => {
+      this.queued = undefined;
+      const sweep = this.sweep();
+      this.running = sweep.catch(() => undefined);
+      return sweep;
+    });
+    return this.queued;
+  }
+
+  /** The operator's word: what the quarantine had left that this ended. */
+  async end(): Promise<Quarantine | undefined> {
+    await this.adopt();
+    const runId = this.runId;
+    let longest: Quarantine | undefined;
+    for (const keys of this.batches) {
+      const passport = (deadline: number) =>
+        this.runId === runId && runId !== undefined ? [runId, this.notAfter(deadline)] : undefined;
+      const [word, , left, cause] = await this.connection().run(
+        scripts.end,
+        keys,
+        [],
+        whole,
+        alone(passport),
+      );
+      if (word !== 'OK') throw new StoreFailure('unknown', 'unavailable');
+      const remainingMs = Number(left) / 1000;
+      if (remainingMs > (longest?.remainingMs ?? 0)) {
+        longest = { remainingMs, cause: cause as QuarantineCause };
+      }
+    }
+    await this.adopt();
+    return longest;
+  }
+
+  private async sweep(): Promise<void> {
+    const { runId, setForwardUs, known, mayBeNew } = this;
+    if (runId === undefined) throw new StoreFailure('no', 'unavailable');
+    const passport = (deadline: number) =>
+      this.runId === runId
+        ? [
+            runId,
+            this.isDurable ? 'a' : 'w',
+            this.options.quarantineMs,
+            known,
+            mayBeNew ? 1 : 0,
+            setForwardUs,
+            this.notAfter(deadline),
+          ]
+        : undefined;
+    let whole: Sweep = { leftUs: 0, cause: '', longestMs: 0, durability: 'a' };
+    for (const keys of this.batches) {
+      const part = await this.connection().run(scripts.adopt, keys, [], read, alone(passport));
+      const worse = part.leftUs > whole.leftUs ? part : whole;
+      whole = {
+        leftUs: worse.leftUs,
+        cause: worse.cause,
+        longestMs: Math.max(whole.longestMs, part.longestMs),
+        durability: part.durability === 'a' ? whole.durability : part.durability,
+      };
+    }
+    if (this.runId !== runId) throw new StoreFailure('no', 'unavailable');
+    this.adopted(whole, setForwardUs);
+  }
+
+  private adopted({ leftUs, cause, longestMs, durability }: Sweep, setForwardUs: number): void {
+    this.known = this.runId ?? '';
+    this.mayBeNew = false;
+    if (this.setForwardUs === setForwardUs) this.setForwardUs = 0;
+    this.isDue = this.setForwardUs > 0 || this.queued !== undefined;
+    this.longestMs = longestMs;
+    this.expect(durability);
+    const before = this.pause;
+    const endsAt = this.options.clock.now() + leftUs / 1000;
+    this.pause = leftUs > 0 ? { endsAt, cause: cause as QuarantineCause } : undefined;
+    if (before?.cause !== this.pause?.cause) this.connection().changed();
+  }
+
+  /** An epoch that is in force is spelt so; of one that is spelt otherwise, a script looks closer. */
+  private expect(durability: string): void {
+    this.expected = `${this.runId ?? ''} ${durability} ${this.longestMs}`;
+  }
+
+  private notAfter(deadline: number): number {
+    return Math.floor(this.time.timeAt(deadline) * 1000);
+  }
+
+  private take(sample: ClockSample): void {
+    // Whatever was granted before that has ended, and its end may have come by either clock.
+    if (sample.receivedAt - this.time.takenAt > this.longestMs) this.time.forget();
+    const step = this.time.take(sample);
+    if (step <= 0) return;
+    this.setForwardUs = Math.max(this.setForwardUs, Math.ceil(step * 1000));
+    this.isDue = true;
+  }
+
+  /** A command was late. If Redis's clock was not set, it was just that, and is sent again. */
+  private checkClock(): Promise<void> {
+    this.sampling ??= this.connection()
+      .readClock()
+      .then((sample) => this.take(sample))
+      .catch((cause: unknown) => {
+        throw new StoreFailure('no', 'unavailable', { cause });
+      })
+      .finally(() => (this.sampling = undefined));
+    return this.sampling.then(() => (this.setForwardUs > 0 ? this.adopt() : undefined));
+  }
+
+  private askAfterQuarantine(): void {
+    if (!this.pause && !this.queued) this.adopt().catch((error: unknown) => this.failed(error));
+  }
+
+  /** It is tried again at the next word from Redis. */
+  private failed(error: unknown): void {
+    reportDefect(error, (defect) => this.options.onError(defect as Error));
+  }
+}
+
+function again(): Verdict {
+  return { kind: 'again' };
+}
+
+/** For a script that says nothing against being sent. */
+function alone(passport: Guard['passport']): Guard {
+  return { passport, objection: () => undefined };
+}
+
+function whole(reply: Reply[]): Reply[] {
+  return reply;
+}
+
+function read([, , left, cause, longest, durability]: Reply[]): Sweep {
+  return {
+    leftUs: Number(left),
+    cause: cause as string,
+    longestMs: Number(longest),
+    durability: durability as string,
+  };
+}

@@ -1,0 +1,106 @@
+import type { Redis } from 'ioredis';
+import type { ClockSample } from './server-clock';
+
+/** Redis 7 knows the script flags by which renewing works when memory is full. */
+const OLDEST_VERSION = 7;
+
+/** What a Redis says of itself, as far as it may be asked: INFO, and the settings that can change while it runs. */
+export interface Answers {
+  readonly info: ReadonlyMap<string, string>;
+  /** Undefined: CONFIG is refused, as by many a managed Redis. */
+  readonly settings: ReadonlyMap<string, string> | undefined;
+}
+
+export interface Findings {
+  /** Of this very run of Redis; undefined: it may not be asked. */
+  readonly runId: string | undefined;
+  /** Every write is on disk before it is answered, so that a restart has lost none. */
+  readonly durable: boolean;
+  /** Sentences for the log and GetServerInfo. */
+  readonly warnings: readonly string[];
+  /** Leases will be lost in ordinary operation, not only when something breaks. */
+  readonly unsuitable: boolean;
+}
+
+/** What in a Redis's configuration can lose leases. What cannot be read counts as unsafe. */
+export function findingsOf({ info, settings }: Answers): Findings {
+  const warnings: string[] = [];
+  let unsuitable = false;
+  const refuse = (sentence: string) => {
+    warnings.push(sentence);
+    unsuitable = true;
+  };
+  const runId = info.get('run_id');
+  if (runId === undefined) {
+    refuse('this Redis user may not run INFO, without which nothing can be granted: allow +info');
+    return { runId, durable: false, warnings, unsuitable };
+  }
+  const version = info.get('redis_version') ?? 'unknown';
+  if (!(parseInt(version, 10) >= OLDEST_VERSION)) {
+    refuse(`store version ${version} is older than ${OLDEST_VERSION}.0, which is needed`);
+  }
+  if (info.get('role') !== 'master') refuse('the store is a replica: nothing can be granted through it');
+
+  const policy = settings?.get('maxmemory-policy') ?? info.get('maxmemory_policy');
+  if (policy !== undefined && policy !== 'noeviction') {
+    refuse(`maxmemory-policy ${policy} evicts leases when memory is short: set it to noeviction`);
+  }
+  const undurable = whyUndurable({ info, settings });
+  if (undurable !== undefined) warnings.push(undurable);
+  return { runId, durable: undurable === undefined, warnings, unsuitable };
+}
+
+function whyUndurable({ info, settings }: Answers): string | undefined {
+  if ((settings?.get('appendonly') ?? (info.get('aof_enabled') === '1' ? 'yes' : 'no')) !== 'yes') {
+    return 'appendonly is off: a restart of the store forgets leases, so grants pause after it';
+  }
+  const fsync = settings?.get('appendfsync');
+  if (fsync !== 'always') {
+    return `appendfsync is ${fsync ?? 'not readable'}: a crash of the store's machine can forget the last leases, so grants pause after a restart; set it to always`;
+  }
+  if (settings?.get('no-appendfsync-on-rewrite') !== 'no') {
+    return 'no-appendfsync-on-rewrite is on: a crash while the store rewrites its file can forget the last leases, so grants pause after a restart; turn it off';
+  }
+  return undefined;
+}
+
+/** Rejects if Redis does not answer; one that may not be asked is answered for with nothing. */
+export async function askInfo(client: Redis): Promise<Answers['info']> {
+  try {
+    return parseInfo(await client.info());
+  } catch (error) {
+    if (isRefusal(error)) return new Map();
+    throw error;
+  }
+}
+
+export async function askSettings(client: Redis): Promise<Answers['settings']> {
+  const names = ['appendonly', 'appendfsync', 'no-appendfsync-on-rewrite', 'maxmemory-policy'];
+  try {
+    const flat = (await client.call('CONFIG', 'GET', ...names)) as string[];
+    return new Map(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? '']] : [])));
+  } catch (error) {
+    if (isRefusal(error)) return undefined;
+    throw error;
+  }
+}
+
+export async function askClock(client: Redis, now: () => number): Promise<ClockSample> {
+  const sentAt = now();
+  const [seconds, us] = await client.time();
+  return { time: Number(seconds) * 1000 + Number(us) / 1000, sentAt, receivedAt: now() };
+}
+
+/** Not allowed, renamed or taken away, as against busy or gone. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ReplyError' && /^(NOPERM|ERR)\b/.test(error.message);
+}
+
+function parseInfo(text: string): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const line of text.split('\r\n')) {
+    const colon = line.indexOf(':');
+    if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1));
+  }
+  return fields;
+}

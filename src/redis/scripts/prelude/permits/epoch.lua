@@ -1,0 +1,38 @@
+-- Whether a script may end, promote and grant. Every script that may has two arguments
+-- more than its header names: the epoch that its server expects of the bucket, and the time after which nobody waits for
+-- its answer (us). What an epoch says:
+-- epoch-adopt.lua.
+local EPOCH = KEYS[8]
+
+-- How far Redis's clock was set forward, while grants pause for it (us): leases have so much longer than it says.
+local shift = 0
+
+-- Set once others are not this script's business: it neither purges nor promotes. It is what `more` answers then: 1 touch
+-- the resource to do that, 2 ask after the epoch.
+local alone
+
+-- The reply of a script that may not, { word, 0, {}, us until it may }, else nothing:
+--   STALE        too late, or Redis's clock is not what the server takes it for
+--   EPOCH        this Redis is not the one that the bucket was last in force for: it may have forgotten leases
+--   QUARANTINED  it has, perhaps, and leases may be believed that are not here
+-- Such a script changes nothing of others. Its own lease may be renewed (not if STALE) or released, its own wait ended.
+local function turned_back()
+  local expected, not_after = ARGV[#ARGV - 1], tonumber(ARGV[#ARGV])
+  alone = 1
+  if now > not_after then return { 'STALE', 0, {}, 0 } end
+  local epoch = redis.call('GET', EPOCH)
+  if epoch == expected then
+    alone = nil
+    return nil
+  end
+  local run_id, ends_at, set_forward = string.match(epoch or '', '^(%S+) %a %d+ ?%d* ?(%d*) ?(%d*)')
+  alone = 2
+  if run_id ~= string.match(expected, '^%S+') then return { 'EPOCH', 0, {}, 0 } end
+  local left = (tonumber(ends_at) or 0) - now
+  if left <= 0 then
+    alone = nil
+    return nil
+  end
+  shift = tonumber(set_forward)
+  return { 'QUARANTINED', 0, {}, left }
+end
