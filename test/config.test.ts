@@ -21,6 +21,7 @@ test('needs nothing but a Redis, and has a default for the rest', () => {
     listen: { kind: 'tcp', host: '127.0.0.1', port: 50_051 },
     redis: { shown: REDIS },
     redisPrefix: 'holdfast',
+    storeIsNew: false,
     commandTimeoutMs: 2000,
     tlsCert: undefined,
     tlsKey: undefined,

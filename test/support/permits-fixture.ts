@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../../src/engine/clock';
 import type { Resource, Service } from '../../src/engine/lease';
 import type { RemoveReply, SetLimitReply } from '../../src/engine/store';
 import { permitsKeys, wakeChannel } from '../../src/redis/keys';
+import type { Guard } from '../../src/redis/connection';
 import { RedisNode } from '../../src/redis/node';
 import { Notifications } from '../../src/redis/notifications';
 import { RedisPermitsStore } from '../../src/redis/permits-store';
@@ -65,6 +66,8 @@ export interface TestServerOptions {
   readonly clock?: Clock;
 }
 
+const TURNED_BACK = ['STALE', 'EPOCH', 'QUARANTINED'];
+
 /** Long enough that no test sees it end by itself, unless it asks for less. */
 const QUARANTINE_MS = 60_000;
 
@@ -76,6 +79,10 @@ export class TestServer {
   looks: string[] = [];
   readonly hinted: string[] = [];
   mores = 0;
+  /** What scripts are sent with instead of what is right: a run of Redis, and the time after which they do nothing. */
+  passport: readonly [string, number] | undefined;
+  /** The words of scripts that were turned back for it. */
+  readonly turnedBack: string[] = [];
   /** The answer of each script run, and how many requests it said to look at again. */
   readonly answers: { word: string; told: number }[] = [];
   private notifications: Notifications | undefined;
@@ -93,19 +100,29 @@ export class TestServer {
       onError: () => undefined,
     });
     const { connection, epochs } = this.node;
+    const guard: Guard = {
+      passport: (deadline) => this.passport ?? epochs.passport(deadline),
+      objection: (reply) => {
+        const word = String(reply[0]);
+        if (!this.passport) return epochs.objection(reply);
+        if (!TURNED_BACK.includes(word)) return undefined;
+        this.turnedBack.push(word);
+        return Promise.resolve({ kind: 'quarantined', forMs: Number(reply[3]) / 1000 });
+      },
+    };
     const run = connection.run.bind(connection);
-    connection.run = (what, keys, args, read, guard) => {
+    connection.run = (what, keys, args, read, given) => {
       const noting = (reply: Reply[], sentAt: number) => {
         const [word, , told] = reply;
         if (Array.isArray(told)) this.answers.push({ word: String(word), told: told.length });
         return read(reply, sentAt);
       };
-      return run(what, keys, args, noting, guard);
+      return run(what, keys, args, noting, given);
     };
     this.store = new RedisPermitsStore({
       ...options,
       connection,
-      guard: epochs,
+      guard,
       prefix: PREFIX,
       serverId: id,
     });

@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { ServerClock } from '../../src/redis/server-clock';
+
+/** Redis's clock at our time 0. */
+const EPOCH_MS = 1_700_000_000_000;
+
+/** A Redis whose clock can be set, read over a slow line. */
+class Line {
+  now = 1000;
+  /** How far Redis's clock has been set, and by how much it is fast. */
+  offset = 0;
+  rate = 1;
+  readonly clock = new ServerClock();
+
+  get redis(): number {
+    return EPOCH_MS + this.now * this.rate + this.offset;
+  }
+
+  /** Reads it: so long there, so long back. */
+  read(there: number, back: number): number {
+    const sentAt = this.now;
+    this.now += there;
+    const time = this.redis;
+    this.now += back;
+    return this.clock.take({ time, sentAt, receivedAt: this.now });
+  }
+}
+
+const delay = fc.oneof(fc.constant(0.2), fc.double({ min: 0.05, max: 3000, noNaN: true }));
+const reading = fc.record({
+  there: delay,
+  back: delay,
+  pause: fc.double({ min: 0, max: 2000, noNaN: true }),
+});
+/** Within what the rates of two clocks may differ by. */
+const rate = fc.double({ min: 1 - 0.0005, max: 1 + 0.0005, noNaN: true });
+
+describe('ServerClock', () => {
+  it('takes no delay, however long, and no drift for a clock that was set', () => {
+    fc.assert(
+      fc.property(fc.array(reading, { minLength: 1, maxLength: 40 }), rate, (readings, fast) => {
+        const line = new Line();
+        line.rate = fast;
+        for (const { there, back, pause } of readings) {
+          expect(line.read(there, back)).toBe(0);
+          line.now += pause;
+        }
+      }),
+    );
+  });
+
+  it('never takes Redis to be later than it is by more than drift, so nothing runs past its time', () => {
+    fc.assert(
+      fc.property(fc.array(reading, { minLength: 1, maxLength: 20 }), rate, (readings, fast) => {
+        const line = new Line();
+        line.rate = fast;
+        for (const { there, back, pause } of readings) {
+          line.read(there, back);
+          line.now += pause;
+          expect(line.clock.timeAt(line.now)).toBeLessThanOrEqual(line.redis + pause * 0.001 + 3);
+        }
+      }),
+    );
+  });
+
+  it('is as exact as its best reading', () => {
+    const line = new Line();
+    line.read(900, 900);
+    line.read(0.1, 0.1);
+    line.read(500, 1500);
+    expect(line.redis - line.clock.timeAt(line.now)).toBeLessThan(5);
+  });
+
+  it('tells how far the clock was set forward or back, once, whatever the delays', () => {
+    const far = fc.integer({ min: 200, max: 10_000_000 });
+    const quick = fc.double({ min: 0.05, max: 20, noNaN: true });
+    fc.assert(
+      fc.property(
+        far,
+        fc.boolean(),
+        fc.tuple(quick, quick, quick, quick),
+        (distance, forward, [a, b, c, d]) => {
+          const line = new Line();
+          line.read(a, b);
+          line.now += 1000;
+          line.offset += forward ? distance : -distance;
+          const told = line.read(c, d);
+          expect(Math.sign(told)).toBe(forward ? 1 : -1);
+          expect(Math.abs(Math.abs(told) - distance)).toBeLessThan(50);
+          line.now += 1000;
+          expect(line.read(a, d)).toBe(0);
+        },
+      ),
+    );
+  });
+
+  it('lets pass what time servers do, but not again and again', () => {
+    const line = new Line();
+    line.read(0.1, 0.1);
+    const told: number[] = [];
+    for (let second = 0; second < 10; second += 1) {
+      line.now += 1000;
+      line.offset += 30;
+      told.push(line.read(0.1, 0.1));
+    }
+    expect(told.slice(0, 3)).toEqual([0, 0, 0]);
+    // All of it, not only the last step.
+    expect(told.find((step) => step > 0)).toBeGreaterThan(100);
+    const patient = new Line();
+    patient.read(0.1, 0.1);
+    for (let hour = 0; hour < 10; hour += 1) {
+      patient.now += 3_600_000;
+      patient.offset += 90;
+      expect(patient.read(0.1, 0.1)).toBe(0);
+    }
+  });
+
+  it('knows nothing before its first reading', () => {
+    const clock = new ServerClock();
+    expect(clock.timeAt(5)).toBe(-Infinity);
+    clock.take({ time: EPOCH_MS, sentAt: 1, receivedAt: 2 });
+    clock.forget();
+    expect(clock.timeAt(5)).toBe(-Infinity);
+    expect(clock.take({ time: EPOCH_MS * 2, sentAt: 3, receivedAt: 4 })).toBe(0);
+  });
+});
