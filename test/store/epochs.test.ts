@@ -1,0 +1,300 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock, type Clock } from '../../src/engine/clock';
+import { StoreFailure } from '../../src/engine/errors';
+import { eventually } from '../support/eventually';
+import { TestServer, type TestServerOptions } from '../support/permits-fixture';
+import { Requester, type RequesterOptions } from '../support/permits-requester';
+import { TcpProxy } from '../support/proxy';
+import { RedisProcess, type RedisProcessOptions } from '../support/redis-process';
+import { is } from '../support/reply-kinds';
+
+const QUARANTINE_MS = 30_000;
+const lock = { service: 'lock', name: 'a lock' } as const;
+
+/** Servers over one Redis that is emptied, restarted, stopped. */
+describe('a store that may have forgotten', () => {
+  const closers: (() => void | Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  });
+
+  async function start(options: RedisProcessOptions = {}): Promise<RedisProcess> {
+    const redis = await RedisProcess.start(options);
+    closers.push(() => redis.close());
+    return redis;
+  }
+
+  let servers = 0;
+  async function connect(url: string, options: Partial<TestServerOptions> = {}): Promise<TestServer> {
+    const given = { commandTimeoutMs: 2000, retentionMs: 3_600_000, quarantineMs: QUARANTINE_MS, ...options };
+    const server = new TestServer(`s${(servers += 1)}`, { url, ...given });
+    closers.push(() => server.close());
+    await server.node.ready(5000);
+    return server;
+  }
+
+  const on = (server: TestServer, options?: RequesterOptions) => new Requester(server, lock, options);
+
+  async function failureOf(command: Promise<unknown>): Promise<StoreFailure> {
+    const answer: unknown = await command.then(
+      (reply) => reply,
+      (error: unknown) => error,
+    );
+    if (answer instanceof StoreFailure) return answer;
+    throw new Error(`expected a StoreFailure, got ${JSON.stringify(answer)}`);
+  }
+
+  async function quarantined(command: Promise<unknown>): Promise<void> {
+    const failure = await failureOf(command);
+    expect(failure).toMatchObject({ carriedOut: 'no', kind: 'quarantined' });
+    expect(failure.retryAfterMs).toBeGreaterThan(0);
+    expect(failure.retryAfterMs).toBeLessThanOrEqual(QUARANTINE_MS);
+  }
+
+  /** Its own connections break with it. */
+  async function restart(redis: RedisProcess, server: TestServer): Promise<void> {
+    await redis.kill();
+    await redis.restart();
+    await eventually('the server to be back', () => server.node.reachable, { timeoutMs: 10_000 });
+  }
+
+  it('knows nothing of it at first: new by the operator’s word, forgotten without', async () => {
+    const redis = await start();
+    const stranger = await connect(redis.url, { storeIsNew: false });
+    expect(stranger.node.quarantine?.cause).toBe('forgotten');
+    await quarantined(on(stranger).try());
+    // The word comes too late: somebody has said that it may have forgotten.
+    const late = await connect(redis.url);
+    expect(late.node.quarantine?.cause).toBe('forgotten');
+    await quarantined(on(late).try());
+    const other = await start();
+    const first = await connect(other.url);
+    expect(first.node.quarantine).toBeUndefined();
+    is('granted', await on(first).try());
+    // From here on every bucket has an epoch, so no word is needed.
+    is('refused', await on(await connect(other.url, { storeIsNew: false })).try());
+  });
+
+  it('restarted with every write on disk: leases live on, and grants too', async () => {
+    const redis = await start({ appendfsync: 'always' });
+    const server = await connect(redis.url);
+    const alice = on(server);
+    const { fencingToken } = is('granted', await alice.try());
+    await restart(redis, server);
+    expect(server.node.quarantine).toBeUndefined();
+    expect(is('granted', await alice.renew(alice.secret)).fencingToken).toBe(fencingToken);
+    is('refused', await on(server).try());
+    is('released', await alice.release(alice.secret));
+    is('granted', await on(server).try());
+  });
+
+  it.each([
+    ['appendfsync everysec', { appendfsync: 'everysec' }, 'yes'],
+    ['no file at all', { args: ['--appendonly', 'no'] }, 'no'],
+    [
+      'every write, except while it rewrites its file',
+      { args: ['--no-appendfsync-on-rewrite', 'yes'] },
+      'yes',
+    ],
+  ] as const)(
+    'restarted with %s: nothing is granted, what is left is renewed and released',
+    async (_, options, keeps) => {
+      const redis = await start(options);
+      const server = await connect(redis.url);
+      const alice = on(server);
+      is('granted', await alice.try());
+      await restart(redis, server);
+      await eventually('it to be known', () => server.node.quarantine !== undefined);
+      expect(server.node.quarantine?.cause).toBe(keeps === 'yes' ? 'restarted' : 'forgotten');
+      await quarantined(on(server).try());
+      if (keeps === 'yes') is('granted', await alice.renew(alice.secret));
+      if (keeps === 'yes') is('released', await alice.release(alice.secret));
+      else is('gone', await alice.renew(alice.secret));
+      await quarantined(on(server).try());
+      expect(server.node.warnings.join()).toMatch(/EndQuarantine/);
+    },
+  );
+
+  it('restarted with what is older than the run before: every write on disk says nothing then', async () => {
+    const redis = await start({ appendfsync: 'always' });
+    const server = await connect(redis.url);
+    const epoch = (await redis.command('GET', 'test:{0}:epoch')) as string;
+    await restart(redis, server);
+    await eventually('it to be adopted', async () => (await redis.command('GET', 'test:{0}:epoch')) !== epoch);
+    await server.node.epochs.adopt();
+    // As in a file that the last run did not write, for it was started without.
+    await redis.command('SET', 'test:{0}:epoch', epoch);
+    await restart(redis, server);
+    await eventually('it to be known', () => server.node.quarantine !== undefined);
+    expect(server.node.quarantine?.cause).toBe('restarted');
+  });
+
+  it('FLUSHALL: found out by the first who comes, and by renewals where nobody does', async () => {
+    const redis = await start({ appendfsync: 'no' });
+    const [server, other] = [await connect(redis.url), await connect(redis.url)];
+    const alice = on(server);
+    is('granted', await alice.try());
+    await redis.command('FLUSHALL');
+    is('gone', await alice.renew(alice.secret));
+    await eventually('it to be known', () => server.node.quarantine !== undefined);
+    expect(server.node.quarantine?.cause).toBe('forgotten');
+    const before = await redis.command('GET', 'test:{5}:epoch');
+    await quarantined(on(other).try());
+    await eventually('the other to know too', () => other.node.quarantine !== undefined);
+    // The first one counts, for all buckets.
+    expect(await redis.command('GET', 'test:{5}:epoch')).toBe(before);
+    expect(
+      Math.abs((other.node.quarantine?.remainingMs ?? 0) - (server.node.quarantine?.remainingMs ?? 0)),
+    ).toBeLessThan(1500);
+  });
+
+  it('ends by itself, and everybody hears of it', async () => {
+    const redis = await start({ appendfsync: 'no' });
+    const quick = { storeIsNew: false, quarantineMs: 2500 };
+    const [server, other] = [await connect(redis.url, quick), await connect(redis.url, quick)];
+    const changes: boolean[] = [];
+    other.node.onChange(() => changes.push(other.node.quarantine !== undefined));
+    expect((await failureOf(on(server).try())).kind).toBe('quarantined');
+    await eventually('grants to go on', async () => {
+      const reply = await on(server)
+        .try()
+        .catch((error: StoreFailure) => error);
+      return 'fencingToken' in reply;
+    });
+    await eventually(
+      'both to know',
+      () => !server.node.quarantine && !other.node.quarantine && changes.includes(false),
+    );
+    expect(await redis.command('GET', 'test:{5}:epoch')).toMatch(/^\w{40} w 2500$/);
+  });
+
+  it('ends by the operator’s word, for all servers', async () => {
+    const redis = await start({ appendfsync: 'no' });
+    const server = await connect(redis.url, { storeIsNew: false });
+    const other = await connect(redis.url, { storeIsNew: false });
+    const ended = await server.node.endQuarantine();
+    expect(ended?.cause).toBe('forgotten');
+    expect(ended?.remainingMs).toBeGreaterThan(QUARANTINE_MS - 10_000);
+    expect(server.node.quarantine).toBeUndefined();
+    is('granted', await on(other).try());
+    await eventually('the other to know', () => other.node.quarantine === undefined);
+    expect(await server.node.endQuarantine()).toBeUndefined();
+  });
+
+  it('weaker settings are noted while it runs: what is granted then is not safe', async () => {
+    const redis = await start({ appendfsync: 'always' });
+    const server = await connect(redis.url);
+    await redis.command('CONFIG', 'SET', 'appendfsync', 'everysec');
+    const noted = async () => / w /.test(String(await redis.command('GET', 'test:{9}:epoch')));
+    await eventually('it to be noted', noted);
+    await redis.command('CONFIG', 'SET', 'appendfsync', 'always');
+    await eventually('the warning to go', () => server.node.warnings.length === 0);
+    expect(await noted()).toBe(true);
+    is('granted', await on(server).try());
+    await restart(redis, server);
+    await eventually('it to be known', () => server.node.quarantine !== undefined);
+    await quarantined(on(server).try());
+  });
+
+  it('settings that may not be read count as unsafe', async () => {
+    const redis = await start({ appendfsync: 'always' });
+    await redis.command('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-config');
+    const server = await connect(`redis://app:secret@127.0.0.1:${redis.port}`);
+    expect(server.node.warnings.join()).toMatch(/not readable/);
+    expect(await redis.command('GET', 'test:{1}:epoch')).toMatch(/ w /);
+    is('granted', await on(server).try());
+  });
+
+  it('who may not ask it who it is grants nothing', async () => {
+    const redis = await start({ appendfsync: 'no' });
+    await redis.command('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-info');
+    const server = await connect(`redis://app:secret@127.0.0.1:${redis.port}`);
+    expect(server.node.suitable).toBe(false);
+    expect(server.node.warnings.join()).toMatch(/INFO/);
+    expect(await failureOf(on(server).try())).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
+  });
+
+  describe('and commands that run late', () => {
+    it('do nothing, once their caller has been told that nobody knows', async () => {
+      const redis = await start({ appendfsync: 'no' });
+      const server = await connect(redis.url, { commandTimeoutMs: 500 });
+      const alice = on(server);
+      await redis.stop();
+      const asked = failureOf(alice.try());
+      const failure = await asked;
+      expect(failure.carriedOut).toBe('unknown');
+      await sleep(300);
+      await redis.cont();
+      await eventually('the server to be back', () => server.node.reachable);
+      // It ran by now, if it ever did: this one came after it.
+      const bob = on(await connect(redis.url));
+      is('granted', await bob.try());
+    });
+
+    it('are sent again when Redis was only slow to hear of the time', async () => {
+      const redis = await start({ appendfsync: 'no' });
+      const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' });
+      closers.push(() => proxy.close());
+      const server = await connect(`redis://${proxy.address}`);
+      const { epochs } = server.node;
+      const passport = epochs.passport.bind(epochs);
+      let late = 2;
+      epochs.passport = (deadline) => {
+        const [epoch, notAfter] = passport(deadline) as [string, number];
+        return [epoch, (late -= 1) >= 0 ? 1 : notAfter];
+      };
+      is('granted', await on(server).try());
+      expect(late).toBeLessThan(0);
+      expect(server.node.quarantine).toBeUndefined();
+    });
+  });
+
+  /** To a server whose own clock is set back, Redis's seems to be set forward. */
+  class SteppingClock implements Clock {
+    behindMs = 0;
+    now(): number {
+      return systemClock.now() - this.behindMs;
+    }
+    after(delayMs: number, run: () => void) {
+      return systemClock.after(delayMs, run);
+    }
+  }
+
+  describe('and the clock of Redis', () => {
+    it('set forward: grants pause, for leases seem to be over that are believed; those are renewed', async () => {
+      const redis = await start({ appendfsync: 'no' });
+      const clock = new SteppingClock();
+      const server = await connect(redis.url, { clock });
+      is('granted', await on(server).try());
+      clock.behindMs = 10_000;
+      // Before anybody has looked at the clock: the very next command finds it out.
+      const failure = await failureOf(on(server).try());
+      expect(failure.kind).toBe('quarantined');
+      expect(server.node.quarantine?.cause).toBe('clock');
+      const other = await connect(redis.url);
+      await quarantined(on(other).try());
+      expect(other.node.quarantine?.cause).toBe('clock');
+    });
+
+    it('set forward less than a command may take: found out within about a second', async () => {
+      const redis = await start({ appendfsync: 'no' });
+      const clock = new SteppingClock();
+      const server = await connect(redis.url, { clock });
+      clock.behindMs = 500;
+      await eventually('it to be found', () => server.node.quarantine?.cause === 'clock', {
+        timeoutMs: 5000,
+      });
+    });
+
+    it('set back: nothing pauses', async () => {
+      const redis = await start({ appendfsync: 'no' });
+      const clock = new SteppingClock();
+      const server = await connect(redis.url, { clock });
+      clock.behindMs = -5000;
+      is('granted', await on(server, { ttlMs: 5000 }).try());
+      await sleep(1500);
+      is('refused', await on(server).try());
+      expect(server.node.quarantine).toBeUndefined();
+    });
+  });
+});
