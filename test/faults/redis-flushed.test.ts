@@ -1,19 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Fleet } from './fleet';
 import { CallEnded } from './held';
 import { Line } from './line';
 import { story } from './scenario';
+import { endQuarantine, serverInfo } from './server-calls';
 
 const TTL_MS = 3000;
+/** The longest ttl, a replica's lag and a slack. */
+const QUARANTINE_MS = TTL_MS + 15_000;
+const env = { HOLDFAST_MAX_TTL: `${TTL_MS}ms`, HOLDFAST_DEFAULT_TTL: `${TTL_MS}ms` };
 
 let fleet: Fleet;
 
 beforeAll(async () => {
-  fleet = await Fleet.start({ members: [{}, {}] });
+  fleet = await Fleet.start({ members: [{ env }, { env }] });
 });
 
 afterAll(() => fleet?.close());
 
-test('FLUSHALL: holders hear STORE_RESET within an interval, waiters keep their order, tokens rise', () =>
+test('FLUSHALL: holders hear STORE_RESET within an interval, nothing is granted while a lease may be believed, waiters keep their order, tokens rise', () =>
   story({ fleet, title: 'flushed' }, async (scene) => {
     const [one, other] = [fleet.member(0), fleet.member(1)];
     const [streamed, unary, queue] = [scene.lock('streamed'), scene.lock('unary'), scene.lock('queue')];
@@ -38,7 +43,6 @@ test('FLUSHALL: holders hear STORE_RESET within an interval, waiters keep their 
 
     const end = scene.fault('redis_flushed', 'FLUSHALL');
     await fleet.redis.command('FLUSHALL');
-    end();
     const flushedAt = performance.now();
 
     for (const each of [stream, hankHolds]) {
@@ -54,6 +58,27 @@ test('FLUSHALL: holders hear STORE_RESET within an interval, waiters keep their 
     expect(gone).toBeInstanceOf(CallEnded);
     expect((gone as CallEnded).ending).toMatchObject({ code: 'NOT_FOUND', reason: 'LEASE_NOT_HELD' });
     expect(await una.release(unaryHeld)).toEqual({ released: false, cause: 'UNKNOWN' });
+
+    // Una's last renewal was refused, but by another server it might just have been answered: grants pause for all.
+    for (const member of [one, other]) {
+      const late = scene.client(`late at ${member.address}`, member);
+      const refused: unknown = await late
+        .acquire({ name: streamed, ttlMs: TTL_MS })
+        .catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(CallEnded);
+      const { ending } = refused as CallEnded;
+      expect(ending).toMatchObject({ code: 'UNAVAILABLE', reason: 'QUARANTINED' });
+      expect(ending.retryAfterMs).toBeGreaterThan(QUARANTINE_MS / 2);
+      expect(ending.retryAfterMs).toBeLessThanOrEqual(QUARANTINE_MS);
+      expect((await serverInfo(member.address)).quarantine).toBeDefined();
+    }
+    await sleep(Math.max(0, flushedAt + TTL_MS + 500 - performance.now()));
+    expect([...line.order, ...mixedLine.order]).toEqual([]);
+    // All that was believed has ended, and the operator knows.
+    const { endedQuarantine, risk } = await endQuarantine(one.address, 'every holder has stopped');
+    expect(endedQuarantine).toBeDefined();
+    expect(risk).toMatch(/two holders/);
+    end();
 
     await line.served();
     expect(line.order).toEqual(['w1', 'w2', 'w3', 'w4']);

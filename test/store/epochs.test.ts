@@ -120,7 +120,10 @@ describe('a store that may have forgotten', () => {
     const server = await connect(redis.url);
     const epoch = (await redis.command('GET', 'test:{0}:epoch')) as string;
     await restart(redis, server);
-    await eventually('it to be adopted', async () => (await redis.command('GET', 'test:{0}:epoch')) !== epoch);
+    await eventually(
+      'it to be adopted',
+      async () => (await redis.command('GET', 'test:{0}:epoch')) !== epoch,
+    );
     await server.node.epochs.adopt();
     // As in a file that the last run did not write, for it was started without.
     await redis.command('SET', 'test:{0}:epoch', epoch);
