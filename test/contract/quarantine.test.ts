@@ -1,0 +1,102 @@
+import { status } from '@grpc/grpc-js';
+import {
+  QuarantineCause,
+  StoreState,
+  type EndQuarantineResponse,
+} from '../../generated/typescript/holdfast/v1/server_service';
+import { StoreFailure } from '../../src/engine/errors';
+import { quarantined } from '../../src/engine/outcomes';
+import { acquireRequest, call, failureOf, Harness } from './harness';
+
+let harness: Harness;
+beforeEach(async () => {
+  harness = await Harness.start();
+});
+afterEach(() => harness.close());
+
+const info = () => {
+  const client = harness.info();
+  return call(client, client.getServerInfo, {});
+};
+
+const end = (reason: string): Promise<EndQuarantineResponse> => {
+  const client = harness.info();
+  return call(client, client.endQuarantine, { reason });
+};
+
+describe('GetServerInfo', () => {
+  it.each([
+    ['forgotten', QuarantineCause.QUARANTINE_CAUSE_FORGOTTEN],
+    ['restarted', QuarantineCause.QUARANTINE_CAUSE_RESTARTED],
+    ['clock', QuarantineCause.QUARANTINE_CAUSE_CLOCK],
+  ] as const)('says that the store is in quarantine, how long, and why: %s', async (cause, expected) => {
+    expect(await info()).toMatchObject({ storeState: StoreState.STORE_STATE_READY, quarantine: undefined });
+    harness.store.pause({ remainingMs: 12_500, cause });
+    expect(await info()).toMatchObject({
+      storeState: StoreState.STORE_STATE_QUARANTINED,
+      quarantine: { remainingDuration: { seconds: 12n, nanos: 500_000_000 }, cause: expected },
+    });
+  });
+
+  it('says of a store that does not answer just that', async () => {
+    harness.store.pause({ remainingMs: 12_500, cause: 'clock' });
+    harness.store.become(false);
+    expect((await info()).storeState).toBe(StoreState.STORE_STATE_UNREACHABLE);
+  });
+});
+
+describe('EndQuarantine', () => {
+  it('ends it, and says in answer and log what that risks, and for how long', async () => {
+    harness.store.pause({ remainingMs: 95_000, cause: 'restarted' });
+    const { endedQuarantine, risk } = await end('all workers were stopped');
+    expect(endedQuarantine).toEqual({
+      remainingDuration: { seconds: 95n, nanos: 0 },
+      cause: QuarantineCause.QUARANTINE_CAUSE_RESTARTED,
+    });
+    expect(risk).toMatch(/95 s more.*two holders.*fencing token/);
+    expect(harness.logged).toContainEqual({
+      level: 'warn',
+      fields: { reason: 'all workers were stopped', cause: 'restarted', remainingMs: 95_000, risk },
+      message: 'an operator has ended the quarantine',
+    });
+  });
+
+  it('says nothing where there is none', async () => {
+    expect(await end('to be sure')).toEqual({ endedQuarantine: undefined, risk: '' });
+    expect(harness.logged.filter(({ level }) => level === 'warn')).toEqual([]);
+  });
+
+  it.each([
+    ['no reason', ''],
+    ['a reason that is too long', 'x'.repeat(513)],
+    ['a reason that would forge a line of the log', 'well\nknown'],
+  ])('is not done with %s', async (_, reason) => {
+    harness.store.onEndQuarantine = () => Promise.reject(new Error('it was asked for'));
+    const error = await failureOf(end(reason));
+    expect(error.code).toBe(status.INVALID_ARGUMENT);
+    expect(error.metadata.get('holdfast-reason')).toEqual(['INVALID_FIELD']);
+    expect(error.details).toContain('reason');
+  });
+
+  it.each([
+    ['no', 'STORE_UNAVAILABLE', /nothing was done/],
+    ['unknown', 'OUTCOME_UNKNOWN', /repeat it/],
+  ] as const)('says whether it was done when the store does not answer: %s', async (done, reason, text) => {
+    harness.store.onEndQuarantine = () => Promise.reject(new StoreFailure(done, 'unavailable'));
+    const error = await failureOf(end('to be sure'));
+    expect(error.code).toBe(status.UNAVAILABLE);
+    expect(error.metadata.get('holdfast-reason')).toEqual([reason]);
+    expect(error.details).toMatch(text);
+  });
+});
+
+test('QUARANTINED says how long to wait, in a way that a retrying client obeys', async () => {
+  const lock = { service: 'lock', name: 'report' } as const;
+  harness.engine.onAcquire = () => Promise.reject(quarantined(lock, 61_234.5));
+  const client = harness.locks();
+  const error = await failureOf(call(client, client.acquireLock, acquireRequest()));
+  expect(error.code).toBe(status.UNAVAILABLE);
+  expect(error.metadata.get('holdfast-reason')).toEqual(['QUARANTINED']);
+  expect(error.metadata.get('grpc-retry-pushback-ms')).toEqual(['61235']);
+  expect(error.details).toMatch(/lock "report".*61 s more.*\[QUARANTINED\]$/);
+});
