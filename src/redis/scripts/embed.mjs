@@ -86,15 +86,23 @@ const uses = (lua, name) => new RegExp(`\\b${name}\\b`).test(lua);
  * and the constants are put where they are used; the same word between quotes is another one.
  */
 function withPrelude({ constants, variables }, source) {
-  const whole = variables.reduceRight(
-    (script, { text, name }) => (name === undefined || uses(script, name) ? `${text}\n${script}` : script),
-    source,
-  );
+  const innermost = variables.findLastIndex(({ text }) => !text.startsWith('local function'));
+  const whole = variables.reduceRight((script, { text, name }, index) => {
+    const inner = index === innermost ? inFunction(script) : script;
+    return name === undefined || uses(script, name) ? `${text}\n${inner}` : inner;
+  }, source);
   return constants.reduce(
     (script, [, name, value]) => script.replace(new RegExp(`(?<!')\\b${name}\\b(?!')`, 'g'), value),
     whole,
   );
 }
+
+/**
+ * To tie a function to a local, Lua walks along all that were tied before: back to the very first, for the state that
+ * all functions share. Once it is around them it is found at once, which saves a tenth of a script's time.
+ */
+const inFunction = (script) =>
+  script.startsWith('local function') ? `return (function()\n${script}\nend)()` : script;
 
 const names = readdirSync(folder)
   .filter((file) => file.endsWith('.lua'))

@@ -4,13 +4,6 @@
 -- epoch-adopt.lua.
 local EPOCH = KEYS[8]
 
--- How far Redis's clock was set forward, while grants pause for it (us): leases have so much longer than it says.
-local shift = 0
-
--- Set once others are not this script's business: it neither purges nor promotes. It is what `more` answers then: 1 touch
--- the resource to do that, 2 ask after the epoch.
-local alone
-
 -- The reply of a script that may not, { word, 0, {}, us until it may }, else nothing:
 --   STALE        too late, or Redis's clock is not what the server takes it for
 --   EPOCH        this Redis is not the one that the bucket was last in force for: it may have forgotten leases

@@ -56,41 +56,33 @@ local function spare(key, name, id, r, time)
   return true
 end
 
--- Redis's clock was set back: what is measured by it would last longer by as much. Nobody is judged by when it was last
--- seen, offers lapse as if made now, and leases are gone along once.
-local function set_back()
-  redis.call('ZREMRANGEBYSCORE', LIVE, '(' .. NOW, '+inf')
-  meta.grace, meta.graced = now + GRACE_US, 0
-  local lapse = now + OFFER_US
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', OFFERS, '(' .. int(lapse), '+inf', 'LIMIT', '0', MOST_OFFERS)) do
-    put_due(OFFERS, 'offers', lapse, id)
-  end
-  moving.back = true
-end
-
--- From the last end on, a batch at a time. No lease lasts longer than the longest ttl that it was given.
-local function shorten()
-  local from = moving.back == true and '+inf' or '(' .. int(moving.back)
-  local found = redis.call('ZREVRANGEBYSCORE', ENDS, from, '(' .. NOW, 'WITHSCORES', 'LIMIT', '0', BATCH)
-  for i = 1, #found, 2 do
-    local r = load(found[i])
-    local latest = now + (r and r.l or 0)
-    if tonumber(found[i + 1]) > latest then lease_until(found[i], latest) end
-  end
-  if #found < 2 * BATCH then
-    moving.back = nil
-  else
-    moving.back, more = math.min(tonumber(found[#found]), NEVER), true
-  end
-end
-
 -- Ends what has expired, lapses offers, forgets what is past its time. A member without a record is what a
 -- hand left behind that deleted the state. Without a state there is nothing, or nothing that `exists` will keep.
 local function purge()
   if alone then return check_own() end
   if read.limit == nil and not was_moving then return end
-  if meta.seen > now + SET_BACK_US then set_back() end
-  if moving.back then shorten() end
+  -- Redis's clock was set back: what is measured by it would last longer by as much. Nobody is judged by when it was
+  -- last seen, and offers lapse as if made now.
+  if meta.seen > now + SET_BACK_US then
+    redis.call('ZREMRANGEBYSCORE', LIVE, '(' .. NOW, '+inf')
+    meta.grace, meta.graced = now + GRACE_US, 0
+    local lapse = now + OFFER_US
+    for _, id in ipairs(redis.call('ZRANGEBYSCORE', OFFERS, '(' .. int(lapse), '+inf', 'LIMIT', '0', MOST_OFFERS)) do
+      put_due(OFFERS, 'offers', lapse, id)
+    end
+    moving.back = '+inf'
+  end
+  -- No lease lasts longer than the longest ttl that it was given: they are gone along once, from the last end on.
+  if moving.back then
+    local found = redis.call('ZREVRANGEBYSCORE', ENDS, moving.back, '(' .. NOW, 'WITHSCORES', 'LIMIT', '0', BATCH)
+    for i = 1, #found, 2 do
+      local r = load(found[i])
+      local latest = now + (r and r.l or 0)
+      if tonumber(found[i + 1]) > latest then lease_until(found[i], latest) end
+    end
+    moving.back = #found == 2 * BATCH and '(' .. found[#found] or nil
+    more = more or moving.back ~= nil
+  end
   if moving.dissolving then dissolve() elseif moving.recall then recall() end
   for _, id in ipairs(expired()) do
     local r = load(id)

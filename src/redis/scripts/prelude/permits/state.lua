@@ -57,8 +57,8 @@ local meta = {}
 local read = {}        -- the numbers as they were read; `answer` writes what has changed
 -- What a changed limit or a deletion has left to do or to remember, empty for nearly all resources:
 --   recall: offers are being taken back; misfits: who never fits is being told; dissolving: a deleted semaphore's
---   requests are being ended; back: leases are being shortened whose ends Redis's clock, set back, has moved away, true or
---   from this end (us) on; at, cut, id: when it was deleted (us), the last ticket before that, and by which call
+--   requests are being ended; back: leases are being shortened whose ends have moved away with Redis's clock, from this end
+--   on; at, cut, id: when it was deleted (us), the last ticket before that, and by which call
 local moving = {}
 local was_moving = false
 local made = false     -- the limit is the one that this script's request brought
@@ -70,6 +70,9 @@ local more = false     -- purge or promote stopped at BATCH
 local offers = {}      -- requests of the calling server that became OFFERED
 local self = ''        -- the calling server
 local own = ''         -- the request the script is about
+local alone = nil      -- set where others are not this script's business: it neither purges nor promotes. It is what
+                       -- `more` answers then: 1 touch the resource to do that, 2 ask after the epoch
+local shift = 0        -- while grants pause for it: how far Redis's clock was set forward (us). Leases have so much longer
 
 local function unpack_record(packed) return packed and cmsgpack.unpack(packed) or nil end
 
