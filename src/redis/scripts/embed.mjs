@@ -62,6 +62,8 @@ const preludes = {
 
 const CONSTANT = /^local ([A-Z_]+) = (KEYS\[\d+\]|\d+)$/;
 
+const isFunction = (statement) => statement.startsWith('local function');
+
 /** The statements of a noun's prelude, each from its `local` or `if` at the left margin on. */
 function readPrelude(noun) {
   const statements = (preludes[noun] ?? [])
@@ -70,7 +72,11 @@ function readPrelude(noun) {
     .split(/\n(?=local |if )/)
     .map(compact)
     .filter((statement) => statement !== '');
+  // The last of what all functions of the permits engine share; a noun with few functions gains nothing.
+  const innermost =
+    noun === 'permits' ? statements.findLast((statement) => !isFunction(statement)) : undefined;
   return {
+    innermost,
     constants: statements.map((statement) => CONSTANT.exec(statement)).filter((found) => found !== null),
     variables: statements
       .filter((statement) => !CONSTANT.test(statement))
@@ -85,10 +91,9 @@ const uses = (lua, name) => new RegExp(`\\b${name}\\b`).test(lua);
  * only what it uses of the prelude (a statement uses what stands before it, one that declares nothing is for all),
  * and the constants are put where they are used; the same word between quotes is another one.
  */
-function withPrelude({ constants, variables }, source) {
-  const innermost = variables.findLastIndex(({ text }) => !text.startsWith('local function'));
-  const whole = variables.reduceRight((script, { text, name }, index) => {
-    const inner = index === innermost ? inFunction(script) : script;
+function withPrelude({ constants, variables, innermost }, source) {
+  const whole = variables.reduceRight((script, { text, name }) => {
+    const inner = text === innermost ? inFunction(script) : script;
     return name === undefined || uses(script, name) ? `${text}\n${inner}` : inner;
   }, source);
   return constants.reduce(
@@ -101,8 +106,7 @@ function withPrelude({ constants, variables }, source) {
  * To tie a function to a local, Lua walks along all that were tied before: back to the very first, for the state that
  * all functions share. Once it is around them it is found at once, which saves a tenth of a script's time.
  */
-const inFunction = (script) =>
-  script.startsWith('local function') ? `return (function()\n${script}\nend)()` : script;
+const inFunction = (script) => (isFunction(script) ? `return (function()\n${script}\nend)()` : script);
 
 const names = readdirSync(folder)
   .filter((file) => file.endsWith('.lua'))
