@@ -1,0 +1,237 @@
+import fc from 'fast-check';
+import { epochAdopt } from '../../generated/redis/scripts';
+import { StoreFailure } from '../../src/engine/errors';
+import type { Resource } from '../../src/engine/lease';
+import { PARTS, PermitsFixture, type TestServer } from '../support/permits-fixture';
+import { Requester } from '../support/permits-requester';
+
+const MAX_TTL_MS = 20_000;
+const QUARANTINE_MS = MAX_TTL_MS + 5000;
+/** What the machine may take between two commands; the times of the model are that inexact. */
+const SLACK_MS = 1000;
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+type Step =
+  | { readonly what: 'acquire' | 'renew' | 'release'; readonly by: number; readonly ttlMs: number }
+  | { readonly what: 'pass'; readonly ms: number }
+  | { readonly what: 'save' | 'flush' | 'restart' | 'restart, last writes lost' };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      what: fc.constantFrom('acquire', 'renew', 'release'),
+      by: fc.nat(2),
+      ttlMs: fc.integer({ min: 3000, max: MAX_TTL_MS }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ what: fc.constant('pass' as const), ms: fc.integer({ min: 500, max: 28_000 }) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ what: fc.constantFrom('save', 'flush', 'restart', 'restart, last writes lost') }),
+  },
+);
+
+interface Believed {
+  readonly token: bigint;
+  /** By the holder's own clock. */
+  untilMs: number;
+}
+
+/** Where a key's value is kept that a lossy restart brings back; no FLUSHALL gets at it. */
+const saved = (key: string) => `saved ${key}`;
+
+/** One lock in a Redis that forgets, and what its clients believe. */
+class World {
+  nowMs = 0;
+  runs = 1;
+  grants = 0;
+  refusals = 0;
+  readonly broken: string[] = [];
+  private readonly holders = new Map<Requester, Believed>();
+  private readonly requesters: Requester[] = [];
+  private lastToken = 0n;
+  private savedAtMs: number | undefined;
+
+  constructor(
+    private readonly on: PermitsFixture,
+    private readonly server: TestServer,
+    private readonly lock: Resource,
+    /** What each run of Redis is taken to be; a lie shows whether anybody would notice. */
+    private readonly durability: 'a' | 'w',
+  ) {}
+
+  private get runId(): string {
+    return String(this.runs).padStart(40, '0');
+  }
+
+  async adopt(isNew = false): Promise<void> {
+    const key = this.on.epochKey(this.lock);
+    if (isNew) await this.on.redis.command('DEL', key);
+    const args = [this.runId, this.durability, QUARANTINE_MS, '', isNew ? 1 : 0, 0, NEVER];
+    await this.on.redis.command('EVAL', epochAdopt, 1, key, ...args);
+  }
+
+  async take(next: Step): Promise<void> {
+    switch (next.what) {
+      case 'acquire':
+        return this.acquire(new Requester(this.server, this.lock, { ttlMs: next.ttlMs }));
+      case 'renew':
+        return this.renew(this.requesters.at(-1 - next.by), next.ttlMs);
+      case 'release':
+        return this.release(this.requesters.at(-1 - next.by));
+      case 'pass':
+        return this.pass(next.ms);
+      case 'save':
+        return this.save();
+      case 'flush':
+        await this.on.redis.command('DEL', ...this.keys);
+        return;
+      case 'restart':
+        this.runs += 1;
+        return;
+      case 'restart, last writes lost':
+        this.runs += 1;
+        return this.restore();
+    }
+  }
+
+  /** Sends a command as a server does: what is turned back for its epoch is sent again once that is adopted. */
+  private async send<Reply>(command: () => Promise<Reply>): Promise<Reply | undefined> {
+    this.server.passport = [`${this.runId} ${this.durability} ${QUARANTINE_MS}`, NEVER];
+    for (;;) {
+      this.server.turnedBack.splice(0);
+      const reply = await command().catch((error: unknown) => {
+        if (error instanceof StoreFailure && error.kind === 'quarantined') return undefined;
+        throw error;
+      });
+      if (this.server.turnedBack[0] !== 'EPOCH') return reply;
+      await this.adopt();
+    }
+  }
+
+  async acquire(by: Requester): Promise<void> {
+    const reply = await this.send(() => by.try());
+    if (reply?.kind !== 'granted') {
+      this.refusals += 1;
+      return;
+    }
+    for (const { token, untilMs } of this.holders.values()) {
+      if (untilMs > this.nowMs + SLACK_MS) {
+        this.broken.push(`${reply.fencingToken} was granted ${untilMs - this.nowMs} ms before ${token} ends`);
+      }
+    }
+    if (reply.fencingToken <= this.lastToken)
+      this.broken.push(`token ${reply.fencingToken} after ${this.lastToken}`);
+    this.lastToken = reply.fencingToken;
+    this.grants += 1;
+    this.requesters.push(by);
+    this.holders.set(by, { token: reply.fencingToken, untilMs: this.nowMs + reply.remainingMs });
+  }
+
+  private async renew(by: Requester | undefined, ttlMs: number): Promise<void> {
+    const belief = by && this.holders.get(by);
+    if (!by || !belief || belief.untilMs <= this.nowMs) return; // who does not believe does not renew
+    const reply = await this.send(() => by.renew(by.secret, ttlMs));
+    if (reply?.kind === 'granted') belief.untilMs = Math.max(belief.untilMs, this.nowMs + reply.remainingMs);
+  }
+
+  private async release(by: Requester | undefined): Promise<void> {
+    if (!by) return;
+    this.holders.delete(by);
+    await this.send(() => by.release(by.secret));
+  }
+
+  async pass(ms: number): Promise<void> {
+    this.nowMs += ms;
+    await this.shift(ms);
+  }
+
+  private async shift(ms: number): Promise<void> {
+    if (ms === 0) return;
+    await this.on.pass(this.lock, ms);
+    const key = this.on.epochKey(this.lock);
+    const fields = (((await this.on.redis.command('GET', key)) as string | null) ?? '').split(' ');
+    if (fields.length < 5) return;
+    for (const at of [3, 4]) fields[at] = String(BigInt(fields[at] as string) - BigInt(ms * 1000));
+    await this.on.redis.command('SET', key, fields.join(' '));
+  }
+
+  private get keys(): string[] {
+    return [...PARTS.map((part) => this.on.key(this.lock, part)), this.on.epochKey(this.lock)];
+  }
+
+  private async save(): Promise<void> {
+    this.savedAtMs = this.nowMs;
+    for (const key of this.keys) {
+      await this.on.redis.command('DEL', saved(key));
+      await this.on.redis.command('COPY', key, saved(key));
+    }
+  }
+
+  /** As it was when it was saved last, but for the time. */
+  private async restore(): Promise<void> {
+    await this.on.redis.command('DEL', ...this.keys);
+    if (this.savedAtMs === undefined) return;
+    for (const key of this.keys) await this.on.redis.command('COPY', saved(key), key);
+    await this.shift(this.nowMs - this.savedAtMs);
+  }
+}
+
+describe('a Redis that forgets, in random histories', () => {
+  let on: PermitsFixture;
+  let server: TestServer;
+  beforeAll(async () => {
+    on = await PermitsFixture.open();
+    server = await on.server('s1');
+  });
+  afterAll(() => on.close());
+
+  const counts = { grants: 0, refusals: 0 };
+
+  async function run(steps: readonly Step[], durability: 'a' | 'w'): Promise<World> {
+    const world = new World(on, server, on.resource(), durability);
+    await world.adopt(true);
+    for (const next of steps) await world.take(next);
+    counts.grants += world.grants;
+    counts.refusals += world.refusals;
+    return world;
+  }
+
+  const histories = fc.array(step, { minLength: 4, maxLength: 25 });
+
+  it('grants nothing while a lease is believed, tokens rise, and in the end there is a grant', async () => {
+    await fc.assert(
+      fc.asyncProperty(histories, async (steps) => {
+        const world = await run(steps, 'w');
+        expect(world.broken).toEqual([]);
+        const before = world.grants;
+        // One who comes finds out what has happened, and one who comes after the quarantine is granted.
+        for (let tries = 0; tries < 2; tries += 1) {
+          await world.take({ what: 'acquire', by: 0, ttlMs: 3000 });
+          await world.pass(QUARANTINE_MS + SLACK_MS);
+        }
+        await world.take({ what: 'acquire', by: 0, ttlMs: 3000 });
+        expect(world.grants).toBeGreaterThan(before);
+        expect(world.broken).toEqual([]);
+      }),
+      { numRuns: 200 },
+    );
+    expect(counts.grants).toBeGreaterThan(200);
+    expect(counts.refusals).toBeGreaterThan(200);
+  });
+
+  it('would grant too early if a Redis that loses writes were taken for one that does not', async () => {
+    const lost: Step[] = [
+      { what: 'save' },
+      { what: 'acquire', by: 0, ttlMs: MAX_TTL_MS },
+      { what: 'restart, last writes lost' },
+      { what: 'acquire', by: 0, ttlMs: MAX_TTL_MS },
+    ];
+    expect((await run(lost, 'a')).broken).toHaveLength(1);
+    expect((await run(lost, 'w')).broken).toEqual([]);
+  });
+});
