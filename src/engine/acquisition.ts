@@ -155,7 +155,7 @@ export class Acquisitions {
             throw outcomes.superseded(resource);
           case 'draining':
           case 'ended':
-            return await this.endWait(quest, signal, await this.withdraw(quest, false));
+            return await this.endWait(quest, signal, await this.endWaiting(quest, signal));
           case 'look': {
             const granted = await this.claim(quest, waiter);
             if (granted) return granted;
@@ -197,6 +197,18 @@ export class Acquisitions {
         return undefined;
       default:
         throw this.refusal(resource, wanted, reply);
+    }
+  }
+
+  /** While grants pause a wait ends all the same, and where its place is kept its caller is told to go on. */
+  private async endWaiting(quest: Quest, signal: 'draining' | 'ended'): Promise<WithdrawReply> {
+    try {
+      return await this.withdraw(quest, false);
+    } catch (error) {
+      if (!(error instanceof HoldfastError && error.reason === 'QUARANTINED')) throw error;
+      if (signal === 'draining') throw outcomes.draining(quest.wanted.requestId);
+      if (quest.stream && quest.end.aged) throw outcomes.reattach(quest.resource);
+      throw error;
     }
   }
 

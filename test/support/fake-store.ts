@@ -47,7 +47,7 @@ export interface Sent<V extends Verb> {
   /** The clock when it was sent. */
   readonly at: number;
   answer(reply: Commands[V][1]): Promise<void>;
-  fail(carriedOut?: 'no' | 'unknown', kind?: 'unavailable' | 'full'): Promise<void>;
+  fail(carriedOut?: 'no' | 'unknown', kind?: StoreFailure['kind'], retryAfterMs?: number): Promise<void>;
   /** Rejects with what is no failure of the store, but a defect. */
   throw(error: Error): Promise<void>;
 }
@@ -119,8 +119,8 @@ export class FakeStore implements PermitsStore {
         command,
         at,
         answer: (reply) => then(() => resolve(reply)),
-        fail: (carriedOut = 'unknown', kind = 'unavailable') =>
-          then(() => reject(new StoreFailure(carriedOut, kind))),
+        fail: (carriedOut = 'unknown', kind = 'unavailable', retryAfterMs?: number) =>
+          then(() => reject(new StoreFailure(carriedOut, kind, { retryAfterMs }))),
         throw: (error) => then(() => reject(error)),
       };
       this.unanswered.push(sent);
