@@ -457,15 +457,16 @@ export class RedisConnection {
       .catch(this.options.onError);
   }
 
-  /** What can change while a connection lasts: the clock, and settings. */
+  /** What can change while a connection lasts: the clock, settings, replicas. */
   private look(stream: Redis['stream']): void {
     const { witness, onError } = this.options;
     if (!witness) return;
-    const { settings } = this.answers;
-    Promise.all([this.readClock(), settings && askSettings(this.client)])
-      .then(([sample, now]) => {
+    const { info, settings } = this.answers;
+    const replication = info.size > 0 ? askInfo(this.client, 'replication') : info;
+    Promise.all([this.readClock(), replication, settings && askSettings(this.client)])
+      .then(([sample, roles, now]) => {
         if (!this.isThere(stream)) return;
-        this.answers = { ...this.answers, settings: now };
+        this.answers = { info: new Map([...info, ...roles]), settings: now };
         witness.found(this.judge(), sample, false);
       })
       .catch(onError);

@@ -11,6 +11,11 @@ import { ServerClock, type ClockSample } from './server-clock';
 const scripts = { adopt: script(epochAdopt), end: script(epochEnd) };
 export const epochScripts = Object.values(scripts);
 
+/** Redis tells its uptime in whole seconds, and its clock may have been moved a little. */
+const UPTIME_SLACK_MS = 1000;
+/** No run of Redis is called so. */
+const NO_RUN = 'none';
+
 /** Of one command: it holds Redis for less than a tenth of a millisecond. */
 const EPOCHS_AT_ONCE = 64;
 
@@ -45,6 +50,8 @@ export class Epochs implements Witness, Guard {
   private isDurable = false;
   /** The run that this server knew before. */
   private known = '';
+  /** When that one answered last. */
+  private heardAt = -Infinity;
   private mayBeNew: boolean;
   /** By how much Redis's clock was found to be set forward, until all epochs say so (us). */
   private setForwardUs = 0;
@@ -75,12 +82,14 @@ export class Epochs implements Witness, Guard {
     return this.pause && remainingMs > 0 ? { remainingMs, cause: this.pause.cause } : undefined;
   }
 
-  found({ runId, durable }: Findings, sample: ClockSample, isNew: boolean): void {
+  found({ runId, durable, uptimeSeconds }: Findings, sample: ClockSample, isNew: boolean): void {
     const isWeaker = this.isDurable && !durable;
     this.isDurable = durable;
     if (isNew && runId !== this.runId) {
       if (this.runId !== undefined) {
-        this.known = this.runId;
+        // One that ran beside the last one was not started with what that one left.
+        const startedAt = sample.receivedAt - (uptimeSeconds + 1) * 1000;
+        this.known = startedAt + UPTIME_SLACK_MS < this.heardAt ? NO_RUN : this.runId;
         this.mayBeNew = false;
       }
       this.runId = runId;
@@ -88,6 +97,7 @@ export class Epochs implements Witness, Guard {
       this.expect(durable ? 'a' : 'w');
     }
     if (runId === undefined) return;
+    this.heardAt = sample.receivedAt;
     this.take(sample);
     if (isWeaker || this.pause) this.isDue = true;
     if (this.isDue) this.adopt().catch((error: unknown) => this.failed(error));

@@ -14,8 +14,13 @@ export interface Answers {
 export interface Findings {
   /** Of this very run of Redis; undefined: it may not be asked. */
   readonly runId: string | undefined;
-  /** Every write is on disk before it is answered, so that a restart has lost none. */
+  /**
+   * Every write is on disk before it is answered, and no replica may lack some and take over: what comes after this run
+   * with what it left has lost nothing.
+   */
   readonly durable: boolean;
+  /** For how long this run has gone on (s). */
+  readonly uptimeSeconds: number;
   /** Sentences for the log and GetServerInfo. */
   readonly warnings: readonly string[];
   /** Leases will be lost in ordinary operation, not only when something breaks. */
@@ -33,7 +38,7 @@ export function findingsOf({ info, settings }: Answers): Findings {
   const runId = info.get('run_id');
   if (runId === undefined) {
     refuse('this Redis user may not run INFO, without which nothing can be granted: allow +info');
-    return { runId, durable: false, warnings, unsuitable };
+    return { runId, durable: false, uptimeSeconds: 0, warnings, unsuitable };
   }
   const version = info.get('redis_version') ?? 'unknown';
   if (!(parseInt(version, 10) >= OLDEST_VERSION)) {
@@ -47,7 +52,9 @@ export function findingsOf({ info, settings }: Answers): Findings {
   }
   const undurable = whyUndurable({ info, settings });
   if (undurable !== undefined) warnings.push(undurable);
-  return { runId, durable: undurable === undefined, warnings, unsuitable };
+  const isAlone = info.get('role') === 'master' && info.get('connected_slaves') === '0';
+  const uptimeSeconds = Number(info.get('uptime_in_seconds') ?? 0);
+  return { runId, durable: undurable === undefined && isAlone, uptimeSeconds, warnings, unsuitable };
 }
 
 function whyUndurable({ info, settings }: Answers): string | undefined {
@@ -65,9 +72,9 @@ function whyUndurable({ info, settings }: Answers): string | undefined {
 }
 
 /** Rejects if Redis does not answer; one that may not be asked is answered for with nothing. */
-export async function askInfo(client: Redis): Promise<Answers['info']> {
+export async function askInfo(client: Redis, section?: 'replication'): Promise<Answers['info']> {
   try {
-    return parseInfo(await client.info());
+    return parseInfo(await (section ? client.info(section) : client.info()));
   } catch (error) {
     if (isRefusal(error)) return new Map();
     throw error;

@@ -132,6 +132,47 @@ describe('a store that may have forgotten', () => {
     expect(server.node.quarantine?.cause).toBe('restarted');
   });
 
+  it('a replica that has taken over, at the same address, may lack the last writes', async () => {
+    const quick = { args: ['--repl-diskless-sync-delay', '0'] };
+    const [first, second] = [await start(quick), await start(quick)];
+    await second.command('REPLICAOF', '127.0.0.1', first.port);
+    const linked = async () =>
+      /master_link_status:up/.test(String(await second.command('INFO', 'replication')));
+    await eventually('the replica to have caught up', linked, { timeoutMs: 15_000 });
+    const server = await connect(first.url);
+    await eventually('it to be noted', async () =>
+      / w /.test(String(await first.command('GET', 'test:{3}:epoch'))),
+    );
+    is('granted', await on(server).try());
+    await second.command('REPLICAOF', 'NO', 'ONE');
+    await eventually(
+      'the epochs to be there',
+      async () => (await second.command('GET', 'test:{3}:epoch')) !== null,
+    );
+    // To a server that knew neither, with the settings of both as they should be.
+    const other = await connect(second.url);
+    expect(other.node.quarantine?.cause).toBe('restarted');
+    await quarantined(on(other).try());
+  });
+
+  it('another Redis at the same address, which ran beside the last one, is no restart of it', async () => {
+    const [first, second] = [await start(), await start()];
+    const proxy = await TcpProxy.open({ targetPort: first.port, protocol: 'tcp' });
+    closers.push(() => proxy.close());
+    const server = await connect(`redis://${proxy.address}`);
+    const epochs = (await first.command('GET', 'test:{3}:epoch')) as string;
+    await sleep(3500); // uptimes are told in seconds
+    expect(await server.node.connection.readClock()).toBeDefined();
+    for (let bucket = 0; bucket < 1024; bucket += 1)
+      await second.command('SET', `test:{${bucket}}:epoch`, epochs);
+    proxy.leadTo(second.port);
+    proxy.cutAll();
+    await eventually('the server to be there', () => server.node.quarantine !== undefined, {
+      timeoutMs: 10_000,
+    });
+    expect(server.node.quarantine?.cause).toBe('restarted');
+  });
+
   it('FLUSHALL: found out by the first who comes, and by renewals where nobody does', async () => {
     const redis = await start({ appendfsync: 'no' });
     const [server, other] = [await connect(redis.url), await connect(redis.url)];

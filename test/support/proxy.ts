@@ -41,12 +41,19 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
   private readonly counts = new Map<string, number>();
   private traps: Trap[] = [];
   private refusing = false;
+  private targetPort: number;
 
   private constructor(
     private readonly server: Server,
     private readonly options: ProxyOptions,
   ) {
     super();
+    this.targetPort = options.targetPort;
+  }
+
+  /** Whoever connects from now on gets there: an address that moves. Open connections stay where they are. */
+  leadTo(port: number): void {
+    this.targetPort = port;
   }
 
   static async open(options: ProxyOptions): Promise<TcpProxy> {
@@ -142,7 +149,7 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
       client.resetAndDestroy();
       return;
     }
-    const target = connect({ port: this.options.targetPort, host: '127.0.0.1', allowHalfOpen: true });
+    const target = connect({ port: this.targetPort, host: '127.0.0.1', allowHalfOpen: true });
     this.connections.add(new ProxyConnection(client, target, this.hooksOfOne()));
     this.connectionCount++;
     this.emit('connection');
