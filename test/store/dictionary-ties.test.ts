@@ -1,7 +1,7 @@
 import type { Suggestion, SuggestRequest } from '../../src/engine/suggestion';
 import { DictionaryFixture, entry } from '../support/dictionary-fixture';
 import { compare } from '../support/dictionary-model';
-import { allPages } from '../support/dictionary-questions';
+import { allPages, wholePage } from '../support/dictionary-questions';
 import { seeded } from '../support/name-generator';
 
 /** More than a run of the script can look at, all of one score, and alike for longer than ranks tell apart. */
@@ -115,5 +115,20 @@ describe('a typo', () => {
     await on.engine.putEntries(name, [entry('meant', text, { aliases }), entry('other', 'something else')]);
     const found = await allPages(on.engine, { dictionary: name, query });
     expect(found.map(({ kind, entryId }) => [kind, entryId])).toEqual([['typo', 'meant']]);
+  });
+
+  // Two edits among the first letters are found by the end of the query, whose list has so much of the texts only.
+  it('stands where its text belongs among others of its score that begin alike', async () => {
+    const name = on.name();
+    await on.engine.createDictionary(name, PROFILE);
+    const texts = Array.from({ length: 90 }, (_, i) => `reiplais brand${(i * 37) % 90}`);
+    await on.engine.putEntries(
+      name,
+      texts.map((text) => entry(text, text, { weight: 2 })),
+    );
+    for (const pageSize of [1, 10, 100]) {
+      const { suggestions } = await wholePage(on.engine, { dictionary: name, query: 'reilasi br', pageSize });
+      expect(textsOf(suggestions)).toEqual([...texts].sort(compare).slice(0, pageSize));
+    }
   });
 });

@@ -169,7 +169,7 @@ local function walk(lists, kind, otherwise)
     local closed = #found
     while not by_records and closed > 0 and found[closed].rank == rank_of(last) do closed = closed - 1 end
     if closed >= needed then last = nil end
-  until not last or out_of_time(QUERY_BUDGET)
+  until not last or out_of_time(allowed)
   -- Where there is no room, it is enough to know that there are more.
   local cut_here = last and cut and (room > 0 or #found == 0)
   if (cut_here or by_records) and #found > room then last = found[room].place end
@@ -294,26 +294,28 @@ function ways.t()
   end
   local accept_compared = is_long and compare or accept
 
+  allowed = TYPO_BUDGET
   local collected, dense = collector('t'), {}
   each_record_like(wanted, edits, entries, collected.add, function(three) dense[three] = true end)
   collected.judge_added(accept_compared)
 
-  -- Goes through a list in the order of rank as long as there may be a better one.
+  -- Goes through a list in the order of rank as long as there may be a better one, and of one rank through all.
   local function judge_list(key, choose)
     local from = key .. '\0' .. (after and after.kind == 't' and order_code(after.score) or '')
-    local count = 0
+    local count, enough = 0, nil
     for records in reader(from, key .. '\1', 32) do
       local worst = collected.best[collected.needed]
-      if out_of_time(QUERY_BUDGET) or worst and score_of(string.sub(records[1], #key + 2)) < worst.score then break end
+      if worst and score_of(string.sub(records[1], #key + 2)) < worst.score then break end
+      if out_of_time(allowed) or enough and rank_of(place_of(records[1], key)) ~= enough then break end
       local compared, others = choose(records)
       count = count + collected.judge(compared, accept_compared) + collected.judge(others, compare)
-      if count >= collected.needed then break end
+      enough = count >= collected.needed and rank_of(place_of(records[#records], key))
     end
   end
   for three in pairs(dense) do
     judge_list('p' .. three, function(records) return ranked_like(records, three, wanted, edits) end)
   end
-  if edits == 2 and not out_of_time(TYPO_BUDGET) then
+  if edits == 2 and not out_of_time(FINDING_BUDGET) then
     for _, list in ipairs(lists_of_rest(query)) do
       judge_list(list.key, function(records) return {}, beginning_with(query[1], records, list) end)
     end

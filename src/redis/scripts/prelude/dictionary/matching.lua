@@ -4,8 +4,13 @@
 -- How long a query may take (us): past it the weakest kinds are cut off ...
 local QUERY_BUDGET = 1000
 
--- ... the last part of it being for what was found already ...
-local TYPO_BUDGET = 800
+-- ... typos have longer, for they are looked for last, with most to look at; the last part of it is for the best of what
+-- was found ...
+local TYPO_BUDGET = 1400
+
+local FINDING_BUDGET = 1150
+
+local allowed = QUERY_BUDGET
 
 -- ... but not before so much work is done (records read and entries looked at, a command being as much as four): most of a
 -- millisecond where nobody else wants the processor. So a system that takes it away for a while cuts no small query.
@@ -83,18 +88,19 @@ local function comes_before(a, b, alike)
   return precedes(rest_of_candidate(a)[3], b.id or rest_of_candidate(b)[3], 0)
 end
 
--- Keeps the best few in order.
+-- Keeps the best few in order. They often come in order, and are then compared once.
 local function offer(best, candidate, most, alike)
   if #best >= most then
     if not comes_before(candidate, best[most], alike) then return end
     best[most] = nil
   end
-  local at = #best + 1
-  while at > 1 and comes_before(candidate, best[at - 1], alike) do
-    best[at] = best[at - 1]
-    at = at - 1
+  local low, high = 1, #best + 1
+  local middle = #best
+  while low < high do
+    if middle > 0 and comes_before(candidate, best[middle], alike) then high = middle else low = middle + 1 end
+    middle = math.floor((low + high) / 2)
   end
-  best[at] = candidate
+  table.insert(best, low, candidate)
 end
 
 -- A list of records: those that have this key, and of a gram those with these bytes before and after it, where known.
@@ -146,7 +152,7 @@ local function visit_entries(records, entries, known, visit, list)
         visit(value, places[from + i - 1])
       end
     end
-    if to < #numbers and out_of_time(QUERY_BUDGET) then return places[to] end
+    if to < #numbers and out_of_time(allowed) then return places[to] end
   end
   return #records
 end

@@ -108,7 +108,7 @@ local function each_record_like(wanted, edits, entries, found, dense)
   local function text(from, to) return table.concat(query, '', from, to) end
   -- What begins with `head`, which stands for the query's first characters with so many edits used; whether it could.
   local function visit(used, head, count)
-    if not head or out_of_time(TYPO_BUDGET) then return true end
+    if not head or out_of_time(FINDING_BUDGET) then return true end
     local records = all_below(head, MOST_BELOW[edits])
     if not records then
       if string.byte(head) == 102 or string.byte(head, 2) > 3 then
