@@ -8,8 +8,8 @@ import {
   keyPrefix,
   listenAddress,
   oneOf,
-  redisAddress,
 } from './config-values';
+import { redisAddress, sentinelUser, storeAddress } from './config-redis';
 
 /** A setting whose value is a T. */
 export interface Option<T> {
@@ -58,9 +58,11 @@ export const options = {
   redis: option({
     name: 'HOLDFAST_REDIS_URL',
     required: true,
-    accepts: '`redis://[user:password@]host[:port][/db]`, `rediss://…`, `redis+unix:///path` or a path',
-    about: 'The Redis that keeps the state. `npm start` brings its own if this is not set.',
-    schema: redisAddress(),
+    accepts:
+      '`redis://[user:password@]host[:port][/db]`, `rediss://…`, `redis+unix:///path` or a path, `redis+sentinel://[user:password@]host[:port],…/master[/db]`, `redis+cluster://[user:password@]host[:port],…`, `rediss+…`',
+    about:
+      'The Redis that keeps the state: one, the master that Sentinel names, or a Cluster. `npm start` brings its own if this is not set.',
+    schema: storeAddress(),
   }),
   redisPrefix: option({
     name: 'HOLDFAST_REDIS_PREFIX',
@@ -71,10 +73,36 @@ export const options = {
   }),
   redisReplica: optional({
     name: 'HOLDFAST_REDIS_REPLICA_URL',
-    accepts: 'as HOLDFAST_REDIS_URL',
+    accepts: '`redis://[user:password@]host[:port][/db]`, `rediss://…`, `redis+unix:///path` or a path',
     about:
       'A replica of that Redis, which answers Suggest, SuggestStream and ListEntries while it can, as of a moment ago; leases never use it.',
     schema: redisAddress(),
+  }),
+  redisSentinelAuth: optional({
+    name: 'HOLDFAST_REDIS_SENTINEL_AUTH',
+    accepts: '`user:password` or `:password`',
+    about: 'What the sentinels themselves ask for; user and password of the address are for Redis alone.',
+    schema: sentinelUser(),
+  }),
+  redisTlsCa: optional({
+    name: 'HOLDFAST_REDIS_TLS_CA',
+    accepts: 'path of a PEM file',
+    about:
+      'Whose certificates are trusted of Redis and the sentinels, where that is not one of the known authorities.',
+    schema: filePath(),
+  }),
+  redisTlsCert: optional({
+    name: 'HOLDFAST_REDIS_TLS_CERT',
+    accepts: 'path of a PEM file',
+    about:
+      'Certificate that this server shows to Redis, which asks for one unless `tls-auth-clients` is `no`.',
+    schema: filePath(),
+  }),
+  redisTlsKey: optional({
+    name: 'HOLDFAST_REDIS_TLS_KEY',
+    accepts: 'path of a PEM file',
+    about: 'Private key of that certificate.',
+    schema: filePath(),
   }),
   storeIsNew: option({
     name: 'HOLDFAST_STORE_IS_NEW',

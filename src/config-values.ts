@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** The texts that settings are written in, each as a schema that says in plain words what is wrong. */
 
 /** A value's text turned into the value by `read`, or refused with what was expected. */
-function parsed<T>(expected: string, read: (text: string) => T | undefined): z.ZodType<T, string> {
+export function parsed<T>(expected: string, read: (text: string) => T | undefined): z.ZodType<T, string> {
   return z.string().transform((text, context) => {
     const value = read(text);
     if (value !== undefined) return value;
@@ -67,36 +67,6 @@ export function listenAddress(): z.ZodType<ListenAddress, string> {
     const port = Number(digits);
     return host !== undefined && port <= 65_535 ? Object.freeze({ kind: 'tcp', host, port }) : undefined;
   });
-}
-
-export interface RedisAddress {
-  /** For the client: with the password, if there is one. */
-  readonly url: string;
-  /** For logs and people: without it. */
-  readonly shown: string;
-}
-
-export function redisAddress(): z.ZodType<RedisAddress, string> {
-  const expected =
-    'redis://[user:password@]host[:port][/db], rediss://…, or the absolute path of a Unix socket';
-  // The text stays out of the message: it may have a password in it.
-  return parsed(`${expected}, with no ? or #`, (text) => {
-    const path = text.replace(/^(redis\+)?unix:(\/\/)?(?=\/)/, '');
-    if (isAbsolute(path)) return hidden(path, path);
-    if (!URL.canParse(text)) return undefined;
-    const { protocol, hostname, host, pathname, search, hash } = new URL(text);
-    const known = protocol === 'redis:' || protocol === 'rediss:';
-    // The client would take any option from a query, those that keep locks safe too.
-    if (!known || hostname === '' || search !== '' || hash !== '') return undefined;
-    return /^(\/\d{0,4})?$/.test(pathname) ? hidden(text, `${protocol}//${host}${pathname}`) : undefined;
-  });
-}
-
-/** The secret is there for whoever asks for it, and nowhere in a dump of the settings. */
-function hidden(url: string, shown: string): RedisAddress {
-  const address = { shown } as RedisAddress;
-  Object.defineProperty(address, 'url', { value: url, enumerable: false });
-  return Object.freeze(address);
 }
 
 export function keyPrefix(): z.ZodType<string, string> {

@@ -63,5 +63,24 @@ function contradictions(config: Config): string[] {
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     found.push('HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY must be set together');
   }
+  found.push(...contradictionsOfRedis(config));
+  return found;
+}
+
+function contradictionsOfRedis(config: Config): string[] {
+  const found: string[] = [];
+  const { redis, redisReplica, redisSentinelAuth, redisTlsCa, redisTlsCert, redisTlsKey } = config;
+  if ((redisTlsCert === undefined) !== (redisTlsKey === undefined)) {
+    found.push('HOLDFAST_REDIS_TLS_CERT and HOLDFAST_REDIS_TLS_KEY must be set together');
+  }
+  // An address that is wrong by itself has been named already.
+  if (redis === undefined) return found;
+  const tls = redis.address.tls || redisReplica?.address.tls === true;
+  if (!tls && (redisTlsCa !== undefined || redisTlsCert !== undefined)) {
+    found.push('HOLDFAST_REDIS_TLS_CA and HOLDFAST_REDIS_TLS_CERT need an address with TLS: rediss…://');
+  }
+  if (redisSentinelAuth !== undefined && redis.address.kind !== 'sentinel') {
+    found.push('HOLDFAST_REDIS_SENTINEL_AUTH needs an address with sentinels: redis+sentinel://');
+  }
   return found;
 }

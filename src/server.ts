@@ -11,7 +11,7 @@ import { systemIdentities } from './engine/identities';
 import { defaultLimits, type Limits } from './engine/limits';
 import { Permits, type PermitsStats } from './engine/permits';
 import type { StoreHealth } from './engine/store';
-import { connectStore, quarantineMs, type Store } from './redis';
+import { connectStore, quarantineMs, type Security, type Store } from './redis';
 import type { CallContext } from './transport/call';
 import { GrpcServer } from './transport/grpc-server';
 import { ListenError } from './transport/listen';
@@ -125,8 +125,9 @@ class ComposedServer implements HoldfastServer {
     const { commandTimeoutMs, retentionMs, recentsRetentionMs } = this.config;
     let lastError: Error | undefined;
     const options = {
-      url: redis.url,
-      replicaUrl: redisReplica?.url,
+      address: redis.address,
+      replica: redisReplica?.address,
+      security: readSecurity(this.config),
       prefix: redisPrefix,
       serverId,
       commandTimeoutMs,
@@ -182,6 +183,24 @@ function readCredentials({ tlsCert, tlsKey }: Config): ServerCredentials {
   } catch (cause) {
     throw new StartError(`HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY do not work: ${String(cause)}`, { cause });
   }
+}
+
+/** What the connections to Redis are made with. */
+function readSecurity(config: Config): Security {
+  const { redisSentinelAuth, redisTlsCa, redisTlsCert, redisTlsKey } = config;
+  const read = (variable: string, path: string | undefined) =>
+    path === undefined ? undefined : readPem(variable, path);
+  const tls = {
+    ca: read('HOLDFAST_REDIS_TLS_CA', redisTlsCa),
+    cert: read('HOLDFAST_REDIS_TLS_CERT', redisTlsCert),
+    key: read('HOLDFAST_REDIS_TLS_KEY', redisTlsKey),
+  };
+  try {
+    createSecureContext({ ...(tls.ca && { ca: tls.ca }), ...(tls.cert && { cert: tls.cert, key: tls.key }) });
+  } catch (cause) {
+    throw new StartError(`HOLDFAST_REDIS_TLS_CA, _CERT and _KEY do not work: ${String(cause)}`, { cause });
+  }
+  return { tls, sentinelUser: redisSentinelAuth?.user };
 }
 
 function readPem(variable: string, path: string): Buffer {

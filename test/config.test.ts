@@ -33,6 +33,10 @@ test('needs nothing but a Redis, and has a default for the rest', () => {
     maxStreams: 50_000,
     retentionMs: 86_400_000,
     redisReplica: undefined,
+    redisSentinelAuth: undefined,
+    redisTlsCa: undefined,
+    redisTlsCert: undefined,
+    redisTlsKey: undefined,
     recentsRetentionMs: 90 * 86_400_000,
     keepaliveTimeMs: 10_000,
     keepaliveTimeoutMs: 5000,
@@ -116,12 +120,92 @@ test.each([
 ])('takes the Redis %s, and shows it without its password', (text, shown) => {
   const { redis } = read({ HOLDFAST_REDIS_URL: text });
   expect(redis.shown).toBe(shown);
-  expect(redis.url).toBe(text.startsWith('redis+unix') ? shown : text);
+  const url = text.startsWith('redis+unix') ? shown : text;
+  expect(redis.address).toEqual({ kind: 'single', url, tls: text.startsWith('rediss') });
   expect(inspect(redis, { depth: 5 }) + JSON.stringify(redis)).not.toContain('s3cret');
+});
+
+const HOST_PAIR = [
+  { host: 'a', port: 7000 },
+  { host: '::1', port: 7001 },
+];
+const USER = { username: 'app', password: 's3:cret@' };
+const NOBODY = { username: undefined, password: undefined };
+
+test.each([
+  [
+    'redis+sentinel://app:s3%3Acret%40@a:7000,[::1]:7001/main/2',
+    { kind: 'sentinel', sentinels: HOST_PAIR, master: 'main', db: 2, tls: false, ...USER },
+    'redis+sentinel://a:7000,[::1]:7001/main/2',
+  ],
+  [
+    'rediss+sentinel://one.example/main',
+    {
+      kind: 'sentinel',
+      sentinels: [{ host: 'one.example', port: 26_379 }],
+      master: 'main',
+      db: 0,
+      tls: true,
+      ...NOBODY,
+    },
+    'rediss+sentinel://one.example/main',
+  ],
+  [
+    'rediss+cluster://app:s3%3Acret%40@a:7000,[::1]:7001',
+    { kind: 'cluster', seeds: HOST_PAIR, tls: true, ...USER },
+    'rediss+cluster://a:7000,[::1]:7001',
+  ],
+  [
+    'redis+cluster://nodes.example/',
+    { kind: 'cluster', seeds: [{ host: 'nodes.example', port: 6379 }], tls: false, ...NOBODY },
+    'redis+cluster://nodes.example',
+  ],
+])('takes the several Redis %s, and shows them without their password', (text, address, shown) => {
+  const { redis } = read({ HOLDFAST_REDIS_URL: text });
+  expect(redis.address).toEqual(address);
+  expect(redis.shown).toBe(shown);
+  expect(inspect(redis, { depth: 5 }) + JSON.stringify(redis)).not.toMatch(/s3(%3A|:)cret/);
+});
+
+test("keeps the sentinels' password to itself", () => {
+  const config = read({
+    HOLDFAST_REDIS_URL: 'redis+sentinel://a/main',
+    HOLDFAST_REDIS_SENTINEL_AUTH: ':s3cret',
+  });
+  expect(config.redisSentinelAuth?.user).toEqual({ username: undefined, password: 's3cret' });
+  expect(inspect(config, { depth: 9 }) + JSON.stringify(config)).not.toContain('s3cret');
+});
+
+test.each([
+  [
+    { HOLDFAST_REDIS_SENTINEL_AUTH: ':s3cret' },
+    'HOLDFAST_REDIS_SENTINEL_AUTH needs an address with sentinels',
+  ],
+  [{ HOLDFAST_REDIS_TLS_CA: '/ca.pem' }, 'need an address with TLS'],
+  [
+    { HOLDFAST_REDIS_URL: 'rediss://a', HOLDFAST_REDIS_TLS_CERT: '/cert.pem' },
+    'HOLDFAST_REDIS_TLS_CERT and HOLDFAST_REDIS_TLS_KEY must be set together',
+  ],
+  [{ HOLDFAST_REDIS_REPLICA_URL: 'redis+cluster://a' }, 'HOLDFAST_REDIS_REPLICA_URL must be'],
+])('refuses what does not fit the Redis: %j', (env, problem) => {
+  const problems = problemsOf({ HOLDFAST_REDIS_URL: REDIS, ...env });
+  expect(problems).toEqual([expect.stringContaining(problem)]);
 });
 
 test.each([
   'http://127.0.0.1',
+  'redis+sentinel://a:1',
+  'redis+sentinel://a:1/',
+  'redis+sentinel://a:1/main/x',
+  'redis+sentinel://a:0/main',
+  'redis+sentinel://a:1,,b:2/main',
+  'redis+sentinel://s3cret@a:1/main',
+  'redis+sentinel://app:s3cret%@a:1/main',
+  'redis+cluster://a:1/0',
+  'redis+cluster://a:1?password=s3cret',
+  'redis+cluster://a:65536',
+  'redis+cluster://',
+  'redis+proxy://a:1',
   '127.0.0.1:6379',
   'redis://',
   'redis://h/nine',

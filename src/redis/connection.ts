@@ -1,8 +1,19 @@
 import { createHash } from 'node:crypto';
-import { Redis, type RedisOptions } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { type Clock, type Timer } from '../engine/clock';
 import { StoreFailure } from '../engine/errors';
-import { askClock, askInfo, askSettings, findingsOf, type Answers, type Findings } from './findings';
+import type { Endpoint } from './address';
+import { openClient, safeOptions } from './client';
+import { fateOf, isReplyError, TIMED_OUT } from './fate';
+import {
+  askClock,
+  askInfo,
+  askSettings,
+  findingsOf,
+  type Answers,
+  type Findings,
+  type Topology,
+} from './findings';
 import {
   commandBytes,
   commandText,
@@ -14,17 +25,36 @@ import {
 import type { ClockSample } from './server-clock';
 
 export interface ConnectionOptions {
-  /** `redis://[user:password@]host:port[/db]`, `rediss://…`, or the path of a unix socket. */
-  readonly url: string;
+  /** `redis://[user:password@]host:port[/db]`, `rediss://…`, the path of a unix socket, or what ioredis is told. */
+  readonly url: Endpoint;
+  /** What this Redis is a part of; default: of nothing. */
+  readonly topology?: Topology;
   /** How long one store operation may take, retries after a broken connection included (ms). */
   readonly commandTimeoutMs: number;
   /** Loaded into each Redis that is connected to, so that a crowd that comes back does not bring them one by one. */
   readonly scripts?: readonly Script[];
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
-  /** Hears what the Redis says of itself that is connected to. */
-  readonly witness?: Witness;
+  /** Takes over what this node did not answer or turned away. Without it that waits until this one is back. */
+  readonly onStray?: (stray: Stray) => void;
+  /** Called whenever commands can be sent (again). */
+  readonly onReady?: () => void;
+  /** Hears what the Redis says of itself that is connected to, and guards what is to be guarded by its node. */
+  readonly witness?: Witness & Guard;
 }
+
+/** An operation that a node of several did not carry out, or may not have: another one may have to. */
+export interface Stray {
+  readonly operation: Operation<unknown>;
+  /** It may have been carried out before. */
+  readonly written: boolean;
+  /** Redis's word, if it turned this away before the first line: MOVED, ASK, CLUSTERDOWN, ... */
+  readonly word: string | undefined;
+  readonly from: RedisConnection;
+}
+
+/** What the stores carry their steps out through. The first key says where, if there are several nodes. */
+export type Commands = Pick<RedisConnection, 'run' | 'runRaw' | 'query'>;
 
 export interface Witness {
   /** Before any other command is sent through a new connection, and about each second after that. */
@@ -47,6 +77,9 @@ export interface Guard {
 
 export type Verdict = { readonly kind: 'again' } | { readonly kind: 'quarantined'; readonly forMs: number };
 
+/** 'of-node': the guard of whichever node it is sent to. Another one is of one node, and the operation is for that alone. */
+export type GuardChoice = Guard | 'of-node';
+
 export interface Script {
   readonly sha: string;
   readonly text: string;
@@ -56,8 +89,8 @@ export function script(text: string): Script {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
-const NO_HINTS =
-  'this Redis user may not subscribe to channels: a hand-over between servers takes up to a second; allow &PREFIX:wake:*';
+export const NO_HINTS =
+  'this Redis user may not subscribe to channels: a hand-over between servers takes up to a second; allow &PREFIX:*';
 /** Nobody waits longer than this for a connection that is down: it is better to say so. */
 const RECONNECT_PATIENCE_MS = 1000;
 const PING_INTERVAL_MS = 1000;
@@ -69,11 +102,14 @@ const UNWRITABLE_PAUSE_MS = 10;
 /** Before a Redis that did not say who it is (it is busy) is asked again. */
 const IDENTIFY_PAUSE_MS = 50;
 
+const ASKING = commandBytes(['ASKING']).toString();
+
 /** An argument of which bytes are sent as they are. */
 export type RawArgument = string | number | Uint8Array;
 
-interface Operation<T> {
+export interface Operation<T> {
   readonly what: Script;
+  /** Of a command that is no script: its first argument. */
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
   /** Set where not all arguments are text: the bytes to send. */
@@ -82,11 +118,13 @@ interface Operation<T> {
   readonly raw: boolean;
   /** It is not sent again once it may have run. */
   readonly once: boolean;
-  readonly guard: Guard | undefined;
+  readonly guard: GuardChoice | undefined;
   readonly read: (reply: never[], sentAt: number) => T | Promise<T>;
   readonly deadline: number;
   readonly resolve: (answer: T | Promise<T>) => void;
   readonly reject: (error: unknown) => void;
+  /** How many nodes have turned it away. */
+  turns: number;
 }
 
 /** A reply that could not be read: our mistake, and nothing that another try would mend. */
@@ -124,7 +162,7 @@ export class RedisConnection {
 
   constructor(private readonly options: ConnectionOptions) {
     this.downSince = options.clock.now();
-    this.client = new Redis(options.url, safeOptions(options.commandTimeoutMs));
+    this.client = openClient(options.url, safeOptions(options.commandTimeoutMs));
     this.client.on('ready', () => {
       this.connected = true;
       this.downTimer?.cancel();
@@ -156,6 +194,16 @@ export class RedisConnection {
     this.listeners.push(listener);
   }
 
+  /** Whether a command that is sent now leaves at once. */
+  get isReady(): boolean {
+    return this.client.status === 'ready' && this.identified;
+  }
+
+  /** Until when it is worth waiting for a connection that is down. */
+  get patienceEnds(): number {
+    return this.downSince + RECONNECT_PATIENCE_MS;
+  }
+
   /** Resolves when Redis answers for the first time, or rejects after `timeoutMs`. */
   async ready(timeoutMs: number): Promise<void> {
     if (!(await this.readyBefore(this.options.clock.now() + timeoutMs))) {
@@ -183,7 +231,7 @@ export class RedisConnection {
     keys: readonly string[],
     args: readonly (string | number)[],
     read: (reply: Reply[], sentAt: number) => T | Promise<T>,
-    guard?: Guard,
+    guard?: GuardChoice,
   ): Promise<T> {
     return this.operate({ what, keys, args, bytes: undefined, raw: false, once: false, guard, read });
   }
@@ -217,7 +265,7 @@ export class RedisConnection {
   ): Promise<T> {
     return this.operate({
       what: { sha: command, text: command },
-      keys: [],
+      keys: [String(args[0])],
       args: [],
       bytes: () => commandBytes([command, ...args]),
       raw: true,
@@ -227,30 +275,40 @@ export class RedisConnection {
     });
   }
 
-  private operate<T>(wanted: Omit<Operation<T>, 'deadline' | 'resolve' | 'reject'>): Promise<T> {
+  /** One of Redis's own commands about the node itself, once; rejects at once if it cannot be sent. */
+  ask(...[command, ...args]: [string, ...string[]]): Promise<unknown> {
+    return this.client.call(command, args);
+  }
+
+  /** Carries on what another node turned away; after an ASK, ahead of its slot's arrival here. */
+  carryOn({ operation, written }: Stray, asking: boolean): void {
+    if (this.isReady) this.send(operation, 'evalsha', written, asking);
+    else this.retry(operation, written);
+  }
+
+  private operate<T>(wanted: Omit<Operation<T>, 'deadline' | 'resolve' | 'reject' | 'turns'>): Promise<T> {
     const deadline = this.options.clock.now() + this.options.commandTimeoutMs;
     return new Promise((resolve, reject) => {
-      const operation: Operation<T> = { ...wanted, deadline, resolve, reject };
+      const operation: Operation<T> = { ...wanted, deadline, resolve, reject, turns: 0 };
       this.go(operation, false);
     });
   }
 
-  private get usable(): boolean {
-    return this.client.status === 'ready' && this.identified;
-  }
-
   private go<T>(operation: Operation<T>, writtenBefore: boolean): void {
-    if (this.usable) this.send(operation, 'evalsha', writtenBefore);
+    if (this.isReady) this.send(operation, 'evalsha', writtenBefore);
     else this.retry(operation, writtenBefore);
   }
 
-  private recover<T>(operation: Operation<T>, error: unknown, writtenBefore: boolean): void {
+  private recover<T>(operation: Operation<T>, error: unknown, writtenBefore: boolean, asking: boolean): void {
     if (isReplyError(error) && error.message.startsWith('NOSCRIPT')) {
-      return this.send(operation, 'eval', writtenBefore);
+      return this.send(operation, 'eval', writtenBefore, asking);
     }
     const fate = fateOf(error);
     if (fate === 'defect') return operation.reject(error);
-    if (fate === 'refused' || fate === 'full' || fate === 'timed-out') {
+    if (fate === 'turned-away' && this.options.topology !== undefined) {
+      return this.turnAway(operation, (error as Error).message, writtenBefore);
+    }
+    if (fate !== 'not-written' && fate !== 'cut') {
       const unknown = writtenBefore || fate === 'timed-out';
       return operation.reject(
         new StoreFailure(unknown ? 'unknown' : 'no', fate === 'full' ? 'full' : 'unavailable', {
@@ -263,7 +321,20 @@ export class RedisConnection {
     this.retry(operation, written);
   }
 
+  /** Certainly not carried out here. A master that is one no longer is left for the one that is. */
+  private turnAway<T>(operation: Operation<T>, word: string, written: boolean): void {
+    const { onStray } = this.options;
+    if (onStray && isForOneNode(operation)) return operation.reject(notDone(written));
+    if (onStray) return onStray({ operation: operation as Operation<unknown>, written, word, from: this });
+    if (this.client.status === 'ready') this.client.disconnect(true);
+    this.retry(operation, written);
+  }
+
   private retry<T>(operation: Operation<T>, written: boolean): void {
+    const { onStray } = this.options;
+    if (onStray && !isForOneNode(operation)) {
+      return onStray({ operation: operation as Operation<unknown>, written, word: undefined, from: this });
+    }
     this.readyAgain(operation.deadline)
       .then((ready) => {
         if (ready) this.send(operation, 'evalsha', written);
@@ -276,12 +347,18 @@ export class RedisConnection {
     // What was on the way fails before 'close' tells since when the connection is down.
     await Promise.resolve();
     // A connection that has just ended is called ready until its 'close' comes, which needs the event loop.
-    if (this.usable) await this.pause(UNWRITABLE_PAUSE_MS);
+    if (this.isReady) await this.pause(UNWRITABLE_PAUSE_MS);
     return this.options.clock.now() < deadline && (await this.becomesReady(deadline));
   }
 
-  private send<T>(operation: Operation<T>, verb: 'eval' | 'evalsha', writtenBefore: boolean): void {
-    const { what, keys, bytes, raw, guard, read, deadline } = operation;
+  private send<T>(
+    operation: Operation<T>,
+    verb: 'eval' | 'evalsha',
+    writtenBefore: boolean,
+    asking = false,
+  ): void {
+    const { what, keys, bytes, raw, read, deadline } = operation;
+    const guard = operation.guard === 'of-node' ? this.options.witness : operation.guard;
     let { args } = operation;
     if (guard) {
       const passport = guard.passport(deadline);
@@ -291,7 +368,7 @@ export class RedisConnection {
     const text = bytes ? bytes(verb) : commandText(verb, verb === 'eval' ? what.text : what.sha, keys, args);
     const sentAt = this.options.clock.now();
     const onOutcome: OnOutcome = (error, reply) => {
-      if (error) return this.recover(operation, error, writtenBefore);
+      if (error) return this.recover(operation, error, writtenBefore, asking);
       this.heardAt = this.options.clock.now();
       const objection = guard?.objection(reply as Reply[]);
       if (objection) return this.turnBack(operation, objection, writtenBefore);
@@ -307,8 +384,16 @@ export class RedisConnection {
     };
     const command = new ScriptCommand(verb, text, deadline, onOutcome, raw);
     this.cork();
+    if (asking) this.sendAsking(deadline);
     this.keepTime(command);
     void this.client.sendCommand(command.asCommand());
+  }
+
+  /** It counts for the very next command of this connection. If it fails, that is turned away. */
+  private sendAsking(deadline: number): void {
+    const asking = new ScriptCommand('asking', ASKING, deadline, () => undefined, false);
+    this.keepTime(asking);
+    void this.client.sendCommand(asking.asCommand());
   }
 
   /** The script has done nothing; an earlier try of it, whose reply was lost, may have. */
@@ -373,7 +458,7 @@ export class RedisConnection {
   }
 
   private readyBefore(deadline: number): Promise<boolean> {
-    if (this.usable) return Promise.resolve(true);
+    if (this.isReady) return Promise.resolve(true);
     const left = deadline - this.options.clock.now();
     if (this.closed || left <= 0) return Promise.resolve(false);
     return new Promise((resolve) => {
@@ -444,6 +529,7 @@ export class RedisConnection {
           this.options.witness?.found(findings, sample, true);
           this.identified = true;
           for (const goOn of [...this.waiting]) goOn();
+          this.options.onReady?.();
           this.observe(true);
         },
         (error: Error) => {
@@ -477,7 +563,7 @@ export class RedisConnection {
   }
 
   private judge(): Findings {
-    const findings = findingsOf(this.answers);
+    const findings = findingsOf(this.answers, this.options.topology);
     const { warnings, unsuitable } = findings;
     const isNews = this.suitable === unsuitable || warnings.join() !== this.dangers.join();
     this.dangers = warnings;
@@ -494,44 +580,13 @@ export class RedisConnection {
   }
 }
 
-/** Of ioredis's own commands (PING, INFO): a slow disk is no reason to cut the connection ... */
-const SHORTEST_TIMEOUT_MS = 1000;
-/** ... but a half-open one is to be found out before the leases end that are renewed through it. */
-const LONGEST_TIMEOUT_MS = 2000;
-/** How long a connection that is given up may take to end in order; then it is destroyed. */
-const DISCONNECT_TIMEOUT_MS = 50;
-
-/**
- * Without `socketTimeout`, which would be wound up anew by each command: the PING ends a connection that does
- * not answer.
- */
-export function safeOptions(commandTimeoutMs: number) {
-  return {
-    protocol: 2 as const,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: Math.min(Math.max(commandTimeoutMs, SHORTEST_TIMEOUT_MS), LONGEST_TIMEOUT_MS),
-    connectTimeout: commandTimeoutMs,
-    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
-    stringNumbers: true,
-    retryStrategy: (attempt: number) => Math.min(10 * 2 ** Math.min(attempt, 10), 500),
-  } satisfies RedisOptions;
+/** What is about a node itself is nothing to another one. */
+function isForOneNode({ guard }: Pick<Operation<unknown>, 'guard'>): boolean {
+  return typeof guard === 'object';
 }
-
-const TIMED_OUT = 'Command timed out';
-
-/** Refused before a script's first line: certainly not carried out. */
-const refusals =
-  /^(LOADING|READONLY|MISCONF|CLUSTERDOWN|BUSY|NOREPLICAS|MASTERDOWN|TRYAGAIN|NOAUTH|NOPERM)\b/;
 
 function isText(args: readonly RawArgument[]): args is readonly (string | number)[] {
   return args.every((arg) => typeof arg !== 'object');
-}
-
-/** Redis's own word, as against the connection's (ioredis exports the class untyped). */
-function isReplyError(error: unknown): error is Error {
-  return error instanceof Error && error.name === 'ReplyError';
 }
 
 function notDone(
@@ -540,16 +595,4 @@ function notDone(
   forMs?: number,
 ) {
   return new StoreFailure(writtenBefore ? 'unknown' : 'no', kind, { retryAfterMs: forMs });
-}
-
-type Fate = 'refused' | 'full' | 'not-written' | 'cut' | 'timed-out' | 'defect';
-
-function fateOf(error: unknown): Fate {
-  if (isReplyError(error)) {
-    if (error.message.startsWith('OOM')) return 'full';
-    return refusals.test(error.message) ? 'refused' : 'defect';
-  }
-  if (!(error instanceof Error)) return 'defect';
-  if (error.message.startsWith("Stream isn't writeable")) return 'not-written';
-  return error.message === TIMED_OUT ? 'timed-out' : 'cut';
 }

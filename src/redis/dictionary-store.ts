@@ -23,7 +23,7 @@ import type {
   UnknownDictionary,
 } from '../engine/dictionary-store';
 import { StoreFailure } from '../engine/errors';
-import { script, type RawArgument, type RedisConnection, type Script } from './connection';
+import { script, type Commands, type RawArgument, type RedisConnection, type Script } from './connection';
 import {
   kindLetters,
   listOf,
@@ -56,7 +56,7 @@ const scripts = {
 export const dictionaryScripts: readonly Script[] = Object.values(scripts);
 
 export interface DictionaryStoreOptions {
-  readonly connection: RedisConnection;
+  readonly connection: Commands;
   /** A replica for what only reads. What it cannot answer the primary is asked. */
   readonly replica: RedisConnection | undefined;
   readonly prefix: string;

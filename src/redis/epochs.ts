@@ -2,7 +2,14 @@ import { epochAdopt, epochEnd } from '../../generated/redis/scripts';
 import type { Clock } from '../engine/clock';
 import { reportDefect, StoreFailure } from '../engine/errors';
 import type { Quarantine, QuarantineCause } from '../engine/store';
-import { script, type Guard, type RedisConnection, type Verdict, type Witness } from './connection';
+import {
+  script,
+  type Guard,
+  type RedisConnection,
+  type Script,
+  type Verdict,
+  type Witness,
+} from './connection';
 import type { Findings } from './findings';
 import { BUCKET_COUNT, epochKey } from './keys';
 import type { Reply } from './script-command';
@@ -18,6 +25,12 @@ const NO_RUN = 'none';
 
 /** Of one command: it holds Redis for less than a tenth of a millisecond. */
 const EPOCHS_AT_ONCE = 64;
+/** How many of a few buckets each are on their way at a time. */
+const AT_A_TIME = 16;
+const EVERYTHING: readonly (readonly number[])[] = Array.from(
+  { length: BUCKET_COUNT / EPOCHS_AT_ONCE },
+  (_, group) => Array.from({ length: EPOCHS_AT_ONCE }, (_, at) => group * EPOCHS_AT_ONCE + at),
+);
 
 export interface EpochsOptions {
   readonly prefix: string;
@@ -25,8 +38,18 @@ export interface EpochsOptions {
   readonly quarantineMs: number;
   /** The operator's word that a bucket without an epoch, met at the start, was never used. */
   readonly storeIsNew: boolean;
+  /** Where this node is one of several: what it has. Default: everything, in one place. */
+  readonly share?: Share;
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
+}
+
+/** What one of several nodes has; it changes. */
+export interface Share {
+  /** Its buckets, those together that one command may be about. */
+  buckets(): readonly (readonly number[])[];
+  /** Runs of other nodes from which a bucket may have been moved here as it was, to be asked for after it was found. */
+  givers(): Promise<readonly string[]>;
 }
 
 /** What one look at all epochs found. */
@@ -63,7 +86,7 @@ export class Epochs implements Witness, Guard {
   private running: Promise<unknown> = Promise.resolve();
   private queued: Promise<void> | undefined;
   private sampling: Promise<void> | undefined;
-  private readonly batches: readonly (readonly string[])[];
+  private readonly share: Share;
 
   constructor(
     private readonly options: EpochsOptions,
@@ -71,10 +94,17 @@ export class Epochs implements Witness, Guard {
   ) {
     this.mayBeNew = options.storeIsNew;
     this.longestMs = options.quarantineMs;
-    const keys = Array.from({ length: BUCKET_COUNT }, (_, bucket) => epochKey(options.prefix, bucket));
-    this.batches = Array.from({ length: BUCKET_COUNT / EPOCHS_AT_ONCE }, (_, at) =>
-      keys.slice(at * EPOCHS_AT_ONCE, (at + 1) * EPOCHS_AT_ONCE),
-    );
+    this.share = options.share ?? WHOLE;
+  }
+
+  /** What Redis's clock shows now, as far as it is known (ms). */
+  get clock(): number {
+    return this.time.timeAt(this.options.clock.now());
+  }
+
+  /** Of the Redis that is there now. */
+  get run(): string | undefined {
+    return this.runId;
   }
 
   get quarantine(): Quarantine | undefined {
@@ -142,16 +172,9 @@ export class Epochs implements Witness, Guard {
     await this.adopt();
     const runId = this.runId;
     let longest: Quarantine | undefined;
-    for (const keys of this.batches) {
-      const passport = (deadline: number) =>
-        this.runId === runId && runId !== undefined ? [runId, this.notAfter(deadline)] : undefined;
-      const [word, , left, cause] = await this.connection().run(
-        scripts.end,
-        keys,
-        [],
-        whole,
-        alone(passport),
-      );
+    const passport = (deadline: number) =>
+      this.runId === runId && runId !== undefined ? [runId, this.notAfter(deadline)] : undefined;
+    for (const [word, , left, cause] of await this.each(scripts.end, passport, whole)) {
       if (word !== 'OK') throw new StoreFailure('unknown', 'unavailable');
       const remainingMs = Number(left) / 1000;
       if (remainingMs > (longest?.remainingMs ?? 0)) {
@@ -165,6 +188,7 @@ export class Epochs implements Witness, Guard {
   private async sweep(): Promise<void> {
     const { runId, setForwardUs, known, mayBeNew } = this;
     if (runId === undefined) throw new StoreFailure('no', 'unavailable');
+    const givers = (await this.share.givers()).join(' ');
     const passport = (deadline: number) =>
       this.runId === runId
         ? [
@@ -175,11 +199,11 @@ export class Epochs implements Witness, Guard {
             mayBeNew ? 1 : 0,
             setForwardUs,
             this.notAfter(deadline),
+            givers,
           ]
         : undefined;
     let whole: Sweep = { leftUs: 0, cause: '', longestMs: 0, durability: 'a' };
-    for (const keys of this.batches) {
-      const part = await this.connection().run(scripts.adopt, keys, [], read, alone(passport));
+    for (const part of await this.each(scripts.adopt, passport, read)) {
       const worse = part.leftUs > whole.leftUs ? part : whole;
       whole = {
         leftUs: worse.leftUs,
@@ -190,6 +214,33 @@ export class Epochs implements Witness, Guard {
     }
     if (this.runId !== runId) throw new StoreFailure('no', 'unavailable');
     this.adopted(whole, setForwardUs);
+  }
+
+  /** Runs a script over the epochs of all buckets that are here. */
+  private async each<T>(
+    what: Script,
+    passport: Guard['passport'],
+    read: (reply: Reply[]) => T,
+  ): Promise<T[]> {
+    const { prefix } = this.options;
+    const answers: T[] = [];
+    const groups = [...this.share.buckets()];
+    const most = this.options.share ? AT_A_TIME : 1;
+    for (let next = groups.splice(0, most); next.length > 0; next = groups.splice(0, most)) {
+      const runs = next.map((buckets) => {
+        const keys = buckets.map((bucket) => epochKey(prefix, bucket));
+        return this.connection().run(what, keys, [], read, alone(passport));
+      });
+      const settled = await Promise.allSettled(runs);
+      for (const one of settled) {
+        if (one.status === 'fulfilled') answers.push(one.value);
+        // Of several nodes another one may have it by now; whoever needs it asks there.
+        else if (!this.options.share || !wasNotDone(one.reason)) throw one.reason;
+      }
+      // Nothing was done at all: it is this node that takes no commands.
+      if (answers.length === 0) throw new StoreFailure('no', 'unavailable');
+    }
+    return answers;
   }
 
   private adopted({ leftUs, cause, longestMs, durability }: Sweep, setForwardUs: number): void {
@@ -243,6 +294,16 @@ export class Epochs implements Witness, Guard {
   private failed(error: unknown): void {
     reportDefect(error, (defect) => this.options.onError(defect as Error));
   }
+}
+
+/** All buckets, of one node that has them all. */
+const WHOLE: Share = {
+  buckets: () => EVERYTHING,
+  givers: () => Promise.resolve([]),
+};
+
+function wasNotDone(error: unknown): boolean {
+  return error instanceof StoreFailure && error.carriedOut === 'no';
 }
 
 function again(): Verdict {

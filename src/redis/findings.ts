@@ -11,6 +11,9 @@ export interface Answers {
   readonly settings: ReadonlyMap<string, string> | undefined;
 }
 
+/** What a Redis may be a part of. */
+export type Topology = 'sentinel' | 'cluster';
+
 export interface Findings {
   /** Of this very run of Redis; undefined: it may not be asked. */
   readonly runId: string | undefined;
@@ -28,7 +31,7 @@ export interface Findings {
 }
 
 /** What in a Redis's configuration can lose leases. What cannot be read counts as unsafe. */
-export function findingsOf({ info, settings }: Answers): Findings {
+export function findingsOf({ info, settings }: Answers, topology?: Topology): Findings {
   const warnings: string[] = [];
   let unsuitable = false;
   const refuse = (sentence: string) => {
@@ -50,11 +53,34 @@ export function findingsOf({ info, settings }: Answers): Findings {
   if (policy !== undefined && policy !== 'noeviction') {
     refuse(`maxmemory-policy ${policy} evicts leases when memory is short: set it to noeviction`);
   }
+  if (topology !== 'cluster' && info.get('cluster_enabled') === '1') {
+    refuse('the store is a node of a Cluster: set HOLDFAST_REDIS_URL to redis+cluster://…');
+  }
+  const unsafe = topology && whyUnsafe(settings);
+  if (unsafe !== undefined && topology === 'sentinel' && settings !== undefined) refuse(unsafe);
+  else if (unsafe !== undefined) warnings.push(unsafe);
+  if (topology === 'cluster' && settings?.get('cluster-require-full-coverage') === 'yes') {
+    warnings.push(
+      'cluster-require-full-coverage is yes: when one node fails the others refuse to work too; set it to no',
+    );
+  }
   const undurable = whyUndurable({ info, settings });
   if (undurable !== undefined) warnings.push(undurable);
   const isAlone = info.get('role') === 'master' && info.get('connected_slaves') === '0';
   const uptimeSeconds = Number(info.get('uptime_in_seconds') ?? 0);
-  return { runId, durable: undurable === undefined && isAlone, uptimeSeconds, warnings, unsuitable };
+  // Where a replica may take over, another run may lack writes that were safe on this one's disk.
+  const mayRestart = topology === undefined && isAlone;
+  return { runId, durable: undurable === undefined && mayRestart, uptimeSeconds, warnings, unsuitable };
+}
+
+/**
+ * A master that was cut off goes on granting until it notices: with `min-replicas-to-write` when its replicas fall silent,
+ * in a Cluster also after `cluster-node-timeout`, else never.
+ */
+function whyUnsafe(settings: Answers['settings']): string | undefined {
+  const wanted = settings?.get('min-replicas-to-write');
+  if (Number(wanted) >= 1) return undefined;
+  return `min-replicas-to-write is ${wanted ?? 'not readable'}: a master that is cut off goes on granting what is granted elsewhere too; set it to 1 or more`;
 }
 
 function whyUndurable({ info, settings }: Answers): string | undefined {
@@ -82,7 +108,10 @@ export async function askInfo(client: Redis, section?: 'replication'): Promise<A
 }
 
 export async function askSettings(client: Redis): Promise<Answers['settings']> {
-  const names = ['appendonly', 'appendfsync', 'no-appendfsync-on-rewrite', 'maxmemory-policy'];
+  const names = [
+    ...['appendonly', 'appendfsync', 'no-appendfsync-on-rewrite', 'maxmemory-policy'],
+    ...['min-replicas-to-write', 'cluster-require-full-coverage'],
+  ];
   try {
     const flat = (await client.call('CONFIG', 'GET', ...names)) as string[];
     return new Map(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? '']] : [])));

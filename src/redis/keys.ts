@@ -13,12 +13,46 @@ const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
   return crc & 0xffff;
 });
 
-export function bucketOf(name: string): number {
+function crc16(text: string): number {
   let crc = 0;
-  for (const byte of Buffer.from(name, 'utf8')) {
+  for (const byte of Buffer.from(text, 'utf8')) {
     crc = ((crc << 8) & 0xffff) ^ (crcTable[(crc >> 8) ^ byte] as number);
   }
-  return crc % BUCKET_COUNT;
+  return crc;
+}
+
+export function bucketOf(name: string): number {
+  return crc16(name) % BUCKET_COUNT;
+}
+
+export const SLOT_COUNT = 16_384;
+
+const bucketSlots = Array.from({ length: BUCKET_COUNT }, (_, bucket) => crc16(String(bucket)) % SLOT_COUNT);
+
+/** The slot of Redis Cluster in which all keys of a bucket are. */
+export function slotOfBucket(bucket: number): number {
+  return bucketSlots[bucket] as number;
+}
+
+/** Buckets that share a slot, together. */
+export const bucketsBySlot: ReadonlyMap<number, readonly number[]> = bucketSlots.reduce(
+  (map, slot, bucket) => map.set(slot, [...(map.get(slot) ?? []), bucket]),
+  new Map<number, number[]>(),
+);
+
+/** The slot of a key of ours, each of which has its tag right behind the prefix. */
+export function slotOfKey(key: string): number {
+  const tag = key.slice(key.indexOf('{') + 1, key.indexOf('}'));
+  return bucketSlots[Number(tag)] ?? crc16(tag) % SLOT_COUNT;
+}
+
+/**
+ * In the slot of that key, and never there. A script that is given it is refused by Redis Cluster (TRYAGAIN) as long as
+ * the slot moves from one node to another. Else it could find one half of a name here and the other half gone, or be
+ * stopped half-way by a key that it may not make any more.
+ */
+export function absentKey(key: string): string {
+  return `${key.slice(0, key.indexOf('}') + 1)}:absent`;
 }
 
 const serviceLetters = { lock: 'l', semaphore: 's' } as const;
@@ -81,9 +115,12 @@ export function recentsRemovalKey(prefix: string, list: string, removalId: strin
   return `${prefix}:{${bucketOf(list)}}:r:removal:${removalId}`;
 }
 
-/** Where a server hears which of its requests to look at (PUBLISHed by the scripts: see `wake` there). */
-export function wakeChannel(prefix: string, serverId: string): string {
-  return `${prefix}:wake:${serverId}`;
+/**
+ * Where a server hears which of its requests for names of a bucket to look at (see `wake` in the scripts). It has the
+ * bucket's tag, so that in Redis Cluster whoever listens does so where the scripts run.
+ */
+export function wakeChannel(prefix: string, bucket: number, serverId: string): string {
+  return `${prefix}:{${bucket}}:wake:${serverId}`;
 }
 
 /** The one key of a dictionary that scripts are given; the names of all others begin as it does. */

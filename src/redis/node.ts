@@ -55,6 +55,11 @@ export class RedisNode implements StoreHealth, StoreOperations {
     this.connection.onChange(listener);
   }
 
+  /** Whether this Redis lets us hear of what other servers do. */
+  setHints(allowed: boolean): void {
+    this.connection.setHints(allowed);
+  }
+
   close(): void {
     this.connection.close();
   }

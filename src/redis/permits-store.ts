@@ -33,7 +33,7 @@ import type {
   WithdrawCommand,
   WithdrawReply,
 } from '../engine/store';
-import { script, type Guard, type RedisConnection, type Script } from './connection';
+import { script, type Commands, type GuardChoice, type Script } from './connection';
 import { permitsKeys } from './keys';
 import {
   parseAcquire,
@@ -68,9 +68,9 @@ export const permitsScripts: readonly Script[] = Object.values(scripts);
 const SHOWN = 16;
 
 export interface PermitsStoreOptions {
-  readonly connection: RedisConnection;
+  readonly connection: Commands;
   /** Of whatever may grant. */
-  readonly guard: Guard;
+  readonly guard: GuardChoice;
   readonly prefix: string;
   readonly serverId: string;
   readonly retentionMs: number;

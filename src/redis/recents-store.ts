@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { recentsAdd, recentsRemove } from '../../generated/redis/scripts';
 import type { RecentIdentity, RecentsStore } from '../engine/recents-store';
 import type { Recent } from '../engine/suggestion';
-import { script, type RedisConnection, type Script } from './connection';
+import { script, type Commands, type Script } from './connection';
 import { recentsKey, recentsRemovalKey } from './keys';
 import { identityOf, readRecents, valueOf } from './recents-layout';
 
@@ -12,7 +12,7 @@ const scripts = { add: script(recentsAdd), remove: script(recentsRemove) };
 export const recentsScripts: readonly Script[] = Object.values(scripts);
 
 export interface RecentsStoreOptions {
-  readonly connection: RedisConnection;
+  readonly connection: Commands;
   readonly prefix: string;
   /** After which a list goes that nothing is added to; undefined: never. */
   readonly retentionMs: number | undefined;

@@ -3,8 +3,12 @@ import fc from 'fast-check';
 import type { Service } from '../../src/engine/lease';
 import {
   BUCKET_COUNT,
+  absentKey,
   epochKey,
   bucketOf,
+  dictionaryNamesKey,
+  slotOfBucket,
+  slotOfKey,
   permitsKeys,
   recentsKey,
   recentsRemovalKey,
@@ -135,7 +139,9 @@ describe('keys', () => {
         else expect(resourceOfStateKey(first, state)).toEqual(resource);
         for (const key of others) expect(resourceOfStateKey(first, key)).toBeUndefined();
         expect(resourceOfStateKey(`${first}x`, state)).toBeUndefined();
-        expect(resourceOfStateKey(first, wakeChannel(first, resource.name))).toBeUndefined();
+        expect(
+          resourceOfStateKey(first, wakeChannel(first, bucketOf(resource.name), resource.name)),
+        ).toBeUndefined();
       }),
       { numRuns: 300 },
     );
@@ -171,6 +177,21 @@ describe('keys', () => {
         }),
         { numRuns: 100 },
       );
+    });
+
+    it('are known here to be in the slot that Redis says, and the key that is never there and the channel with them', async () => {
+      await fc.assert(
+        fc.asyncProperty(place, async (one) => {
+          const [key] = keysOf(one) as [string];
+          const absent = absentKey(key);
+          expect(keysOf(one)).not.toContain(absent);
+          const channel = wakeChannel(one.prefix, bucketOf(one.name), 'server');
+          expect(slotOfBucket(bucketOf(one.name))).toBe(slotOfKey(key));
+          for (const each of [key, absent, channel]) expect(String(slotOfKey(key))).toBe(await slotOf(each));
+        }),
+        { numRuns: 100 },
+      );
+      expect(String(slotOfKey(dictionaryNamesKey('a')))).toBe(await slotOf(dictionaryNamesKey('a')));
     });
 
     it('have buckets by the same checksum of the name as the slots', async () => {

@@ -28,7 +28,8 @@ describe('Notifications', () => {
   });
 
   async function subscribers(serverId: string): Promise<number> {
-    const [, count] = (await on.redis.command('PUBSUB', 'NUMSUB', wakeChannel(PREFIX, serverId))) as string[];
+    const channel = wakeChannel(PREFIX, 0, serverId);
+    const [, count] = (await on.redis.command('PUBSUB', 'SHARDNUMSUB', channel)) as string[];
     return Number(count);
   }
 
@@ -85,7 +86,7 @@ describe('Notifications', () => {
   it('do not choke on a message that is none', async () => {
     await listen('h4');
     for (const message of ['', 'x', 'x'.repeat(100), `${'r'.repeat(36)}${PREFIX}:{1}:l:queue:name`]) {
-      await on.redis.command('PUBLISH', wakeChannel(PREFIX, 'h4'), message);
+      await on.redis.command('SPUBLISH', wakeChannel(PREFIX, 0, 'h4'), message);
     }
     const mine = await offerTo('h4', on.resource());
     await eventually('the hint', () => heard.length > 0);

@@ -189,9 +189,10 @@ export class PermitsFixture {
   /** Hears from here on what other servers' scripts tell this one. */
   async listen(server: TestServer): Promise<void> {
     server.listen();
-    const channel = wakeChannel(PREFIX, server.id);
+    // One command asks for all of them, so one tells of all.
+    const channel = wakeChannel(PREFIX, 0, server.id);
     await eventually('the server to be subscribed', async () => {
-      const [, count] = (await this.redis.command('PUBSUB', 'NUMSUB', channel)) as string[];
+      const [, count] = (await this.redis.command('PUBSUB', 'SHARDNUMSUB', channel)) as string[];
       return count === '1';
     });
   }

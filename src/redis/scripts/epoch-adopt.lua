@@ -9,12 +9,14 @@
 --       4 run_id that this server knew before ("": none)  5 a bucket without an epoch is: 1 new, 0 forgotten
 --       6 how far Redis's clock was found to be set forward (us; 0: it was not)
 --       7 time after which nothing is taken to be safe (us)
+--       8 run_ids of other nodes that gave buckets away whole and live on, with a space between
 -- Reply epochs that paused by this, epochs that are paused, us until the last of them is not, its cause, the longest
 --       quarantine (ms), the weakest durability
 -- Holds Repeated, or by another server, it neither shortens a pause nor begins it anew: the first one counts. Only a
 --       clock found set forward begins one anew, and each server finds that once.
 local run_id, durability, quarantine, known = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local is_new, set_forward = ARGV[5] == '1', tonumber(ARGV[6])
+local givers = ' ' .. (ARGV[8] or '') .. ' '
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local in_time = now <= tonumber(ARGV[7])
@@ -39,6 +41,7 @@ for _, key in ipairs(KEYS) do
   elseif id ~= run_id then
     -- A run that this server did not hear of has left nothing; another than it heard of last may have granted.
     local is_whole = kept == 'a' and durability == 'a' and (known == '' or known == id) and in_time
+    if in_time and string.find(givers, ' ' .. id .. ' ', 1, true) then is_whole = true end
     kept = durability
     if not is_whole then pause('restarted') end
   else

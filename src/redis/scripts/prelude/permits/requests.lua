@@ -11,7 +11,7 @@ local function wake(attach, id)
     offers[#offers + 1] = id
   else
     -- pcall: a user without the right to publish must not stop a script half-way for the sake of a hint
-    redis.pcall('PUBLISH', string.match(STATE, '^[^:]*') .. ':wake:' .. server, id .. STATE)
+    redis.pcall('SPUBLISH', string.match(STATE, '^[^}]*}') .. ':wake:' .. server, id .. STATE)
   end
 end
 

@@ -3,7 +3,7 @@
 -- named locals, decides, and ends with `answer(...)`.
 --
 -- One resource (a lock or a semaphore) is seven keys, a semaphore eight, all in the slot of its bucket; between them is
--- EPOCH, which is its bucket's:
+-- EPOCH, which is its bucket's. In Redis Cluster one more follows that is never there (`absentKey` in keys.ts says why):
 local STATE = KEYS[1]    -- hash: the numbers in `meta` below, and `r<request_id>`: that request's record
 local ENDS = KEYS[2]     -- zset: HELD requests by the end of their lease (us)
 local OFFERS = KEYS[3]   -- zset: OFFERED requests by the moment the offer lapses (us)
