@@ -5,6 +5,8 @@ module.exports = {
   rootDir: '..',
   roots: ['<rootDir>/test'],
   testMatch: ['<rootDir>/test/**/*.test.ts'],
+  // Long ones, which have a script of their own: jest.topology.cjs.
+  testPathIgnorePatterns: ['/node_modules/', '\\.slow\\.test\\.ts$'],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Guard, type ChildExit } from '../../src/dev/guard';
@@ -23,7 +23,15 @@ export interface RedisHost {
 
 export type Environment = Readonly<Record<string, string>>;
 
-export type HostOpener = (port: number, args: readonly string[], env?: Environment) => Promise<RedisHost>;
+export interface HostOptions {
+  readonly port: number;
+  readonly args: readonly string[];
+  readonly env?: Environment;
+  /** A Sentinel, which keeps what it knows in its configuration file: the lines of that. */
+  readonly sentinel?: readonly string[];
+}
+
+export type HostOpener = (options: HostOptions) => Promise<RedisHost>;
 
 /** 'T' in the third field: stopped. Elsewhere than on Linux the signal is taken to have worked. */
 async function isStopped(pid: number): Promise<boolean> {
@@ -32,14 +40,20 @@ async function isStopped(pid: number): Promise<boolean> {
 }
 
 /** A redis-server of this machine: on the PATH, or unpacked as for `npm start`. */
-async function openProcess(port: number, args: readonly string[], env: Environment): Promise<RedisHost> {
+async function openProcess({ port, args, env = {}, sentinel }: HostOptions): Promise<RedisHost> {
   const server = await findRedisServer({ env: process.env, note: (text) => console.error(text) });
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-redis-'));
   const logFile = join(folder, 'redis.log');
+  const first: string[] = [];
+  if (sentinel !== undefined) {
+    const file = join(folder, 'sentinel.conf');
+    await writeFile(file, sentinel.map((line) => `${line}\n`).join(''));
+    first.push(file, '--sentinel');
+  }
   let ended: (exit: ChildExit) => void = () => undefined;
   const guard = new Guard({
     command: server.command,
-    args: ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder, ...args],
+    args: [...first, '--bind', '127.0.0.1', '--port', String(port), '--dir', folder, ...args],
     env: { ...server.env, ...env },
     logFile,
     graceMs: 0,
@@ -69,11 +83,13 @@ async function openProcess(port: number, args: readonly string[], env: Environme
  * A process of this machine, or where no server can be had a container. Never a configured Redis: tests stop,
  * kill and empty theirs. Where there is neither, that is an error, for a skipped test proves nothing.
  */
-export const openHost: HostOpener = async (port, args, env = {}) => {
+export const openHost: HostOpener = async (options) => {
   try {
-    return await openProcess(port, args, env);
+    return await openProcess(options);
   } catch (noProcess) {
-    return startRedisContainer(port, args).catch((noContainer: Error) => {
+    // Nodes that must find each other cannot each be in a box of their own.
+    if (options.sentinel !== undefined || options.args.includes('--cluster-enabled')) throw noProcess;
+    return startRedisContainer(options.port, options.args).catch((noContainer: Error) => {
       throw new Error(`${(noProcess as Error).message}\nand no container either: ${noContainer.message}`);
     });
   }

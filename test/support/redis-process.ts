@@ -10,6 +10,8 @@ export interface RedisProcessOptions {
   readonly maxmemory?: string;
   /** More arguments of redis-server. */
   readonly args?: readonly string[];
+  /** A Sentinel instead of a Redis: the lines of its configuration. Nothing else is set then. */
+  readonly sentinel?: readonly string[];
   /** Added to the environment of a process; a container has its own. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -43,7 +45,10 @@ export class RedisProcess {
 
   static async start(options: RedisProcessOptions = {}): Promise<RedisProcess> {
     const port = await freePort();
-    const redis = new RedisProcess(await openHost(port, redisArguments(options), options.env), port);
+    const { env, sentinel } = options;
+    const args = sentinel === undefined ? redisArguments(options) : (options.args ?? []);
+    const host = await openHost({ port, args, ...(env && { env }), ...(sentinel && { sentinel }) });
+    const redis = new RedisProcess(host, port);
     try {
       await redis.open();
     } catch (error) {

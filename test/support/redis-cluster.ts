@@ -1,0 +1,202 @@
+import { eventually } from './eventually';
+import { freePort } from './free-port';
+import { RedisProcess } from './redis-process';
+import { credentials, tlsArguments, userCommand } from './redis-security';
+
+export interface RedisClusterOptions {
+  /** Default 3. */
+  readonly masters?: number;
+  /** Of each master; default 0. */
+  readonly replicas?: number;
+  /** Masters without a slot; default 0. */
+  readonly spares?: number;
+  /** The address is one with TLS, for a user who may do only what Holdfast needs. */
+  readonly secure?: boolean;
+  /** More arguments of each redis-server. */
+  readonly args?: readonly string[];
+}
+
+export interface ClusterNode {
+  readonly redis: RedisProcess;
+  readonly id: string;
+  /** As the Cluster's other nodes and its clients call it. */
+  readonly address: string;
+}
+
+const SLOTS = 16_384;
+/** So long may a node be silent before the others count it as gone. */
+export const NODE_TIMEOUT_MS = 1000;
+const MEETING_TIMEOUT_MS = 20_000;
+
+interface StartedNode extends ClusterNode {
+  readonly bus: number;
+  readonly port: number;
+}
+
+/** A private Redis Cluster of this machine's own processes, in which a node that fails stops nobody else. */
+export class RedisClusterProcesses {
+  private constructor(
+    /** The masters first, as they were at the start. */
+    readonly nodes: readonly ClusterNode[],
+    private readonly secure: boolean,
+  ) {}
+
+  static async start(options: RedisClusterOptions = {}): Promise<RedisClusterProcesses> {
+    const { masters = 3, replicas = 0, spares = 0, secure = false, args = [] } = options;
+    const count = masters * (1 + replicas) + spares;
+    const started = await Promise.allSettled(Array.from({ length: count }, () => startNode(secure, args)));
+    const nodes = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const cluster = new RedisClusterProcesses(nodes, secure);
+    try {
+      for (const one of started) if (one.status === 'rejected') throw one.reason;
+      await cluster.join(nodes, masters, spares);
+      if (secure) await Promise.all(nodes.map(({ redis }) => redis.command(...userCommand())));
+    } catch (error) {
+      await cluster.close();
+      throw error;
+    }
+    return cluster;
+  }
+
+  /** For HOLDFAST_REDIS_URL; some of the nodes, as an operator would write it. */
+  get url(): string {
+    const hosts = this.nodes.slice(0, 3).map(({ address }) => address);
+    return this.secure
+      ? `rediss+cluster://${credentials}${hosts.join(',')}`
+      : `redis+cluster://${hosts.join(',')}`;
+  }
+
+  /** The master of a slot, as most nodes that answer say. */
+  async masterOf(slot: number): Promise<ClusterNode> {
+    const votes = new Map<ClusterNode, number>();
+    await Promise.allSettled(
+      this.nodes.map(async ({ redis }) => {
+        const owner = await this.ownerAt(redis, slot);
+        if (owner) votes.set(owner, (votes.get(owner) ?? 0) + 1);
+      }),
+    );
+    const [winner] = [...votes].sort((a, b) => b[1] - a[1])[0] ?? [];
+    if (winner === undefined) throw new Error(`nobody says whose slot ${slot} is`);
+    return winner;
+  }
+
+  /** A replica of that master. */
+  async replicaOf(master: ClusterNode): Promise<ClusterNode> {
+    const lines = String(await master.redis.command('CLUSTER', 'NODES')).split('\n');
+    const line = lines.find((one) => one.includes(' slave ') && one.split(' ')[3] === master.id);
+    const replica = this.nodes.find(({ id }) => line?.startsWith(id));
+    if (!replica) throw new Error(`the node ${master.address} has no replica`);
+    return replica;
+  }
+
+  /** Moves a slot with all its keys, as redis-cli does. `between` runs when some keys are here and some there. */
+  async moveSlot(slot: number, target: ClusterNode, between?: () => Promise<void>): Promise<void> {
+    const source = await this.masterOf(slot);
+    if (source === target) return;
+    await target.redis.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source.id);
+    await source.redis.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target.id);
+    const { port } = target.redis;
+    for (let isFirst = true; ; isFirst = false) {
+      const keys = (await source.redis.command(
+        'CLUSTER',
+        'GETKEYSINSLOT',
+        slot,
+        isFirst ? 1 : 100,
+      )) as string[];
+      if (keys.length === 0) break;
+      await source.redis.command('MIGRATE', '127.0.0.1', port, '', 0, 5000, 'KEYS', ...keys);
+      if (isFirst) await between?.();
+    }
+    // The new master first, else a node that has forgotten the slot would send clients in circles.
+    await target.redis.command('CLUSTER', 'SETSLOT', slot, 'NODE', target.id);
+    await source.redis.command('CLUSTER', 'SETSLOT', slot, 'NODE', target.id);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.nodes.map(({ redis }) => redis.close()));
+  }
+
+  private async ownerAt(redis: RedisProcess, slot: number): Promise<ClusterNode | undefined> {
+    const ranges = (await redis.command('CLUSTER', 'SLOTS')) as [string, string, [string, string, string]][];
+    const range = ranges.find(([from, to]) => Number(from) <= slot && slot <= Number(to));
+    return this.nodes.find(({ id }) => id === range?.[2][2]);
+  }
+
+  /** Shares out the slots, makes the nodes known to each other, and gives the masters their replicas. */
+  private async join(nodes: readonly StartedNode[], masters: number, spares: number): Promise<void> {
+    const [first, ...others] = nodes as [StartedNode, ...StartedNode[]];
+    await Promise.all(
+      nodes.map(async ({ redis }, i) => {
+        await redis.command('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
+        if (i >= masters) return;
+        const [from, to] = [i, i + 1].map((part) => Math.floor((part * SLOTS) / masters)) as [number, number];
+        await redis.command('CLUSTER', 'ADDSLOTSRANGE', from, to - 1);
+      }),
+    );
+    for (const { port, bus } of others) {
+      await first.redis.command('CLUSTER', 'MEET', '127.0.0.1', port, bus);
+    }
+    await this.eventuallyAll('to know each other', nodes, 'INFO', (text) =>
+      text.includes(`cluster_known_nodes:${nodes.length}`),
+    );
+    await this.eventuallyAll('to know whose the slots are', nodes, 'INFO', (text) =>
+      text.includes('cluster_state:ok'),
+    );
+    const replicas = nodes.slice(masters, nodes.length - spares);
+    for (const [i, { redis }] of replicas.entries()) {
+      await redis.command('CLUSTER', 'REPLICATE', (nodes[i % masters] as StartedNode).id);
+    }
+    await Promise.all(
+      replicas.map(({ redis }) =>
+        eventually(
+          'a replica to follow',
+          async () => /^master_link_status:up/m.test(String(await redis.command('INFO', 'replication'))),
+          { timeoutMs: MEETING_TIMEOUT_MS },
+        ),
+      ),
+    );
+    if (replicas.length === 0) return;
+    await this.eventuallyAll(
+      'to know the replicas',
+      nodes,
+      'NODES',
+      (text) => text.split(' slave ').length - 1 + text.split('myself,slave ').length - 1 === replicas.length,
+    );
+  }
+
+  private async eventuallyAll(
+    what: string,
+    nodes: readonly ClusterNode[],
+    command: 'INFO' | 'NODES',
+    isRight: (text: string) => boolean,
+  ): Promise<void> {
+    await Promise.all(
+      nodes.map(({ redis }) =>
+        eventually(
+          `the Cluster's nodes ${what}`,
+          async () => isRight(String(await redis.command('CLUSTER', command))),
+          {
+            timeoutMs: MEETING_TIMEOUT_MS,
+          },
+        ),
+      ),
+    );
+  }
+}
+
+async function startNode(secure: boolean, args: readonly string[]): Promise<StartedNode> {
+  const [bus, tlsPort] = await Promise.all([freePort(), freePort()]);
+  const redis = await RedisProcess.start({
+    appendfsync: 'no',
+    args: [
+      ...['--cluster-enabled', 'yes', '--cluster-port', String(bus)],
+      ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--cluster-require-full-coverage', 'no'],
+      ...['--repl-diskless-sync-delay', '0'],
+      ...(secure ? [...tlsArguments(tlsPort), '--tls-cluster', 'yes'] : []),
+      ...args,
+    ],
+  });
+  const id = String(await redis.command('CLUSTER', 'MYID'));
+  const address = `127.0.0.1:${secure ? tlsPort : redis.port}`;
+  return { redis, id, address, bus, port: secure ? tlsPort : redis.port };
+}

@@ -1,0 +1,176 @@
+import { eventually } from './eventually';
+import { freePort } from './free-port';
+import { RedisProcess } from './redis-process';
+import { credentials, tlsArguments, tlsLines, userCommand } from './redis-security';
+
+export interface RedisSentinelsOptions {
+  /** Default 2. */
+  readonly replicas?: number;
+  /** Default 3; two of them decide. */
+  readonly sentinels?: number;
+  /** The address is one with TLS, for a user who may do only what Holdfast needs; the sentinels ask for a password too. */
+  readonly secure?: boolean;
+  /** More arguments of each redis-server. */
+  readonly args?: readonly string[];
+}
+
+const MASTER = 'main';
+/** So long may the master be silent before a sentinel counts it as gone. */
+const DOWN_AFTER_MS = 500;
+const START_TIMEOUT_MS = 20_000;
+/** Of the sentinels themselves, where connections are secure. */
+export const SENTINEL_USER = 'watcher';
+const SENTINEL_PASSWORD = 'w@tch:3';
+/** For HOLDFAST_REDIS_SENTINEL_AUTH. */
+export const SENTINEL_AUTH = `${SENTINEL_USER}:${encodeURIComponent(SENTINEL_PASSWORD)}`;
+
+interface Place {
+  readonly redis: RedisProcess;
+  /** Where the server is to find it. */
+  readonly port: number;
+}
+
+/** A private Redis with replicas, and sentinels that choose the master among them. */
+export class RedisSentinels {
+  private constructor(
+    private readonly members: readonly Place[],
+    private readonly sentinels: readonly Place[],
+    private readonly secure: boolean,
+  ) {}
+
+  static async start(options: RedisSentinelsOptions = {}): Promise<RedisSentinels> {
+    const { replicas = 2, sentinels = 3, secure = false, args = [] } = options;
+    const members: Place[] = [];
+    const watchers: Place[] = [];
+    const all = new RedisSentinels(members, watchers, secure);
+    try {
+      const master = await startRedis(secure, args);
+      members.push(master);
+      const follow = ['--replicaof', '127.0.0.1', String(master.port)];
+      const others = Array.from({ length: replicas }, () => startRedis(secure, [...args, ...follow]));
+      members.push(...(await settled(others)));
+      watchers.push(
+        ...(await settled(Array.from({ length: sentinels }, () => startSentinel(master.port, secure)))),
+      );
+      await all.agreed();
+    } catch (error) {
+      await all.close();
+      throw error;
+    }
+    return all;
+  }
+
+  /** For HOLDFAST_REDIS_URL. */
+  get url(): string {
+    const hosts = this.sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
+    return this.secure
+      ? `rediss+sentinel://${credentials}${hosts}/${MASTER}`
+      : `redis+sentinel://${hosts}/${MASTER}`;
+  }
+
+  /** Whom a sentinel names now. */
+  async master(): Promise<RedisProcess> {
+    for (const { redis } of this.sentinels) {
+      const answer = await redis
+        .command('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER)
+        .catch(() => undefined);
+      const place = this.members.find(({ port }) => String(port) === (answer as string[] | undefined)?.[1]);
+      if (place) return place.redis;
+    }
+    throw new Error('no sentinel names a master');
+  }
+
+  get redis(): readonly RedisProcess[] {
+    return this.members.map(({ redis }) => redis);
+  }
+
+  get watchers(): readonly RedisProcess[] {
+    return this.sentinels.map(({ redis }) => redis);
+  }
+
+  /** An operator's own: the sentinels put another one in the master's place. They may find none good enough at first. */
+  async failover(): Promise<void> {
+    const before = await this.master();
+    const { redis } = this.sentinels[0] as Place;
+    const isDone = async (): Promise<boolean> => {
+      if ((await this.master()) !== before) return true;
+      const state = fields((await redis.command('SENTINEL', 'MASTER', MASTER)) as string[]);
+      const isUnderWay = state.get('flags')?.includes('failover_in_progress') === true;
+      if (!isUnderWay) await redis.command('SENTINEL', 'FAILOVER', MASTER);
+      return false;
+    };
+    await eventually('another master', isDone, { timeoutMs: START_TIMEOUT_MS, everyMs: 50 });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.sentinels, ...this.members].map(({ redis }) => redis.close()));
+  }
+
+  /** Each sentinel knows all replicas and all other sentinels. */
+  private async agreed(): Promise<void> {
+    for (const { redis } of this.sentinels) {
+      await eventually(
+        'the sentinels to know each other and the replicas',
+        async () => {
+          const state = fields((await redis.command('SENTINEL', 'MASTER', MASTER)) as string[]);
+          const others = Number(state.get('num-other-sentinels'));
+          const replicas = Number(state.get('num-slaves'));
+          const isUp = state.get('flags') === 'master';
+          return isUp && others === this.sentinels.length - 1 && replicas === this.members.length - 1;
+        },
+        { timeoutMs: START_TIMEOUT_MS },
+      );
+    }
+    for (const { redis } of this.members.slice(1)) {
+      await eventually(
+        'a replica to follow',
+        async () => /^master_link_status:up/m.test(String(await redis.command('INFO', 'replication'))),
+        { timeoutMs: START_TIMEOUT_MS },
+      );
+    }
+  }
+}
+
+/** What has started is there to be closed, also where another one has not. */
+async function settled(starting: readonly Promise<Place>[]): Promise<Place[]> {
+  const outcomes = await Promise.allSettled(starting);
+  const started = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const failed = outcomes.find((one) => one.status === 'rejected');
+  if (!failed) return started;
+  await Promise.all(started.map(({ redis }) => redis.close()));
+  throw failed.reason;
+}
+
+function fields(flat: readonly string[]): Map<string, string> {
+  return new Map(flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] as string] as const] : [])));
+}
+
+async function startRedis(secure: boolean, args: readonly string[]): Promise<Place> {
+  const tlsPort = await freePort();
+  const redis = await RedisProcess.start({
+    appendfsync: 'no',
+    args: ['--repl-diskless-sync-delay', '0', ...(secure ? tlsArguments(tlsPort) : []), ...args],
+  });
+  if (secure) await redis.command(...userCommand());
+  return { redis, port: secure ? tlsPort : redis.port };
+}
+
+async function startSentinel(masterPort: number, secure: boolean): Promise<Place> {
+  const tlsPort = await freePort();
+  const redis = await RedisProcess.start({
+    sentinel: [
+      `sentinel monitor ${MASTER} 127.0.0.1 ${masterPort} 2`,
+      `sentinel down-after-milliseconds ${MASTER} ${DOWN_AFTER_MS}`,
+      `sentinel failover-timeout ${MASTER} 3000`,
+      `sentinel parallel-syncs ${MASTER} 8`,
+      ...(secure ? tlsLines(tlsPort) : []),
+    ],
+  });
+  // Ten times as fast as usual, so that tests need not wait.
+  const periods = ['publish-period', '200', 'info-period', '500', 'ping-period', '200', 'ask-period', '100'];
+  await redis.command('SENTINEL', 'DEBUG', ...periods);
+  if (secure) {
+    await redis.command('ACL', 'SETUSER', SENTINEL_USER, 'on', `>${SENTINEL_PASSWORD}`, '+@all', '&*');
+  }
+  return { redis, port: secure ? tlsPort : redis.port };
+}

@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { bucketOf, slotOfBucket } from '../../src/redis/keys';
+import { eventually } from '../support/eventually';
+import { refusal } from '../support/lock-client';
+import { RedisClusterProcesses, type ClusterNode } from '../support/redis-cluster';
+import type { RedisProcess } from '../support/redis-process';
+import { underLoad } from './load';
+import {
+  endQuarantine,
+  handOversAreTold,
+  locksWork,
+  namesOf,
+  overStore,
+  Stage,
+  untilAvailable,
+} from './stage';
+
+const LOAD_MS = 8000;
+/** What a loaded machine may take for a call on a node that nothing is wrong with. */
+const UNDISTURBED_MS = 900;
+const COMMAND_TIMEOUT = { HOLDFAST_COMMAND_TIMEOUT: '1s' };
+
+const slotOf = (name: string) => slotOfBucket(bucketOf(name));
+const addressesOf = (stage: Stage) => stage.servers.map(({ address }) => address);
+
+const over = (
+  options: Parameters<typeof RedisClusterProcesses.start>[0],
+  tell: (cluster: RedisClusterProcesses, stage: Stage) => Promise<void>,
+) => overStore(RedisClusterProcesses.start(options), COMMAND_TIMEOUT, tell);
+
+/** Names of which each node has one, and which node that is. */
+async function oneOfEach(cluster: RedisClusterProcesses, stem: string): Promise<Map<ClusterNode, string>> {
+  const found = new Map<ClusterNode, string>();
+  for (const name of namesOf(stem, 60)) {
+    const master = await cluster.masterOf(slotOf(name));
+    if (!found.has(master)) found.set(master, name);
+    if (found.size === 3) break;
+  }
+  return found;
+}
+
+const scriptsRun = async (redis: RedisProcess): Promise<string | undefined> =>
+  /^cmdstat_evalsha:calls=(\d+)/m.exec(String(await redis.command('INFO', 'commandstats')))?.[1];
+
+const isReplica = async ({ redis }: ClusterNode) => String(await redis.command('ROLE')).startsWith('slave');
+
+test('slots that move to and fro under load break nothing', () =>
+  over({ spares: 1 }, async (cluster, stage) => {
+    const names = namesOf('moved', 8);
+    let moves = 0;
+    await underLoad(names, addressesOf(stage), LOAD_MS, async () => {
+      const until = performance.now() + LOAD_MS;
+      while (performance.now() < until) {
+        for (const name of names) {
+          // The last one was nobody's master before: it is found by a MOVED.
+          const target = cluster.nodes[moves++ % cluster.nodes.length] as ClusterNode;
+          await cluster.moveSlot(slotOf(name), target);
+        }
+        await sleep(50);
+      }
+    });
+    expect(moves).toBeGreaterThan(40);
+    // All is in order afterwards: calls, and hints from whichever node has a name now.
+    await Promise.all([locksWork(stage, 'lock'), handOversAreTold(stage, 'moved')]);
+    expect(stage.complaints()).toEqual([]);
+  }));
+
+test('replicas that are asked to take over under load break nothing', () =>
+  over({ replicas: 1 }, async (cluster, stage) => {
+    const names = namesOf('handed', 6);
+    await underLoad(names, addressesOf(stage), LOAD_MS, async () => {
+      const masters = await oneOfEach(cluster, 'handed');
+      for (const master of masters.keys()) {
+        const replica = await cluster.replicaOf(master);
+        await replica.redis.command('CLUSTER', 'FAILOVER');
+        await eventually('the replica to be master', async () => !(await isReplica(replica)));
+        await endQuarantine(stage);
+        await sleep(500);
+      }
+    });
+    await Promise.all([locksWork(stage, 'lock'), handOversAreTold(stage, 'handed')]);
+  }));
+
+test('the names of a master that is killed go on at its replica, and the others are not disturbed meanwhile', () =>
+  over({ replicas: 1 }, async (cluster, stage) => {
+    const names = await oneOfEach(cluster, 'killed');
+    const [[victim, lost], ...others] = [...names] as [[ClusterNode, string], ...[ClusterNode, string][]];
+    const client = stage.one.client();
+    const lease = await client.acquire({ name: lost, ttlMs: 60_000, waitMs: 0 });
+    expect(Number(await victim.redis.command('WAIT', 1, 2000))).toBe(1);
+    const stream = stage.other.client().hold({ name: others[0]![1], ttlMs: 2000 });
+    await stream.until('granted');
+
+    const killedAt = performance.now();
+    await victim.redis.kill();
+    let slowest = 0;
+    let isBack = false;
+    const undisturbed = (async () => {
+      while (!isBack) {
+        for (const [, name] of others.slice(1)) {
+          const started = performance.now();
+          await client.release((await client.acquire({ name, waitMs: 0 })).leaseId);
+          slowest = Math.max(slowest, performance.now() - started);
+        }
+        await sleep(20);
+      }
+    })();
+    const renewed = await untilAvailable('the replica to take over', () => client.renew(lease.leaseId));
+    isBack = true;
+    await undisturbed;
+    expect(renewed.fencingToken).toBe(lease.fencingToken);
+    expect(performance.now() - killedAt).toBeLessThan(15_000);
+    expect(slowest).toBeLessThan(UNDISTURBED_MS);
+    expect((await refusal(client.acquire({ name: lost, waitMs: 0 }))).reason).toBe('QUARANTINED');
+    await endQuarantine(stage);
+    expect((await refusal(client.acquire({ name: lost, waitMs: 0 }))).reason).toBe('CONTENDED');
+    expect(stream.kinds).not.toContain('lost');
+    expect(stream.kinds).not.toContain('renewalFailed');
+    stream.cancel();
+
+    // It comes back as a replica, and nobody asks it any more.
+    await victim.redis.restart();
+    await eventually('the old master to follow', () => isReplica(victim), { timeoutMs: 15_000 });
+    await locksWork(stage, 'after');
+    expect((await scriptsRun(victim.redis)) ?? '0').toBe('0');
+  }));
+
+test('a master that was stopped and was taken over from is not spoken to when it goes on', () =>
+  over({ replicas: 1 }, async (cluster, stage) => {
+    const names = await oneOfEach(cluster, 'stopped');
+    const [victim, name] = [...names][0]!;
+    const replica = await cluster.replicaOf(victim);
+    const client = stage.one.client();
+    const lease = await client.acquire({ name, ttlMs: 60_000, waitMs: 0 });
+    expect(Number(await victim.redis.command('WAIT', 1, 2000))).toBe(1);
+    await victim.redis.stop();
+    await replica.redis.command('CLUSTER', 'FAILOVER', 'TAKEOVER');
+    const renewed = await untilAvailable('the new master', () => client.renew(lease.leaseId));
+    expect(renewed.fencingToken).toBe(lease.fencingToken);
+    await client.release(lease.leaseId);
+    await endQuarantine(stage);
+    const next = await client.acquire({ name, ttlMs: 60_000, waitMs: 0 });
+    await victim.redis.cont();
+    await eventually('the old master to follow', () => isReplica(victim), { timeoutMs: 15_000 });
+    const asked = await scriptsRun(victim.redis);
+    expect((await client.renew(next.leaseId)).fencingToken).toBe(next.fencingToken);
+    await Promise.all([locksWork(stage, 'after'), handOversAreTold(stage, 'told')]);
+    expect(await scriptsRun(victim.redis)).toBe(asked);
+  }));
+
+test('a server starts while a node is down, and finds it when it comes', () =>
+  over({}, async (cluster, stage) => {
+    const names = await oneOfEach(cluster, 'late');
+    const [[down, missing], ...others] = [...names] as [[ClusterNode, string], ...[ClusterNode, string][]];
+    await down.redis.kill();
+    const late = await Stage.open(cluster.url, 1, COMMAND_TIMEOUT);
+    const client = late.one.client();
+    for (const [, name] of others) await client.acquire({ name, waitMs: 0 });
+    expect((await refusal(client.acquire({ name: missing, waitMs: 0 }))).reason).toBe('STORE_UNAVAILABLE');
+    await down.redis.restart();
+    await eventually('the node to be asked again', async () => {
+      const { reason } = await refusal(client.acquire({ name: missing, waitMs: 0 }));
+      return reason === 'QUARANTINED'; // it may have lost its last writes
+    });
+    await endQuarantine(late);
+    await untilAvailable('the node', () => client.acquire({ name: missing, waitMs: 0 }));
+    await untilAvailable('hints', () => handOversAreTold(stage, `late ${performance.now()}`));
+    await late.close();
+  }));
