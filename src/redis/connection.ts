@@ -72,7 +72,7 @@ export interface Guard {
    * Undefined: nothing is said against the reply. Else it did nothing, and the promise tells what to do once it
    * resolves.
    */
-  objection(reply: readonly Reply[]): Promise<Verdict> | undefined;
+  objection(reply: readonly Reply[], keys: readonly string[]): Promise<Verdict> | undefined;
 }
 
 export type Verdict = { readonly kind: 'again' } | { readonly kind: 'quarantined'; readonly forMs: number };
@@ -370,7 +370,7 @@ export class RedisConnection {
     const onOutcome: OnOutcome = (error, reply) => {
       if (error) return this.recover(operation, error, writtenBefore, asking);
       this.heardAt = this.options.clock.now();
-      const objection = guard?.objection(reply as Reply[]);
+      const objection = guard?.objection(reply as Reply[], keys);
       if (objection) return this.turnBack(operation, objection, writtenBefore);
       let answer: T | Promise<T>;
       try {

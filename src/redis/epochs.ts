@@ -11,7 +11,7 @@ import {
   type Witness,
 } from './connection';
 import type { Findings } from './findings';
-import { BUCKET_COUNT, epochKey } from './keys';
+import { BUCKET_COUNT, EPOCH_AT, epochKey } from './keys';
 import type { Reply } from './script-command';
 import { ServerClock, type ClockSample } from './server-clock';
 
@@ -87,6 +87,8 @@ export class Epochs implements Witness, Guard {
   private queued: Promise<void> | undefined;
   private sampling: Promise<void> | undefined;
   private readonly share: Share;
+  /** Buckets that are being adopted by themselves, by key. */
+  private readonly arriving = new Map<string, Promise<void>>();
 
   constructor(
     private readonly options: EpochsOptions,
@@ -138,10 +140,10 @@ export class Epochs implements Witness, Guard {
     return [this.expected, this.setForwardUs > 0 ? 0 : this.notAfter(deadline)];
   }
 
-  objection(reply: readonly Reply[]): Promise<Verdict> | undefined {
+  objection(reply: readonly Reply[], keys: readonly string[]): Promise<Verdict> | undefined {
     switch (reply[0]) {
       case 'EPOCH':
-        return this.adopt().then(again);
+        return this.adoptFor(keys).then(again);
       case 'STALE':
         return this.checkClock().then(again);
       case 'QUARANTINED':
@@ -167,6 +169,34 @@ export class Epochs implements Witness, Guard {
     return this.queued;
   }
 
+  /**
+   * Of several nodes one is given buckets one by one, and those alone have another's epoch then. Where nothing could be
+   * done the command itself is told why when it is sent again: the bucket is elsewhere by now.
+   */
+  private adoptFor(keys: readonly string[]): Promise<void> {
+    const key = keys[EPOCH_AT];
+    if (!this.options.share || this.isDue || key === undefined) return this.adopt();
+    let running = this.arriving.get(key);
+    if (!running) {
+      running = this.adoptOne(key)
+        .catch((error: unknown) => {
+          if (!wasNotDone(error) || (error as StoreFailure).kind !== 'unavailable') throw error;
+        })
+        .finally(() => this.arriving.delete(key));
+      this.arriving.set(key, running);
+    }
+    return running;
+  }
+
+  private async adoptOne(key: string): Promise<void> {
+    const passport = await this.adoption();
+    const found = await this.connection().run(scripts.adopt, [key], [], read, alone(passport));
+    const endsAt = this.options.clock.now() + found.leftUs / 1000;
+    if (found.leftUs === 0 || endsAt <= (this.pause?.endsAt ?? 0)) return;
+    this.pause = { endsAt, cause: found.cause as QuarantineCause };
+    this.connection().changed();
+  }
+
   /** The operator's word: what the quarantine had left that this ended. */
   async end(): Promise<Quarantine | undefined> {
     await this.adopt();
@@ -186,22 +216,8 @@ export class Epochs implements Witness, Guard {
   }
 
   private async sweep(): Promise<void> {
-    const { runId, setForwardUs, known, mayBeNew } = this;
-    if (runId === undefined) throw new StoreFailure('no', 'unavailable');
-    const givers = (await this.share.givers()).join(' ');
-    const passport = (deadline: number) =>
-      this.runId === runId
-        ? [
-            runId,
-            this.isDurable ? 'a' : 'w',
-            this.options.quarantineMs,
-            known,
-            mayBeNew ? 1 : 0,
-            setForwardUs,
-            this.notAfter(deadline),
-            givers,
-          ]
-        : undefined;
+    const { runId, setForwardUs } = this;
+    const passport = await this.adoption();
     let whole: Sweep = { leftUs: 0, cause: '', longestMs: 0, durability: 'a' };
     for (const part of await this.each(scripts.adopt, passport, read)) {
       const worse = part.leftUs > whole.leftUs ? part : whole;
@@ -214,6 +230,26 @@ export class Epochs implements Witness, Guard {
     }
     if (this.runId !== runId) throw new StoreFailure('no', 'unavailable');
     this.adopted(whole, setForwardUs);
+  }
+
+  /** What epochs are adopted with, as things stand now. */
+  private async adoption(): Promise<Guard['passport']> {
+    const { runId, setForwardUs, known, mayBeNew } = this;
+    if (runId === undefined) throw new StoreFailure('no', 'unavailable');
+    const givers = (await this.share.givers()).join(' ');
+    return (deadline: number) =>
+      this.runId === runId
+        ? [
+            runId,
+            this.isDurable ? 'a' : 'w',
+            this.options.quarantineMs,
+            known,
+            mayBeNew ? 1 : 0,
+            setForwardUs,
+            this.notAfter(deadline),
+            givers,
+          ]
+        : undefined;
   }
 
   /** Runs a script over the epochs of all buckets that are here. */

@@ -60,7 +60,8 @@ const serviceLetters = { lock: 'l', semaphore: 's' } as const;
 /** The keys of a resource, in the order of the scripts' KEYS (see scripts/prelude/permits/state.lua). */
 const lockParts = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live', 'epoch'] as const;
 const parts = { lock: lockParts, semaphore: [...lockParts, 'limit'] } as const;
-const EPOCH_AT = lockParts.indexOf('epoch');
+/** Which of a resource's keys is its bucket's epoch. */
+export const EPOCH_AT = lockParts.indexOf('epoch');
 
 /**
  * Keys look like `holdfast:{17}:l:state:NAME`. The name comes last and whole, so whatever it contains it can

@@ -102,9 +102,9 @@ export class TestServer {
     const { connection, epochs } = this.node;
     const guard: Guard = {
       passport: (deadline) => this.passport ?? epochs.passport(deadline),
-      objection: (reply) => {
+      objection: (reply, keys) => {
         const word = String(reply[0]);
-        if (!this.passport) return epochs.objection(reply);
+        if (!this.passport) return epochs.objection(reply, keys);
         if (!TURNED_BACK.includes(word)) return undefined;
         this.turnedBack.push(word);
         return Promise.resolve({ kind: 'quarantined', forMs: Number(reply[3]) / 1000 });

@@ -14,7 +14,7 @@ const KEPT = [
   'truthful_offset',
 ] as const;
 /** Grants without which so many clients have not put the invariants to the test. */
-const ENOUGH_OF_A_NAME = 10;
+const ENOUGH_OF_A_NAME = 3;
 
 /**
  * Traffic on locks, exclusive and shared, unary and streamed, while something is done to the store; then the invariants
