@@ -4,7 +4,8 @@ import { nodeEndpoint, type RedisOptions, type Security, type StoreAddress } fro
 import { Changes } from './changes';
 import { clusterHealth, isSameHealth, type ClusterHealth } from './cluster-health';
 import { addressOf, hostOf, redirection, type ClusterView } from './cluster-view';
-import { askView, ClusterWatch, type Source } from './cluster-watch';
+import { endQuarantines, giversTo, longestOf } from './cluster-quarantine';
+import { ClusterWatch, type Source } from './cluster-watch';
 import {
   NO_HINTS,
   type Commands,
@@ -37,8 +38,6 @@ interface Node {
 const PAUSE_MS = 20;
 /** Two nodes that point at each other are not asked in turns as fast as they answer. */
 const TURNS_WITHOUT_PAUSE = 3;
-/** By so much a node's clock may be ahead of another's whose buckets it is given: what is tolerated of a step, too. */
-const MOST_AHEAD_MS = 100;
 /** Nobody waits longer than this for a slot to have a master. */
 const OWNER_PATIENCE_MS = 1000;
 
@@ -90,13 +89,12 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
 
   /** Of the node whose lasts longest. */
   get quarantine(): Quarantine | undefined {
-    return longest([...this.nodes.values()].map(({ node }) => node.quarantine));
+    return longestOf([...this.nodes.values()].map(({ node }) => node.quarantine));
   }
 
   /** At all nodes that answer. */
-  async endQuarantine(): Promise<Quarantine | undefined> {
-    const nodes = this.masters.flatMap((address) => this.nodes.get(address)?.node ?? []);
-    return longest(await Promise.all(nodes.map((node) => node.endQuarantine())));
+  endQuarantine(): Promise<Quarantine | undefined> {
+    return endQuarantines(this.masters.flatMap((address) => this.nodes.get(address)?.node ?? []));
   }
 
   onChange(listener: () => void): void {
@@ -210,7 +208,10 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
       storeIsNew: this.options.storeIsNew && !this.started,
       onStray: (stray) => this.carryOn(stray, address),
       onReady: () => this.changes.changed(),
-      share: { buckets: () => this.bucketsOf(address), givers: () => this.giversTo(address) },
+      share: {
+        buckets: () => this.bucketsOf(address),
+        givers: () => giversTo(address, (other) => this.nodes.get(other)?.node),
+      },
     });
     node.onChange(() => this.judge());
     const made: Node = { node, idleSince: this.options.clock.now() };
@@ -221,28 +222,6 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
   /** The buckets that a node has, by slot. */
   bucketsOf(address: string): readonly (readonly number[])[] {
     return [...bucketsBySlot].flatMap(([slot, buckets]) => (this.owners[slot] === address ? [buckets] : []));
-  }
-
-  /**
-   * Whose buckets may have been moved to a node as they were: masters that it knows as such itself and that run on. Of
-   * one that it has taken the place of it knows that it has no slots any more. A clock that is behind would let leases
-   * end early here.
-   */
-  private async giversTo(address: string): Promise<string[]> {
-    const target = this.nodes.get(address)?.node;
-    if (!target?.connection.isReady) return [];
-    const view = await askView({ address, ask: (...command) => target.connection.ask(...command) }).catch(
-      (cause: unknown) => {
-        throw new StoreFailure('no', 'unavailable', { cause });
-      },
-    );
-    if (!view.working) return [];
-    return [...new Set(view.owners)].flatMap((owner) => {
-      const giver = owner === undefined || owner === address ? undefined : this.nodes.get(owner)?.node;
-      if (!giver?.connection.isReady || !giver.reachable || giver.epochs.run === undefined) return [];
-      const ahead = target.epochs.clock - giver.epochs.clock;
-      return ahead <= MOST_AHEAD_MS ? [giver.epochs.run] : [];
-    });
   }
 
   /** What a node turned away or did not answer. */
@@ -333,10 +312,6 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
   private endpoint(address: string): RedisOptions {
     return nodeEndpoint(this.options.address, hostOf(address), this.options.security);
   }
-}
-
-function longest(all: readonly (Quarantine | undefined)[]): Quarantine | undefined {
-  return all.reduce((a, b) => ((b?.remainingMs ?? 0) > (a?.remainingMs ?? 0) ? b : a), undefined);
 }
 
 function guarded(keys: readonly string[]): readonly string[] {

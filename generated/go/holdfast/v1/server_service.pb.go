@@ -90,13 +90,15 @@ type StoreState int32
 const (
 	// Never sent.
 	StoreState_STORE_STATE_UNSPECIFIED StoreState = 0
-	// The store answers, and calls are carried out.
+	// The store answers, and calls are carried out. Of a Redis Cluster: nodes answer that have at least half
+	// of all names; the warnings say which ones do not, and names on those end with STORE_UNAVAILABLE.
 	StoreState_STORE_STATE_READY StoreState = 1
-	// The store does not answer or refuses to work: calls end with STORE_UNAVAILABLE, and health says
-	// NOT_SERVING.
+	// The store does not answer or refuses to work (of a Redis Cluster: nodes that have more than half of all
+	// names): calls end with STORE_UNAVAILABLE, and health says NOT_SERVING.
 	StoreState_STORE_STATE_UNREACHABLE StoreState = 2
 	// The store answers, but may have forgotten leases: acquiring ends with QUARANTINED until all leases that
-	// may be believed have ended, while renewing and releasing work. Health says SERVING, and NOT_SERVING of
+	// may be believed have ended, while renewing and releasing work. Of a Redis Cluster that is so of at least
+	// one node, and acquiring names on the others works. Health says SERVING, and NOT_SERVING of
 	// the service "holdfast.grants".
 	StoreState_STORE_STATE_QUARANTINED StoreState = 4
 	// The store answers, but is set up so that it loses leases in ordinary operation (it evicts keys when
@@ -271,7 +273,8 @@ type GetServerInfoResponse struct {
 	// What an operator should know about the store, a sentence each: what endangers leases or their
 	// durability, and what to do about it. Empty when all is well.
 	StoreWarnings []string `protobuf:"bytes,9,rep,name=store_warnings,json=storeWarnings,proto3" json:"store_warnings,omitempty"`
-	// Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+	// Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+	// longest.
 	Quarantine *Quarantine `protobuf:"bytes,10,opt,name=quarantine,proto3" json:"quarantine,omitempty"`
 }
 

@@ -61,14 +61,17 @@ class _StoreStateEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     STORE_STATE_UNSPECIFIED: _StoreState.ValueType  # 0
     """Never sent."""
     STORE_STATE_READY: _StoreState.ValueType  # 1
-    """The store answers, and calls are carried out."""
+    """The store answers, and calls are carried out. Of a Redis Cluster: nodes answer that have at least half
+    of all names; the warnings say which ones do not, and names on those end with STORE_UNAVAILABLE.
+    """
     STORE_STATE_UNREACHABLE: _StoreState.ValueType  # 2
-    """The store does not answer or refuses to work: calls end with STORE_UNAVAILABLE, and health says
-    NOT_SERVING.
+    """The store does not answer or refuses to work (of a Redis Cluster: nodes that have more than half of all
+    names): calls end with STORE_UNAVAILABLE, and health says NOT_SERVING.
     """
     STORE_STATE_QUARANTINED: _StoreState.ValueType  # 4
     """The store answers, but may have forgotten leases: acquiring ends with QUARANTINED until all leases that
-    may be believed have ended, while renewing and releasing work. Health says SERVING, and NOT_SERVING of
+    may be believed have ended, while renewing and releasing work. Of a Redis Cluster that is so of at least
+    one node, and acquiring names on the others works. Health says SERVING, and NOT_SERVING of
     the service "holdfast.grants".
     """
     STORE_STATE_UNSUITABLE: _StoreState.ValueType  # 3
@@ -82,14 +85,17 @@ class StoreState(_StoreState, metaclass=_StoreStateEnumTypeWrapper):
 STORE_STATE_UNSPECIFIED: StoreState.ValueType  # 0
 """Never sent."""
 STORE_STATE_READY: StoreState.ValueType  # 1
-"""The store answers, and calls are carried out."""
+"""The store answers, and calls are carried out. Of a Redis Cluster: nodes answer that have at least half
+of all names; the warnings say which ones do not, and names on those end with STORE_UNAVAILABLE.
+"""
 STORE_STATE_UNREACHABLE: StoreState.ValueType  # 2
-"""The store does not answer or refuses to work: calls end with STORE_UNAVAILABLE, and health says
-NOT_SERVING.
+"""The store does not answer or refuses to work (of a Redis Cluster: nodes that have more than half of all
+names): calls end with STORE_UNAVAILABLE, and health says NOT_SERVING.
 """
 STORE_STATE_QUARANTINED: StoreState.ValueType  # 4
 """The store answers, but may have forgotten leases: acquiring ends with QUARANTINED until all leases that
-may be believed have ended, while renewing and releasing work. Health says SERVING, and NOT_SERVING of
+may be believed have ended, while renewing and releasing work. Of a Redis Cluster that is so of at least
+one node, and acquiring names on the others works. Health says SERVING, and NOT_SERVING of
 the service "holdfast.grants".
 """
 STORE_STATE_UNSUITABLE: StoreState.ValueType  # 3
@@ -190,7 +196,9 @@ class GetServerInfoResponse(google.protobuf.message.Message):
 
     @property
     def quarantine(self) -> global___Quarantine:
-        """Set while STORE_STATE_QUARANTINED: how long it lasts, and why."""
+        """Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+        longest.
+        """
 
     def __init__(
         self,

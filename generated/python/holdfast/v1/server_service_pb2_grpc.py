@@ -42,9 +42,9 @@ class ServerServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def EndQuarantine(self, request, context):
-        """Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
-        believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
-        that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+        """Ends the quarantine of the store (of a Redis Cluster: of all nodes that answer), for all servers that
+        share it: an operator's word that no lease is believed any more, since all clients were stopped for
+        instance, or that the risk is worth it. Where that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
         itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
         Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
         the port to those you trust.

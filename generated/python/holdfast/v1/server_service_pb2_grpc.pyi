@@ -35,9 +35,9 @@ class ServerServiceStub:
         holdfast.v1.server_service_pb2.EndQuarantineRequest,
         holdfast.v1.server_service_pb2.EndQuarantineResponse,
     ]
-    """Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
-    believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
-    that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+    """Ends the quarantine of the store (of a Redis Cluster: of all nodes that answer), for all servers that
+    share it: an operator's word that no lease is believed any more, since all clients were stopped for
+    instance, or that the risk is worth it. Where that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
     itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
     Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
     the port to those you trust.
@@ -62,9 +62,9 @@ class ServerServiceAsyncStub:
         holdfast.v1.server_service_pb2.EndQuarantineRequest,
         holdfast.v1.server_service_pb2.EndQuarantineResponse,
     ]
-    """Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
-    believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
-    that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+    """Ends the quarantine of the store (of a Redis Cluster: of all nodes that answer), for all servers that
+    share it: an operator's word that no lease is believed any more, since all clients were stopped for
+    instance, or that the risk is worth it. Where that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
     itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
     Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
     the port to those you trust.
@@ -93,9 +93,9 @@ class ServerServiceServicer(metaclass=abc.ABCMeta):
         request: holdfast.v1.server_service_pb2.EndQuarantineRequest,
         context: _ServicerContext,
     ) -> typing.Union[holdfast.v1.server_service_pb2.EndQuarantineResponse, collections.abc.Awaitable[holdfast.v1.server_service_pb2.EndQuarantineResponse]]:
-        """Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
-        believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
-        that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+        """Ends the quarantine of the store (of a Redis Cluster: of all nodes that answer), for all servers that
+        share it: an operator's word that no lease is believed any more, since all clients were stopped for
+        instance, or that the risk is worth it. Where that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
         itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
         Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
         the port to those you trust.

@@ -58,16 +58,20 @@ export function featureToJSON(object: Feature): string {
 export enum StoreState {
   /** STORE_STATE_UNSPECIFIED - Never sent. */
   STORE_STATE_UNSPECIFIED = 0,
-  /** STORE_STATE_READY - The store answers, and calls are carried out. */
+  /**
+   * STORE_STATE_READY - The store answers, and calls are carried out. Of a Redis Cluster: nodes answer that have at least half
+   * of all names; the warnings say which ones do not, and names on those end with STORE_UNAVAILABLE.
+   */
   STORE_STATE_READY = 1,
   /**
-   * STORE_STATE_UNREACHABLE - The store does not answer or refuses to work: calls end with STORE_UNAVAILABLE, and health says
-   * NOT_SERVING.
+   * STORE_STATE_UNREACHABLE - The store does not answer or refuses to work (of a Redis Cluster: nodes that have more than half of all
+   * names): calls end with STORE_UNAVAILABLE, and health says NOT_SERVING.
    */
   STORE_STATE_UNREACHABLE = 2,
   /**
    * STORE_STATE_QUARANTINED - The store answers, but may have forgotten leases: acquiring ends with QUARANTINED until all leases that
-   * may be believed have ended, while renewing and releasing work. Health says SERVING, and NOT_SERVING of
+   * may be believed have ended, while renewing and releasing work. Of a Redis Cluster that is so of at least
+   * one node, and acquiring names on the others works. Health says SERVING, and NOT_SERVING of
    * the service "holdfast.grants".
    */
   STORE_STATE_QUARANTINED = 4,
@@ -164,7 +168,10 @@ export interface GetServerInfoResponse {
    * durability, and what to do about it. Empty when all is well.
    */
   storeWarnings: string[];
-  /** Set while STORE_STATE_QUARANTINED: how long it lasts, and why. */
+  /**
+   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+   * longest.
+   */
   quarantine: Quarantine | undefined;
 }
 
@@ -725,9 +732,9 @@ export const ServerServiceService = {
     responseDeserialize: (value: Buffer): GetServerInfoResponse => GetServerInfoResponse.decode(value),
   },
   /**
-   * Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
-   * believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
-   * that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+   * Ends the quarantine of the store (of a Redis Cluster: of all nodes that answer), for all servers that
+   * share it: an operator's word that no lease is believed any more, since all clients were stopped for
+   * instance, or that the risk is worth it. Where that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
    * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
    * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
    * the port to those you trust.
@@ -753,9 +760,9 @@ export interface ServerServiceServer extends UntypedServiceImplementation {
    */
   getServerInfo: handleUnaryCall<GetServerInfoRequest, GetServerInfoResponse>;
   /**
-   * Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
-   * believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
-   * that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+   * Ends the quarantine of the store (of a Redis Cluster: of all nodes that answer), for all servers that
+   * share it: an operator's word that no lease is believed any more, since all clients were stopped for
+   * instance, or that the risk is worth it. Where that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
    * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
    * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
    * the port to those you trust.
@@ -786,9 +793,9 @@ export interface ServerServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetServerInfoResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Ends the quarantine of the store, for all servers that share it: an operator's word that no lease is
-   * believed any more, since all clients were stopped for instance, or that the risk is worth it. Where
-   * that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
+   * Ends the quarantine of the store (of a Redis Cluster: of all nodes that answer), for all servers that
+   * share it: an operator's word that no lease is believed any more, since all clients were stopped for
+   * instance, or that the risk is worth it. Where that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
    * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
    * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
    * the port to those you trust.

@@ -431,7 +431,8 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Quarantine quarantine_;
   /**
    * <pre>
-   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+   * longest.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -443,7 +444,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+   * longest.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -455,7 +457,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+   * longest.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2334,7 +2337,8 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Quarantine, dev.holdfast.v1.Quarantine.Builder, dev.holdfast.v1.QuarantineOrBuilder> quarantineBuilder_;
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+     * longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2345,7 +2349,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+     * longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2360,7 +2365,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+     * longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2380,7 +2386,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+     * longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2398,7 +2405,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+     * longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2423,7 +2431,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+     * longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2440,7 +2449,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+     * longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2452,7 +2462,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+     * longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2467,7 +2478,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+     * longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>

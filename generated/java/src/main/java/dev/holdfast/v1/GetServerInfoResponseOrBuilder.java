@@ -264,7 +264,8 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+   * longest.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -273,7 +274,8 @@ public interface GetServerInfoResponseOrBuilder extends
   boolean hasQuarantine();
   /**
    * <pre>
-   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+   * longest.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -282,7 +284,8 @@ public interface GetServerInfoResponseOrBuilder extends
   dev.holdfast.v1.Quarantine getQuarantine();
   /**
    * <pre>
-   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why.
+   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
+   * longest.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>

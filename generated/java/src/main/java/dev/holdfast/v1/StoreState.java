@@ -23,7 +23,8 @@ public enum StoreState
   STORE_STATE_UNSPECIFIED(0),
   /**
    * <pre>
-   * The store answers, and calls are carried out.
+   * The store answers, and calls are carried out. Of a Redis Cluster: nodes answer that have at least half
+   * of all names; the warnings say which ones do not, and names on those end with STORE_UNAVAILABLE.
    * </pre>
    *
    * <code>STORE_STATE_READY = 1;</code>
@@ -31,8 +32,8 @@ public enum StoreState
   STORE_STATE_READY(1),
   /**
    * <pre>
-   * The store does not answer or refuses to work: calls end with STORE_UNAVAILABLE, and health says
-   * NOT_SERVING.
+   * The store does not answer or refuses to work (of a Redis Cluster: nodes that have more than half of all
+   * names): calls end with STORE_UNAVAILABLE, and health says NOT_SERVING.
    * </pre>
    *
    * <code>STORE_STATE_UNREACHABLE = 2;</code>
@@ -41,7 +42,8 @@ public enum StoreState
   /**
    * <pre>
    * The store answers, but may have forgotten leases: acquiring ends with QUARANTINED until all leases that
-   * may be believed have ended, while renewing and releasing work. Health says SERVING, and NOT_SERVING of
+   * may be believed have ended, while renewing and releasing work. Of a Redis Cluster that is so of at least
+   * one node, and acquiring names on the others works. Health says SERVING, and NOT_SERVING of
    * the service "holdfast.grants".
    * </pre>
    *
@@ -70,7 +72,8 @@ public enum StoreState
   public static final int STORE_STATE_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * The store answers, and calls are carried out.
+   * The store answers, and calls are carried out. Of a Redis Cluster: nodes answer that have at least half
+   * of all names; the warnings say which ones do not, and names on those end with STORE_UNAVAILABLE.
    * </pre>
    *
    * <code>STORE_STATE_READY = 1;</code>
@@ -78,8 +81,8 @@ public enum StoreState
   public static final int STORE_STATE_READY_VALUE = 1;
   /**
    * <pre>
-   * The store does not answer or refuses to work: calls end with STORE_UNAVAILABLE, and health says
-   * NOT_SERVING.
+   * The store does not answer or refuses to work (of a Redis Cluster: nodes that have more than half of all
+   * names): calls end with STORE_UNAVAILABLE, and health says NOT_SERVING.
    * </pre>
    *
    * <code>STORE_STATE_UNREACHABLE = 2;</code>
@@ -88,7 +91,8 @@ public enum StoreState
   /**
    * <pre>
    * The store answers, but may have forgotten leases: acquiring ends with QUARANTINED until all leases that
-   * may be believed have ended, while renewing and releasing work. Health says SERVING, and NOT_SERVING of
+   * may be believed have ended, while renewing and releasing work. Of a Redis Cluster that is so of at least
+   * one node, and acquiring names on the others works. Health says SERVING, and NOT_SERVING of
    * the service "holdfast.grants".
    * </pre>
    *
