@@ -251,8 +251,9 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
     const owner = this.master(slotOfKey(operation.keys[0] ?? ''));
     const until = Math.min(operation.deadline, owner?.patienceEnds ?? Infinity);
     const now = this.options.clock.now();
-    if (now < operation.deadline && owner?.isReady) return owner.carryOn(stray, false);
-    if (this.closed || now >= until) {
+    // A try that has no time for its answer would only make the outcome unknown.
+    if (now + PAUSE_MS < operation.deadline && owner?.isReady) return owner.carryOn(stray, false);
+    if (this.closed || owner?.isReady || now >= until) {
       return operation.reject(new StoreFailure(written ? 'unknown' : 'no', 'unavailable'));
     }
     void this.changes.before(until).then(() => this.place(stray));

@@ -333,7 +333,9 @@ export class RedisConnection {
   private retry<T>(operation: Operation<T>, written: boolean): void {
     const { onStray } = this.options;
     if (onStray && !isForOneNode(operation)) {
-      return onStray({ operation: operation as Operation<unknown>, written, word: undefined, from: this });
+      const stray = { operation: operation as Operation<unknown>, written, word: undefined, from: this };
+      // What was on the way fails before 'close' tells since when the connection is down.
+      return queueMicrotask(() => onStray(stray));
     }
     this.readyAgain(operation.deadline)
       .then((ready) => {
