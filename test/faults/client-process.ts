@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,13 +8,25 @@ import { eventually } from '../support/eventually';
 import type { HistoryEvent } from '../support/history';
 import { readHistoryFile } from '../support/history-recorder';
 import { lifeline } from '../support/lifeline';
-import type { ClientTask } from './client-program';
-import { clientsOf } from './load';
+import { clientsIn, type ClientTask } from './client-program';
 import type { Scenario } from './scenario';
 
-const PROGRAM = join(__dirname, '..', '..', 'dist', 'test', 'faults', 'client-program.js');
+/** As it is built, be this file built itself or not. */
+const PROGRAM = [join(__dirname, '..', '..', 'dist', 'test', 'faults'), __dirname]
+  .map((folder) => join(folder, 'client-program.js'))
+  .find(existsSync);
 
 type Event<Type extends HistoryEvent['type']> = Extract<HistoryEvent, { type: Type }>;
+
+/** The story that they belong to. */
+type Scene = Pick<Scenario, 'include' | 'atEnd' | 'willKill' | 'fault'>;
+
+export interface ClientProcessOptions {
+  /** More of its environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Default: the built client-program.js of this tree. */
+  readonly program?: string;
+}
 
 /** Clients that can be killed and stopped; what they saw is part of the story's history. */
 export class ClientProcess {
@@ -26,15 +39,17 @@ export class ClientProcess {
   private whole: readonly HistoryEvent[] | undefined;
 
   private constructor(
-    private readonly scene: Scenario,
+    private readonly scene: Scene,
     task: ClientTask,
     private readonly historyFile: string,
+    { env = {}, program = PROGRAM }: ClientProcessOptions,
   ) {
-    this.clients = task.call === 'load' ? clientsOf(task) : [task.client];
+    if (program === undefined) throw new Error('client-program.js is missing: run "npm run build"');
+    this.clients = clientsIn(task);
     this.guard = new Guard({
       command: process.execPath,
-      args: [PROGRAM, JSON.stringify(task), historyFile],
-      env: { PATH: process.env['PATH'] },
+      args: [program, JSON.stringify(task), historyFile],
+      env: { PATH: process.env['PATH'], ...env },
       graceMs: 0,
       ...lifeline(),
       onExit: (exit) => (this.exit = exit),
@@ -44,9 +59,13 @@ export class ClientProcess {
     });
   }
 
-  static async start(scene: Scenario, task: ClientTask): Promise<ClientProcess> {
+  static async start(
+    scene: Scene,
+    task: ClientTask,
+    options: ClientProcessOptions = {},
+  ): Promise<ClientProcess> {
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-client-'));
-    const client = new ClientProcess(scene, task, join(folder, 'history.jsonl'));
+    const client = new ClientProcess(scene, task, join(folder, 'history.jsonl'), options);
     scene.include(() => client.events());
     scene.atEnd(async () => {
       await client.guard.end();
@@ -83,6 +102,10 @@ export class ClientProcess {
     } catch {
       return []; // it has not come to writing yet
     }
+  }
+
+  get hasEnded(): boolean {
+    return this.exit !== undefined;
   }
 
   kill(): void {

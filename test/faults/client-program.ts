@@ -4,8 +4,9 @@
  */
 import type { Service } from '../../src/engine/lease';
 import { FileSink, Recorder } from '../support/history-recorder';
-import { runLoad, type LoadTask } from './load';
+import { clientsOf, runLoad, type LoadTask } from './load';
 import { RecordedClient } from './recorded-client';
+import { runTraffic, workersOf, type TrafficTask } from './suite/traffic/traffic';
 
 export interface OneCallTask {
   readonly call: 'acquire' | 'hold';
@@ -18,14 +19,18 @@ export interface OneCallTask {
   readonly permits?: number;
 }
 
-export type ClientTask = OneCallTask | LoadTask;
+export type ClientTask = OneCallTask | LoadTask | TrafficTask;
+
+/** Whom the history of a task names. */
+export function clientsIn(task: ClientTask): string[] {
+  if (task.call === 'load') return clientsOf(task);
+  return task.call === 'traffic' ? workersOf(task) : [task.client];
+}
 
 async function run(task: ClientTask, historyFile: string): Promise<void> {
   const sink = new FileSink(historyFile);
-  if (task.call === 'load') {
-    await runLoad(task, sink);
-    return;
-  }
+  if (task.call === 'load') return runLoad(task, sink);
+  if (task.call === 'traffic') return runTraffic(task, sink);
   const { client: label, address, service, call, ...asking } = task;
   const client = new RecordedClient(label, address, new Recorder(label, sink), service);
   setInterval(() => undefined, 60_000);

@@ -11,6 +11,8 @@ export interface MemberOptions {
   readonly redisProxy?: boolean;
   /** Puts a proxy between clients and the server; `address` is the proxy's then. */
   readonly clientProxy?: boolean;
+  /** The server's program; default: the built one of this tree. */
+  readonly program?: string;
 }
 
 /** One server of a fleet, a process of its own, with the proxies on its ways. */
@@ -19,20 +21,38 @@ export class Member {
   isForced = false;
 
   private constructor(
-    readonly server: ServerProcess,
+    private running: ServerProcess,
+    private readonly startAgain: (listen: string) => Promise<ServerProcess>,
     private readonly proxies: { readonly redis: TcpProxy | undefined; readonly client: TcpProxy | undefined },
   ) {}
 
-  static async start(redis: RedisProcess, options: MemberOptions = {}): Promise<Member> {
-    const { env = {}, redisProxy = false, clientProxy = false } = options;
+  static async start(
+    redis: Pick<RedisProcess, 'port' | 'url'>,
+    options: MemberOptions = {},
+  ): Promise<Member> {
+    const { redisProxy = false, clientProxy = false } = options;
     const toRedis = redisProxy
       ? await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' })
       : undefined;
     const redisUrl = toRedis === undefined ? redis.url : `redis://${toRedis.address}`;
-    const server = await ServerProcess.start({ redisUrl, env });
+    const { env, program } = options;
+    const settings = { redisUrl, ...(env && { env }), ...(program !== undefined && { program }) };
+    const server = await ServerProcess.start(settings);
     const targetPort = Number(server.listen.split(':').at(-1));
     const toServer = clientProxy ? await TcpProxy.open({ targetPort, protocol: 'tcp' }) : undefined;
-    return new Member(server, { redis: toRedis, client: toServer });
+    const startAgain = (listen: string) => ServerProcess.start({ ...settings, listen });
+    return new Member(server, startAgain, { redis: toRedis, client: toServer });
+  }
+
+  get server(): ServerProcess {
+    return this.running;
+  }
+
+  /** Another process in the place of one that has ended: same addresses, same proxies. */
+  async restart(): Promise<void> {
+    const { listen } = this.running;
+    await this.running.close();
+    this.running = await this.startAgain(listen);
   }
 
   /** Where clients connect. */
@@ -105,6 +125,12 @@ export class Fleet {
     const member = this.members[index];
     if (member === undefined) throw new Error(`this fleet has no member ${index}`);
     return member;
+  }
+
+  /** As `Member.restart`; what the one before left open says nothing about this one. */
+  async restart(member: Member): Promise<void> {
+    await member.restart();
+    this.socketsAtStart.set(member, await member.sockets());
   }
 
   /** Ends all; fails if a server has left something open, has crashed, or has logged a defect. */

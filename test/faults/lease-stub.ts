@@ -1,4 +1,11 @@
-import { credentials, type ClientReadableStream, type ServiceError } from '@grpc/grpc-js';
+import {
+  credentials,
+  Metadata,
+  type CallOptions,
+  type ChannelOptions,
+  type ClientReadableStream,
+  type ServiceError,
+} from '@grpc/grpc-js';
 import type { Duration } from '../../generated/typescript/google/protobuf/duration';
 import {
   LockMode as ProtoLockMode,
@@ -47,23 +54,41 @@ export interface LeaseStub {
   close(): void;
 }
 
-export function leaseStub(service: Service, address: string): LeaseStub {
-  return service === 'lock' ? lockStub(address) : semaphoreStub(address);
+export interface StubOptions {
+  /** More of the connection's. */
+  readonly channel?: ChannelOptions;
+  /** Unary calls end DEADLINE_EXCEEDED so long after they may have ended by themselves; default: never. */
+  readonly patienceMs?: number;
 }
 
-function lockStub(address: string): LeaseStub {
-  const stub = new LockServiceClient(address, credentials.createInsecure(), OWN_CONNECTION);
+export function leaseStub(service: Service, address: string, options: StubOptions = {}): LeaseStub {
+  return service === 'lock' ? lockStub(address, options) : semaphoreStub(address, options);
+}
+
+/** Of one unary call that the server may let wait for so long. */
+function deadlineOf({ patienceMs }: StubOptions, waitMs = 0): Partial<CallOptions> {
+  return patienceMs === undefined ? {} : { deadline: Date.now() + waitMs + patienceMs };
+}
+
+function lockStub(address: string, options: StubOptions): LeaseStub {
+  const channel = { ...OWN_CONNECTION, ...options.channel };
+  const stub = new LockServiceClient(address, credentials.createInsecure(), channel);
   return {
-    acquire: (asking) => answerOf((done) => stub.acquireLock(lockRequest(asking), done)),
-    renew: (request) => answerOf((done) => stub.renewLock(request, done)),
-    release: (request) => answerOf((done) => stub.releaseLock(request, done)),
+    acquire: (asking) =>
+      answerOf((done) =>
+        stub.acquireLock(lockRequest(asking), new Metadata(), deadlineOf(options, asking.waitMs), done),
+      ),
+    renew: (request) =>
+      answerOf((done) => stub.renewLock(request, new Metadata(), deadlineOf(options), done)),
+    release: (request) =>
+      answerOf((done) => stub.releaseLock(request, new Metadata(), deadlineOf(options), done)),
     hold: (start) =>
       stub.holdLock({
         start: start.$case === 'leaseId' ? start : { $case: 'acquire', value: lockRequest(start.value) },
       }),
     look: async (name) => {
       const { lock } = await answerOf<{ lock?: Omit<Seen, 'limit'> | undefined }>((done) =>
-        stub.getLock({ name }, done),
+        stub.getLock({ name }, new Metadata(), deadlineOf(options), done),
       );
       return { ...present(lock), limit: 1 };
     },
@@ -71,19 +96,25 @@ function lockStub(address: string): LeaseStub {
   };
 }
 
-function semaphoreStub(address: string): LeaseStub {
-  const stub = new SemaphoreServiceClient(address, credentials.createInsecure(), OWN_CONNECTION);
+function semaphoreStub(address: string, options: StubOptions): LeaseStub {
+  const channel = { ...OWN_CONNECTION, ...options.channel };
+  const stub = new SemaphoreServiceClient(address, credentials.createInsecure(), channel);
   return {
-    acquire: (asking) => answerOf((done) => stub.acquirePermits(permitsRequest(asking), done)),
-    renew: (request) => answerOf((done) => stub.renewPermits(request, done)),
-    release: (request) => answerOf((done) => stub.releasePermits(request, done)),
+    acquire: (asking) =>
+      answerOf((done) =>
+        stub.acquirePermits(permitsRequest(asking), new Metadata(), deadlineOf(options, asking.waitMs), done),
+      ),
+    renew: (request) =>
+      answerOf((done) => stub.renewPermits(request, new Metadata(), deadlineOf(options), done)),
+    release: (request) =>
+      answerOf((done) => stub.releasePermits(request, new Metadata(), deadlineOf(options), done)),
     hold: (start) =>
       stub.holdPermits({
         start: start.$case === 'leaseId' ? start : { $case: 'acquire', value: permitsRequest(start.value) },
       }),
     look: async (name) => {
       const { semaphore } = await answerOf<{ semaphore?: Seen | undefined }>((done) =>
-        stub.getSemaphore({ name }, done),
+        stub.getSemaphore({ name }, new Metadata(), deadlineOf(options), done),
       );
       return present(semaphore);
     },

@@ -9,6 +9,8 @@ import { leaseStub, type LeaseStub, type Seen } from './lease-stub';
 
 export const PREFIX = 'holdfast';
 const INTERVAL_MS = 200;
+/** Of one look: a server that is stopped does not hold all the others up. */
+const PATIENCE_MS = 5000;
 const READ_END = `local time = redis.call('TIME')
 return { time[1] * 1000000 + time[2], redis.call('ZSCORE', KEYS[1], ARGV[1]) or '' }`;
 
@@ -30,7 +32,11 @@ export class Observer {
     /** A server that stays up. */
     address: string,
   ) {
-    this.stubs = { lock: leaseStub('lock', address), semaphore: leaseStub('semaphore', address) };
+    const options = { patienceMs: PATIENCE_MS };
+    this.stubs = {
+      lock: leaseStub('lock', address, options),
+      semaphore: leaseStub('semaphore', address, options),
+    };
   }
 
   /** Which service a name belongs to: in one story there are no two things of one name. */

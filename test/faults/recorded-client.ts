@@ -6,7 +6,7 @@ import { endingOf } from '../support/lock-client';
 import type { Asked, EventBody, LossCause, Micros } from '../support/history';
 import type { Recorder } from '../support/history-recorder';
 import { CallEnded, causeOf, heldOf, type Held } from './held';
-import { leaseStub, type Asking, type LeaseStub, type Start } from './lease-stub';
+import { leaseStub, type Asking, type LeaseStub, type Start, type StubOptions } from './lease-stub';
 import { RecordedStream } from './recorded-stream';
 
 const DEFAULT_TTL_MS = 30_000;
@@ -24,13 +24,14 @@ export class RecordedClient {
     address: string,
     readonly recorder: Recorder,
     private readonly service: Service = 'lock',
+    private readonly options: StubOptions = {},
   ) {
-    this.stubs = [leaseStub(service, address)];
+    this.stubs = [leaseStub(service, address, options)];
   }
 
   /** Later calls go there; earlier ones stay where they are. */
   moveTo(address: string): void {
-    this.stubs.push(leaseStub(this.service, address));
+    this.stubs.push(leaseStub(this.service, address, this.options));
   }
 
   /** Rejects with a CallEnded when it is not granted. */

@@ -125,6 +125,11 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
     return this.setTrap('drop-request', matches);
   }
 
+  /** What was to be dropped and has not come passes. */
+  forgetTraps(): void {
+    this.traps = [];
+  }
+
   async close(): Promise<void> {
     this.refusing = true;
     this.cutAll();

@@ -15,6 +15,7 @@ export async function startRedisContainer(port: number, args: readonly string[])
   let fresh = true;
   return {
     pid: undefined,
+    folder: undefined,
     hasEnded: async () => !(await container.inspect()).State.Running,
     start: async () => {
       // It was started by being made; a killed one is started again, with the same data and port.

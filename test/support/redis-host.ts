@@ -11,6 +11,8 @@ import { lifeline } from './lifeline';
 export interface RedisHost {
   /** The process id where it is a process of this machine's that can be seen. */
   readonly pid: number | undefined;
+  /** Where its data are, if they can be got at from here. */
+  readonly folder: string | undefined;
   /** It has ended, by itself or killed, and was not started again. */
   hasEnded(): Promise<boolean>;
   start(): Promise<void>;
@@ -65,6 +67,7 @@ async function openProcess({ port, args, env = {}, sentinel }: HostOptions): Pro
     get pid() {
       return guard.pid;
     },
+    folder,
     hasEnded: async () => guard.pid === undefined,
     start: async () => void (await guard.start()),
     signal: async (signal) => {

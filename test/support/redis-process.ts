@@ -66,6 +66,11 @@ export class RedisProcess {
     return this.host.pid;
   }
 
+  /** Where its data are; undefined in a container. */
+  get folder(): string | undefined {
+    return this.host.folder;
+  }
+
   /** SIGKILL; the data stays, and `restart()` brings it back. */
   async kill(): Promise<void> {
     this.dropClient();

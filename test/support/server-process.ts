@@ -13,6 +13,8 @@ export interface ServerProcessOptions {
   readonly listen?: string;
   /** More of the configuration; a store without epochs is a new one unless this says otherwise. Nothing of it comes from the environment of the test run. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The server's program; default: the built one of this tree. */
+  readonly program?: string;
 }
 
 /** One line of the server's log. */
@@ -54,12 +56,12 @@ export class ServerProcess {
   private readonly guard: Guard;
   private address = '';
 
-  private constructor({ redisUrl, env = {} }: ServerProcessOptions, listen: string) {
+  private constructor({ redisUrl, env = {}, program }: ServerProcessOptions, listen: string) {
     const { PATH, HOME, TMPDIR } = process.env;
     const inherited = Object.entries({ PATH, HOME, TMPDIR }).filter(([, value]) => value !== undefined);
     this.guard = new Guard({
       command: process.execPath,
-      args: [serverProgram()],
+      args: [program ?? serverProgram()],
       env: {
         ...Object.fromEntries(inherited),
         HOLDFAST_REDIS_URL: redisUrl,

@@ -1,0 +1,84 @@
+import { parseArgs } from 'node:util';
+import { MUTANTS } from './mutants/mutants';
+import { FAULT_NAMES, isFaultName, type FaultName } from './nemesis/faults';
+import { TOPOLOGIES, type Topology } from './plan';
+
+export const USAGE = `usage: npm run test:faults -- [options]
+
+  --seed N          the first round's seed; each further round has the next one (default: drawn, and printed)
+  --minutes M       begins no round after so long (default 5)
+  --rounds N        plays so many rounds at most; --seed N --rounds 1 repeats a round
+  --traffic S       seconds of traffic in a round (default 45)
+  --topology T      ${TOPOLOGIES.join(', ')} (default one)
+  --faults A,B      draws from these only: ${FAULT_NAMES.join(', ')}
+  --mutant NAME     breaks the server or the client on purpose: ${Object.keys(MUTANTS).join(', ')}`;
+
+export class UsageError extends Error {}
+
+export interface Wanted {
+  readonly seed: number;
+  readonly seconds: number;
+  readonly rounds: number;
+  readonly trafficMs: number | undefined;
+  readonly topology: Topology;
+  readonly faults: readonly FaultName[] | undefined;
+  readonly mutant: string | undefined;
+}
+
+export function parseArguments(args: readonly string[]): Wanted {
+  const values = read(args);
+  const traffic = numberOf(values.traffic, 'traffic', undefined);
+  return {
+    seed: numberOf(values.seed, 'seed', Math.floor(Math.random() * 1_000_000)),
+    seconds: numberOf(values.minutes, 'minutes', 5) * 60,
+    rounds: numberOf(values.rounds, 'rounds', Infinity),
+    trafficMs: traffic === undefined ? undefined : traffic * 1000,
+    topology: topologyOf(values.topology),
+    faults: values.faults?.split(',').filter(Boolean).map(faultNamed),
+    mutant: values.mutant === undefined ? undefined : mutantNamed(values.mutant),
+  };
+}
+
+function read(args: readonly string[]) {
+  const text = { type: 'string' } as const;
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        seed: text,
+        minutes: text,
+        rounds: text,
+        traffic: text,
+        topology: text,
+        faults: text,
+        mutant: text,
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function numberOf<Usual>(text: string | undefined, name: string, usual: Usual): number | Usual {
+  if (text === undefined) return usual;
+  const number = Number(text);
+  if (!(number >= 0)) throw new UsageError(`--${name} ${text}: give a number`);
+  return number;
+}
+
+function topologyOf(text = 'one'): Topology {
+  const found = TOPOLOGIES.find((topology) => topology === text);
+  if (found === undefined) throw new UsageError(`--topology ${text}: there is ${TOPOLOGIES.join(', ')}`);
+  return found;
+}
+
+function faultNamed(text: string): FaultName {
+  if (!isFaultName(text)) throw new UsageError(`--faults ${text}: there is ${FAULT_NAMES.join(', ')}`);
+  return text;
+}
+
+function mutantNamed(text: string): string {
+  if (!(text in MUTANTS))
+    throw new UsageError(`--mutant ${text}: there is ${Object.keys(MUTANTS).join(', ')}`);
+  return text;
+}

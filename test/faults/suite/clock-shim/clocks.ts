@@ -1,0 +1,26 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { WallClock } from './wall-clock';
+
+/** The wall clocks of a round: one of the store, one of each server, one of all clients. */
+export class Clocks {
+  private constructor(
+    private readonly folder: string,
+    readonly store: WallClock,
+    readonly members: readonly WallClock[],
+    readonly clients: WallClock,
+  ) {}
+
+  static async open(shimPath: string, memberCount: number): Promise<Clocks> {
+    const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-clocks-'));
+    const clock = (name: string) => new WallClock(shimPath, folder, name);
+    const members = Array.from({ length: memberCount }, (_, index) => clock(`server-${index}`));
+    return new Clocks(folder, clock('store'), members, clock('clients'));
+  }
+
+  async close(): Promise<void> {
+    for (const clock of [this.store, ...this.members, this.clients]) clock.close();
+    await rm(this.folder, { recursive: true });
+  }
+}

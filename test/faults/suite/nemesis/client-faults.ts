@@ -1,0 +1,34 @@
+import { between } from '../../../../bench/support/random';
+import type { Fault } from './fault';
+
+const STOPPED_MS = [500, 5000] as const;
+
+/** kill -9 of a process with all its workers; others take their place. */
+export const clientsKilled: Fault = {
+  about: 'SIGKILL of a client process',
+  touches: ['clients'],
+  weight: 2,
+  carryOut: async (stage, random) => {
+    const victim = stage.crowd.any(random);
+    if (victim === undefined) return undefined;
+    const open = stage.crowd.openCalls(victim);
+    await stage.crowd.replace(victim);
+    return open;
+  },
+};
+
+/** SIGSTOP of a process with all its workers, for a part of a ttl or for longer than any of its leases lives. */
+export const clientsStopped: Fault = {
+  about: 'SIGSTOP of a client process',
+  touches: ['clients'],
+  weight: 2,
+  carryOut: async (stage, random) => {
+    const victim = stage.crowd.any(random);
+    if (victim === undefined) return undefined;
+    const open = stage.crowd.openCalls(victim);
+    const resume = victim.stop();
+    await stage.sleep(between(random, ...STOPPED_MS));
+    resume();
+    return open;
+  },
+};

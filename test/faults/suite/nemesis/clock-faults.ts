@@ -1,0 +1,31 @@
+import { between, oneOf, type Random } from '../../../../bench/support/random';
+import type { WallClock } from '../clock-shim/wall-clock';
+import type { Stage } from '../stage';
+import type { Did, Fault } from './fault';
+
+const STEP_MS = [2000, 3_600_000] as const;
+
+/** A server's wall clock: nothing it says or does depends on it. */
+export const serverClockStepped: Fault = {
+  about: "a server's wall clock is stepped",
+  touches: ['clock'],
+  needs: 'clocks',
+  carryOut: (stage, random) => stepped(stage, random, oneOf(random, stage.parts.clocks?.members ?? [])),
+};
+
+/** The clients' wall clock: their deadlines are kept by the other one. */
+export const clientClockStepped: Fault = {
+  about: "the clients' wall clock is stepped",
+  touches: ['clock'],
+  needs: 'clocks',
+  carryOut: (stage, random) => stepped(stage, random, stage.parts.clocks?.clients),
+};
+
+async function stepped(stage: Stage, random: Random, clock: WallClock | undefined): Promise<Did | undefined> {
+  if (clock === undefined) return undefined;
+  const ms = between(random, ...STEP_MS) * (random() < 0.5 ? -1 : 1);
+  const end = stage.scene.fault('clock_jumped', `by ${ms} ms`);
+  clock.step(ms);
+  end();
+  return { 'seconds stepped': Math.round(Math.abs(ms) / 1000) };
+}

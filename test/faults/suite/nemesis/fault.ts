@@ -1,0 +1,22 @@
+import type { Random } from '../../../../bench/support/random';
+import type { Stage } from '../stage';
+
+/** What a fault did, in numbers; where all are 0 it changed nothing, and does not count. */
+export type Did = Readonly<Record<string, number>>;
+
+/** What two faults cannot do something to at the same time. */
+export type Touched = 'store' | 'store link' | 'client link' | 'clients' | 'clock';
+
+export interface Fault {
+  /** In a few words, for the report. */
+  readonly about: string;
+  readonly touches: readonly Touched[];
+  /** What a round must have for it. */
+  readonly needs?: 'store proxy' | 'client proxy' | 'clocks';
+  /** How often it is drawn beside the others; default 1. */
+  readonly weight?: number;
+  /** Does it, undoes it, and says what it did; undefined: there was nothing to do it to. */
+  readonly carryOut: (stage: Stage, random: Random) => Promise<Did | undefined>;
+}
+
+export const SECOND_US = 1_000_000;

@@ -1,0 +1,58 @@
+import { clientsKilled, clientsStopped } from './client-faults';
+import { clientClockStepped, serverClockStepped } from './clock-faults';
+import type { Fault } from './fault';
+import {
+  clientLinkCut,
+  clientLinkSlow,
+  replyDropped,
+  storeLinkCut,
+  storeLinkHalfOpen,
+  storeLinkSlow,
+} from './link-faults';
+import { rollingRestart, serverDrained, serverKilled, serverStopped } from './server-faults';
+import { resourceDeleted, storeFlushed } from './store-forgets';
+import { storeKilled, storeTruncated } from './store-restarts';
+import { storeAsleep, storeClockStepped, storeFull, storePaused, storeStopped } from './store-stalls';
+import { commandsCut, hintsCut, scriptsFlushed } from './store-unnoticed';
+
+/** All there are, by the names that the command line and the reports call them. */
+export const FAULTS = {
+  'server-killed': serverKilled,
+  'server-stopped': serverStopped,
+  'server-drained': serverDrained,
+  'rolling-restart': rollingRestart,
+  'clients-killed': clientsKilled,
+  'clients-stopped': clientsStopped,
+  'store-killed': storeKilled,
+  'store-truncated': storeTruncated,
+  'store-flushed': storeFlushed,
+  'resource-deleted': resourceDeleted,
+  'store-stopped': storeStopped,
+  'store-paused': storePaused,
+  'store-asleep': storeAsleep,
+  'store-full': storeFull,
+  'scripts-flushed': scriptsFlushed,
+  'commands-cut': commandsCut,
+  'hints-cut': hintsCut,
+  'reply-dropped': replyDropped,
+  'store-link-cut': storeLinkCut,
+  'store-link-half-open': storeLinkHalfOpen,
+  'store-link-slow': storeLinkSlow,
+  'client-link-cut': clientLinkCut,
+  'client-link-slow': clientLinkSlow,
+  'server-clock-stepped': serverClockStepped,
+  'client-clock-stepped': clientClockStepped,
+  'store-clock-stepped': storeClockStepped,
+} as const satisfies Record<string, Fault>;
+
+export type FaultName = keyof typeof FAULTS;
+
+export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
+
+export function isFaultName(name: string): name is FaultName {
+  return name in FAULTS;
+}
+
+export function faultOf(name: FaultName): Fault {
+  return FAULTS[name];
+}

@@ -1,0 +1,83 @@
+import { between } from '../../../../bench/support/random';
+import type { Member } from '../../fleet';
+import type { Stage } from '../stage';
+import type { Fault } from './fault';
+
+const DOWN_MS = [100, 2500] as const;
+const STOPPED_MS = [500, 6000] as const;
+
+/** kill -9 of one server; another process takes its place. */
+export const serverKilled: Fault = {
+  about: 'SIGKILL of a server',
+  touches: [],
+  weight: 2,
+  carryOut: (stage, random) =>
+    stage.withMember(random, async (member) => {
+      const connections = await clientConnections(member);
+      const end = stage.scene.fault('server_killed', 'SIGKILL');
+      await member.server.kill();
+      await stage.sleep(between(random, ...DOWN_MS));
+      await stage.fleet.restart(member);
+      end();
+      return { 'servers killed': 1, 'connections broken': connections };
+    }),
+};
+
+/** SIGSTOP for a part of a ttl, or for longer than any lease lives. */
+export const serverStopped: Fault = {
+  about: 'SIGSTOP of a server',
+  touches: [],
+  weight: 2,
+  carryOut: (stage, random) =>
+    stage.withMember(random, async (member) => {
+      const connections = await clientConnections(member);
+      const ms = between(random, ...STOPPED_MS);
+      const end = stage.scene.fault('server_stopped', 'SIGSTOP');
+      member.server.stop();
+      await stage.sleep(ms);
+      member.server.cont();
+      end();
+      return connections === 0 ? {} : { 'ms stopped': ms, 'connections held': connections };
+    }),
+};
+
+/** SIGTERM: the server drains; another process takes its place. */
+export const serverDrained: Fault = {
+  about: 'SIGTERM of a server: it drains',
+  touches: [],
+  carryOut: (stage, random) => stage.withMember(random, (member) => drain(stage, member)),
+};
+
+/** All servers, one after the other, as an update of the software does it. */
+export const rollingRestart: Fault = {
+  about: 'rolling restart of all servers',
+  touches: [],
+  carryOut: async (stage, random) => {
+    const sum = { 'servers drained': 0, 'connections moved': 0 };
+    const left = new Set(stage.fleet.members);
+    while (left.size > 0) {
+      const did = await stage.withMember(random, (member) => (left.delete(member), drain(stage, member)), [
+        ...left,
+      ]);
+      if (did === undefined) break;
+      sum['servers drained'] += did['servers drained'];
+      sum['connections moved'] += did['connections moved'];
+    }
+    return sum;
+  },
+};
+
+async function drain(stage: Stage, member: Member) {
+  const connections = await clientConnections(member);
+  const end = stage.scene.fault('draining', 'SIGTERM');
+  await member.server.term();
+  await stage.fleet.restart(member);
+  end();
+  return { 'servers drained': 1, 'connections moved': connections };
+}
+
+/** Roughly: beside its clients a server has one socket to listen on, and two connections to the store. */
+async function clientConnections(member: Member): Promise<number> {
+  const OWN_SOCKETS = 3;
+  return Math.max(0, ((await member.sockets()) ?? OWN_SOCKETS + 1) - OWN_SOCKETS);
+}

@@ -1,0 +1,58 @@
+import { readdir, stat, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { between } from '../../../../bench/support/random';
+import type { Stage } from '../stage';
+import type { Fault } from './fault';
+import { FORGETTING, SUSPECT } from './forgetting';
+
+const DOWN_MS = [50, 2500] as const;
+/** The writes of so long are taken back. */
+const LOST_MS = [300, 2500] as const;
+
+/** kill -9 of Redis. What the operating system had is on the disk, whatever appendfsync says: nothing is lost. */
+export const storeKilled: Fault = {
+  about: 'SIGKILL of Redis, and a restart with all its data',
+  touches: ['store'],
+  carryOut: async (stage, random) => {
+    const { redis } = stage.fleet;
+    const before = await stage.store.leases();
+    const end = stage.scene.fault('redis_restarted', 'SIGKILL', stage.parts.isDurable ? {} : SUSPECT);
+    await redis.kill();
+    await stage.sleep(between(random, ...DOWN_MS));
+    await redis.restart();
+    end();
+    return { restarts: 1, 'leases brought back': before.size - (await stage.store.missing(before)) };
+  },
+};
+
+/** kill -9 of Redis, and its append-only file cut back to what it was a moment before: acknowledged writes are lost. */
+export const storeTruncated: Fault = {
+  about: 'SIGKILL of Redis, and a restart with its append-only file cut short',
+  touches: ['store'],
+  weight: 2,
+  carryOut: async (stage, random) => {
+    const { redis } = stage.fleet;
+    const file = await appendOnlyFile(stage);
+    if (file === undefined) return undefined;
+    const { size } = await stat(file);
+    await stage.sleep(between(random, ...LOST_MS));
+    const before = await stage.store.leases();
+    const end = stage.scene.fault('redis_lost_writes', 'append-only file cut short', FORGETTING);
+    await redis.kill();
+    const bytes = (await stat(file)).size - size;
+    await truncate(file, size);
+    await stage.sleep(between(random, ...DOWN_MS));
+    await redis.restart();
+    end();
+    return { 'bytes of writes lost': bytes, 'leases lost': await stage.store.missing(before) };
+  },
+};
+
+/** The part that Redis appends to; undefined where its files cannot be got at. */
+async function appendOnlyFile({ fleet: { redis } }: Stage): Promise<string | undefined> {
+  if (redis.folder === undefined) return undefined;
+  const folder = join(redis.folder, 'appendonlydir');
+  const parts = (await readdir(folder)).filter((name) => name.endsWith('.incr.aof')).sort();
+  const last = parts.at(-1);
+  return last === undefined ? undefined : join(folder, last);
+}

@@ -1,0 +1,97 @@
+import { between } from '../../../../bench/support/random';
+import { FORGETTING } from './forgetting';
+import type { Fault } from './fault';
+import { SECOND_US } from './fault';
+
+const FROZEN_MS = [300, 6000] as const;
+const PAUSED_MS = [300, 4000] as const;
+
+/** SIGSTOP: what was sent meanwhile is carried out at the end, whoever gave it up. */
+export const storeStopped: Fault = {
+  about: 'SIGSTOP of Redis',
+  touches: ['store'],
+  weight: 2,
+  carryOut: async (stage, random) => {
+    const { redis } = stage.fleet;
+    const runs = await stage.store.scriptRuns();
+    const end = stage.scene.fault('redis_stopped', 'SIGSTOP');
+    await redis.stop();
+    await stage.sleep(between(random, ...FROZEN_MS));
+    await redis.cont();
+    const late = (await stage.store.scriptRuns()) - runs;
+    end();
+    return { 'scripts run late': late };
+  },
+};
+
+/** CLIENT PAUSE: the same, by Redis's own hand. */
+export const storePaused: Fault = {
+  about: 'CLIENT PAUSE',
+  touches: ['store'],
+  carryOut: async (stage, random) => {
+    const { redis } = stage.fleet;
+    const ms = between(random, ...PAUSED_MS);
+    const runs = await stage.store.scriptRuns();
+    const end = stage.scene.fault('redis_stopped', 'CLIENT PAUSE');
+    await redis.command('CLIENT', 'PAUSE', ms, 'ALL');
+    await stage.sleep(ms);
+    const late = (await stage.store.scriptRuns()) - runs;
+    end();
+    return { 'scripts run late': late };
+  },
+};
+
+/** DEBUG SLEEP: one command that takes seconds, as a slow script does. */
+export const storeAsleep: Fault = {
+  about: 'DEBUG SLEEP',
+  touches: ['store'],
+  carryOut: async (stage, random) => {
+    const { redis } = stage.fleet;
+    const runs = await stage.store.scriptRuns();
+    const end = stage.scene.fault('redis_stopped', 'DEBUG SLEEP');
+    await redis.command('DEBUG', 'SLEEP', between(random, ...PAUSED_MS) / 1000);
+    const late = (await stage.store.scriptRuns()) - runs;
+    end();
+    return { 'scripts run late': late };
+  },
+};
+
+const FULL_MS = [1000, 4000] as const;
+
+/** No memory: new requests are refused, and whoever holds renews and releases as ever. */
+export const storeFull: Fault = {
+  about: 'maxmemory reached (noeviction)',
+  touches: ['store'],
+  carryOut: async (stage, random) => {
+    const { redis } = stage.fleet;
+    const refused = await stage.store.refusals('OOM');
+    const end = stage.scene.fault('store_full', 'maxmemory 1');
+    await redis.command('CONFIG', 'SET', 'maxmemory', 1);
+    await stage.sleep(between(random, ...FULL_MS));
+    await redis.command('CONFIG', 'SET', 'maxmemory', 0);
+    end();
+    return { 'commands refused': (await stage.store.refusals('OOM')) - refused };
+  },
+};
+
+const STEP_MS = [2000, 120_000] as const;
+
+/** Redis's wall clock, by which all ends are kept, is set forward or back. */
+export const storeClockStepped: Fault = {
+  about: "Redis's wall clock is stepped",
+  touches: ['store', 'clock'],
+  needs: 'clocks',
+  weight: 2,
+  carryOut: async (stage, random) => {
+    const clock = stage.parts.clocks?.store;
+    if (clock === undefined) return undefined;
+    const before = await stage.store.timeUs();
+    const started = performance.now();
+    const end = stage.scene.fault('clock_jumped', 'of the store', FORGETTING);
+    clock.step(between(random, ...STEP_MS) * (random() < 0.5 ? -1 : 1));
+    const passedUs = (performance.now() - started) * 1000;
+    const stepped = (await stage.store.timeUs()) - before - passedUs;
+    end();
+    return { 'seconds stepped': Math.round(Math.abs(stepped) / SECOND_US) };
+  },
+};

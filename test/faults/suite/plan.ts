@@ -1,0 +1,143 @@
+import { between, oneOf, seeded, type Random } from '../../../bench/support/random';
+import type { Service } from '../../../src/engine/lease';
+import type { Step } from './nemesis/nemesis';
+import { FAULT_NAMES, faultOf, type FaultName } from './nemesis/faults';
+
+export const TOPOLOGIES = ['one'] as const;
+export type Topology = (typeof TOPOLOGIES)[number];
+
+/** A resource of a round, before it has its name there. */
+export interface PlannedResource {
+  readonly service: Service;
+  readonly label: string;
+  /** Of a semaphore: its first limit. */
+  readonly limit: number;
+  readonly mostPermits: number;
+  readonly sharedPercent: number;
+}
+
+/** A limit that is set while all goes on. */
+export interface LimitMove {
+  readonly atMs: number;
+  readonly label: string;
+  readonly limit: number;
+}
+
+/** All that a round does on purpose. It follows from its seed; in which order processes run does not. */
+export interface RoundPlan {
+  readonly seed: number;
+  readonly topology: Topology;
+  readonly appendfsync: 'always' | 'everysec' | 'no';
+  readonly memberCount: number;
+  readonly withStoreProxy: readonly boolean[];
+  readonly withClientProxy: readonly boolean[];
+  readonly withClocks: boolean;
+  readonly processCount: number;
+  readonly workerCount: number;
+  readonly resources: readonly PlannedResource[];
+  readonly trafficMs: number;
+  readonly limitMoves: readonly LimitMove[];
+  readonly steps: readonly Step[];
+}
+
+export interface PlanOptions {
+  readonly seed: number;
+  readonly topology: Topology;
+  /** Draws from these only. */
+  readonly faults?: readonly FaultName[];
+  /** Where no clock can be stepped, no such fault is drawn. */
+  readonly canStepClocks: boolean;
+  readonly trafficMs?: number;
+}
+
+const MEMBERS = 3;
+const PROCESSES = 3;
+const WORKERS = 10;
+const TRAFFIC_MS = 45_000;
+/** Between the beginnings of two faults: from a storm to calm enough for what is owed only in quiet times. */
+const PACES_MS: readonly (readonly [number, number])[] = [
+  [300, 2500],
+  [2000, 6000],
+  [6000, 15_000],
+];
+/** Traffic gets going first, and goes on for a while after the last fault. */
+const QUIET_START_MS = 2000;
+const QUIET_END_MS = 10_000;
+const LIMIT_EVERY_MS = [3000, 9000] as const;
+
+export function planRound(options: PlanOptions): RoundPlan {
+  const { seed, topology, canStepClocks, trafficMs = TRAFFIC_MS } = options;
+  const random = seeded(seed);
+  // A process under the shim reads its clock by way of it, which is slower: not in every round.
+  const withClocks = canStepClocks && (random() < 0.4 || (options.faults ?? []).some(needsClocks));
+  const names = (options.faults ?? FAULT_NAMES).filter((name) => withClocks || !needsClocks(name));
+  const resources = planResources(random);
+  const steps = planSteps(random, names, trafficMs);
+  const needs = new Set(steps.map(({ fault }) => faultOf(fault).needs));
+  return {
+    seed,
+    topology,
+    appendfsync: oneOf(random, ['always', 'always', 'everysec', 'no']),
+    memberCount: MEMBERS,
+    withStoreProxy: proxies(needs.has('store proxy')),
+    withClientProxy: proxies(needs.has('client proxy')),
+    withClocks,
+    processCount: PROCESSES,
+    workerCount: WORKERS,
+    resources,
+    trafficMs,
+    limitMoves: planLimits(random, resources, trafficMs),
+    steps,
+  };
+}
+
+/** A few names that many want: without contention nothing is put to the test. */
+function planResources(random: Random): PlannedResource[] {
+  const lock = (label: string, sharedPercent: number) =>
+    ({ service: 'lock', label, limit: 1, mostPermits: 1, sharedPercent }) as const;
+  const semaphore = (label: string, limit: number, mostPermits: number) =>
+    ({ service: 'semaphore', label, limit, mostPermits, sharedPercent: 0 }) as const;
+  return [
+    ...['a', 'b', 'c', 'd'].map((letter) => lock(`lock ${letter}`, 0)),
+    ...['e', 'f'].map((letter) => lock(`document ${letter}`, between(random, 50, 90))),
+    semaphore('permits g', between(random, 2, 4), 2),
+    semaphore('permits h', between(random, 4, 10), 5),
+    semaphore('permits i', 1, 1),
+  ];
+}
+
+function planSteps(random: Random, names: readonly FaultName[], trafficMs: number): Step[] {
+  const steps: Step[] = [];
+  if (names.length === 0) return steps;
+  const pace = oneOf(random, PACES_MS);
+  const last = Math.max(QUIET_START_MS + 1, trafficMs - QUIET_END_MS);
+  for (let atMs = QUIET_START_MS; atMs < last; atMs += between(random, ...pace)) {
+    steps.push({ atMs, fault: drawFault(random, names), seed: between(random, 0, 2 ** 31) });
+  }
+  return steps;
+}
+
+function drawFault(random: Random, names: readonly FaultName[]): FaultName {
+  const weighted = names.flatMap((name) => Array<FaultName>(faultOf(name).weight ?? 1).fill(name));
+  return oneOf(random, weighted);
+}
+
+function planLimits(random: Random, resources: readonly PlannedResource[], trafficMs: number): LimitMove[] {
+  const semaphores = resources.filter(({ service }) => service === 'semaphore');
+  const moves: LimitMove[] = [];
+  for (let atMs = QUIET_START_MS; atMs < trafficMs; atMs += between(random, ...LIMIT_EVERY_MS)) {
+    const { label, limit, mostPermits } = oneOf(random, semaphores);
+    moves.push({ atMs, label, limit: oneOf(random, [limit, limit, mostPermits, 1, 0, 2 * limit]) });
+  }
+  // What is paused for good would leave its waiters with nothing to wait for.
+  return [...moves, ...semaphores.map(({ label, limit }) => ({ atMs: trafficMs, label, limit }))];
+}
+
+/** One member keeps the straight ways, so that there is one to compare with. */
+function proxies(needed: boolean): boolean[] {
+  return Array.from({ length: MEMBERS }, (_, index) => needed && index > 0);
+}
+
+function needsClocks(name: FaultName): boolean {
+  return faultOf(name).needs === 'clocks';
+}

@@ -1,0 +1,25 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../../../support/root';
+import type { RoundOutcome } from '../round';
+import type { RunReport } from './run-report';
+
+/** Below the project's folder, and not committed. */
+const FOLDER = join('.holdfast', 'faults');
+
+/** Keeps the history of a round that failed, one event a line; the file, from the project's folder. */
+export function keepHistory({ plan, history }: RoundOutcome): string {
+  const text = history.map((event) => `${JSON.stringify(event)}\n`).join('');
+  return keep(`history-${plan.seed}.jsonl`, text);
+}
+
+export function keepReport(report: RunReport): string {
+  const mutant = report.mutant === undefined ? '' : `-${report.mutant}`;
+  return keep(`run-${report.topology}-${report.seed}${mutant}.json`, `${JSON.stringify(report, null, 2)}\n`);
+}
+
+function keep(name: string, text: string): string {
+  mkdirSync(join(ROOT, FOLDER), { recursive: true });
+  writeFileSync(join(ROOT, FOLDER, name), text);
+  return join(FOLDER, name);
+}

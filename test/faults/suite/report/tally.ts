@@ -1,0 +1,124 @@
+import type { Micros } from '../../../support/history';
+import type { Did } from '../nemesis/fault';
+import type { Deed } from '../nemesis/nemesis';
+import type { FaultName } from '../nemesis/faults';
+import type { RoundOutcome } from '../round';
+
+/** What the faults of one kind did, over all rounds of a run. */
+export interface FaultTally {
+  readonly fault: FaultName;
+  /** How often it was drawn, and how often it changed something. */
+  readonly drawn: number;
+  readonly counted: number;
+  readonly did: Did;
+  /** What clients felt while it lasted and in the second after it; where faults met, both are named. */
+  readonly felt: Did;
+  /** From a fault's end to the next grant of anything, and until every name was granted again (ms). */
+  readonly firstGrantMs: readonly number[];
+  readonly allGrantedMs: readonly number[];
+}
+
+export interface RoundTally {
+  readonly seed: number;
+  readonly trafficMs: number;
+  /** Calls of clients that the checkers looked at, by how the history names what was asked. */
+  readonly operations: number;
+  readonly grants: number;
+  readonly streamEvents: number;
+  readonly faults: readonly FaultTally[];
+}
+
+const AFTERWARDS_US: Micros = 1_000_000;
+
+/** What one round adds to the sums. */
+export function tallyRound({ plan, history, deeds }: RoundOutcome): RoundTally {
+  let operations = 0;
+  let grants = 0;
+  let streamEvents = 0;
+  for (const { type } of history) {
+    if (type === 'asked' || type === 'renew_asked' || type === 'release_asked') operations += 1;
+    if (type === 'granted') grants += 1;
+    if (type === 'queued' || type === 'renewed' || type === 'renewal_failed' || type === 'lost')
+      streamEvents += 1;
+  }
+  const grantsByName = grantTimes(history);
+  const end = history.at(-1)?.at ?? 0;
+  const kinds = [...new Set(deeds.map(({ fault }) => fault))];
+  const faults = kinds.map((fault): FaultTally => {
+    const those = deeds.filter((deed) => deed.fault === fault);
+    const effects = those.map((deed) => ({ deed, felt: feltDuring(history, deed) }));
+    const recoveries = those.map(({ to }) => recovery(grantsByName, to, end));
+    return {
+      fault,
+      drawn: those.length,
+      counted: those.filter(changedSomething).length,
+      did: sum(those.flatMap(({ did }) => (did === undefined ? [] : [did]))),
+      felt: sum(effects.map(({ felt }) => felt)),
+      firstGrantMs: recoveries.flatMap(({ firstMs }) => firstMs ?? []),
+      allGrantedMs: recoveries.flatMap(({ allMs }) => allMs ?? []),
+    };
+  });
+  return { seed: plan.seed, trafficMs: plan.trafficMs, operations, grants, streamEvents, faults };
+}
+
+/** A fault that changed nothing does not count. */
+export function changedSomething({ did }: Deed): boolean {
+  return did !== undefined && Object.values(did).some((number) => number > 0);
+}
+
+export function sum(all: readonly Did[]): Did {
+  const total: Record<string, number> = {};
+  for (const did of all) {
+    for (const [what, number] of Object.entries(did)) total[what] = (total[what] ?? 0) + number;
+  }
+  return total;
+}
+
+function feltDuring(history: RoundOutcome['history'], { from, to }: Deed): Did {
+  const felt: Record<string, number> = {};
+  for (const event of history) {
+    if (event.at < from || event.at > to + AFTERWARDS_US) continue;
+    const what = effectOf(event);
+    if (what !== undefined) felt[what] = (felt[what] ?? 0) + 1;
+  }
+  return felt;
+}
+
+function effectOf(event: RoundOutcome['history'][number]): string | undefined {
+  switch (event.type) {
+    case 'lost':
+      return `LOST / ${event.cause}`;
+    case 'renewal_failed':
+      return 'renewals failed';
+    case 'ended': {
+      const { code, reason } = event;
+      const isOutage = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED', 'INTERNAL', 'RESOURCE_EXHAUSTED'];
+      if (!isOutage.includes(code) || reason === 'REATTACH') return undefined;
+      return `calls ended ${reason ?? code}`;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function grantTimes(history: RoundOutcome['history']): ReadonlyMap<string, readonly Micros[]> {
+  const times = new Map<string, Micros[]>();
+  for (const event of history) {
+    if (event.type !== 'granted') continue;
+    const known = times.get(event.name);
+    if (known === undefined) times.set(event.name, [event.at]);
+    else known.push(event.at);
+  }
+  return times;
+}
+
+/** Undefined where the round ended first. */
+function recovery(
+  grants: ReadonlyMap<string, readonly Micros[]>,
+  from: Micros,
+  end: Micros,
+): { firstMs: number | undefined; allMs: number | undefined } {
+  const next = [...grants.values()].map((times) => times.find((at) => at >= from) ?? Infinity);
+  const ms = (at: Micros) => (at <= end ? (at - from) / 1000 : undefined);
+  return { firstMs: ms(Math.min(...next)), allMs: ms(Math.max(...next)) };
+}

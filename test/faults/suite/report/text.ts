@@ -1,0 +1,50 @@
+import type { Did } from '../nemesis/fault';
+import { faultOf } from '../nemesis/faults';
+import type { FailedRound, RunReport } from './run-report';
+import type { FaultTally } from './tally';
+
+/** A run's report for the terminal. */
+export function reportText(report: RunReport): string {
+  const { seconds, operations, grants, streamEvents, rounds, failed } = report;
+  return [
+    `${rounds} rounds in ${Math.round(seconds)} s: ${operations} operations ` +
+      `(${Math.round(operations / Math.max(1, seconds))} a second), ${grants} grants, ${streamEvents} stream events`,
+    '',
+    ...report.faults.map(faultText),
+    '',
+    failed.length === 0 ? 'no violation' : `${failed.length} rounds with violations:`,
+    ...failed.map(failureText),
+  ].join('\n');
+}
+
+function faultText(tally: FaultTally): string {
+  const { fault, drawn, counted, did, felt, firstGrantMs, allGrantedMs } = tally;
+  const recovered = `next grant after ${range(firstGrantMs)}, all names after ${range(allGrantedMs)}`;
+  return [
+    `${fault} (${faultOf(fault).about}): ${counted} of ${drawn} changed something`,
+    `    did   ${list(did)}`,
+    `    felt  ${list(felt)}`,
+    `    ${recovered}`,
+  ].join('\n');
+}
+
+export function failureText({ seed, violations, defects, smallest }: FailedRound): string {
+  const counts = Object.entries(violations).map(([invariant, count]) => `${count} of ${invariant}`);
+  return [
+    `seed ${seed}: ${[...counts, ...defects].join('; ')}`,
+    ...(smallest === undefined ? [] : [smallest]),
+  ].join('\n');
+}
+
+export function list(did: Did): string {
+  const entries = Object.entries(did).filter(([, number]) => number > 0);
+  return entries.length === 0 ? 'nothing' : entries.map(([what, number]) => `${number} ${what}`).join(', ');
+}
+
+/** Median and longest. */
+export function range(all: readonly number[]): string {
+  if (all.length === 0) return 'no time that was seen';
+  const sorted = [...all].sort((a, b) => a - b);
+  const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
+  return `${Math.round(median)} ms (median), ${Math.round(sorted.at(-1) ?? 0)} ms (longest)`;
+}

@@ -1,0 +1,158 @@
+import { checkAll, type CheckResult } from '../../support/checkers/check-all';
+import { eventually } from '../../support/eventually';
+import type { History } from '../../support/history';
+import { mergeHistories } from '../../support/history-recorder';
+import { Fleet, type MemberOptions } from '../fleet';
+import { leaseStub } from '../lease-stub';
+import { Scenario } from '../scenario';
+import { Clocks } from './clock-shim/clocks';
+import { clockShim } from './clock-shim/shim';
+import { Crowd } from './crowd';
+import { LimitMover } from './limit-mover';
+import { Looks } from './looks';
+import { Nemesis, type Deed } from './nemesis/nemesis';
+import type { RoundPlan } from './plan';
+import { ALLOWANCES, QUARANTINE_MS, SERVER_ENV } from './settings';
+import { Stage } from './stage';
+import { StoreView } from './store-view';
+import type { Wanted } from './traffic/traffic';
+
+/** Where the programs of a round are, if not in this tree: a mutant's. */
+export interface Programs {
+  readonly server: string;
+  readonly client: string;
+}
+
+export interface RoundOutcome {
+  readonly plan: RoundPlan;
+  readonly history: History;
+  readonly deeds: readonly Deed[];
+  readonly checks: CheckResult;
+  /** What went wrong beside the invariants: a server that crashed or logged a defect, sockets left open. */
+  readonly defects: readonly string[];
+}
+
+/** Past the quarantine: for what is still to be noticed. */
+const SETTLING_MS = QUARANTINE_MS + 15_000;
+
+/** One round: everything is started, disturbed as planned, left to come to rest, checked, and ended. */
+export async function runRound(plan: RoundPlan, programs?: Programs): Promise<RoundOutcome> {
+  const clocks = plan.withClocks ? await openClocks(plan.memberCount) : undefined;
+  try {
+    const fleet = await startFleet(plan, clocks, programs);
+    let outcome: Omit<RoundOutcome, 'defects'>;
+    try {
+      outcome = await playRound(plan, fleet, clocks, programs);
+    } catch (error) {
+      await fleet.close().catch(() => undefined); // what went wrong first says more
+      throw error;
+    }
+    const defects: string[] = [];
+    await fleet.close().catch((error: unknown) => defects.push((error as Error).message));
+    return { ...outcome, defects };
+  } finally {
+    await clocks?.close();
+  }
+}
+
+async function openClocks(memberCount: number): Promise<Clocks> {
+  const shim = await clockShim();
+  if ('missing' in shim) throw new Error(shim.missing);
+  return Clocks.open(shim.path, memberCount);
+}
+
+function startFleet(plan: RoundPlan, clocks: Clocks | undefined, programs?: Programs): Promise<Fleet> {
+  const members = Array.from({ length: plan.memberCount }, (_, index): MemberOptions => ({
+    env: { ...SERVER_ENV, ...clocks?.members[index]?.env },
+    redisProxy: plan.withStoreProxy[index] ?? false,
+    clientProxy: plan.withClientProxy[index] ?? false,
+    ...(programs && { program: programs.server }),
+  }));
+  const redis = {
+    appendfsync: plan.appendfsync,
+    args: ['--enable-debug-command', 'local'],
+    ...(clocks && { env: clocks.store.env }),
+  };
+  return Fleet.start({ redis, members });
+}
+
+async function playRound(
+  plan: RoundPlan,
+  fleet: Fleet,
+  clocks: Clocks | undefined,
+  programs: Programs | undefined,
+): Promise<Omit<RoundOutcome, 'defects'>> {
+  const scene = new Scenario(fleet, `round ${plan.seed}`, fleet.member(0));
+  try {
+    const wanted = await makeResources(plan, scene);
+    const looks = new Looks(fleet.redis, wanted);
+    const crowd = new Crowd(
+      scene,
+      {
+        workerCount: plan.workerCount,
+        addresses: fleet.members.map(({ address }) => address),
+        wanted,
+        seed: plan.seed * 100,
+      },
+      { ...(clocks && { env: clocks.clients.env }), ...(programs && { program: programs.client }) },
+      performance.now() + plan.trafficMs,
+    );
+    const stage = new Stage({
+      fleet,
+      scene,
+      crowd,
+      store: new StoreView(fleet.redis),
+      wanted,
+      withStoreProxy: fleet.members.filter((_, index) => plan.withStoreProxy[index]),
+      withClientProxy: fleet.members.filter((_, index) => plan.withClientProxy[index]),
+      clocks,
+      isDurable: plan.appendfsync === 'always',
+    });
+    const nemesis = new Nemesis(stage);
+    const limits = new LimitMover(scene, fleet, wanted);
+    looks.start();
+    try {
+      await Promise.all(Array.from({ length: plan.processCount }, () => crowd.join()));
+      await Promise.all([nemesis.run(plan.steps), limits.run(plan.limitMoves)]);
+      await crowd.finished();
+      await settle(fleet, scene);
+      await scene.comeToRest();
+    } finally {
+      await looks.stop();
+    }
+    const told = scene.history();
+    const history = mergeHistories(told, looks.events(told));
+    return { plan, history, deeds: nemesis.deeds, checks: checkAll(history, ALLOWANCES) };
+  } finally {
+    await scene.close();
+  }
+}
+
+async function makeResources(plan: RoundPlan, scene: Scenario): Promise<Wanted[]> {
+  const made: Wanted[] = [];
+  for (const { service, label, limit, mostPermits, sharedPercent } of plan.resources) {
+    const name = service === 'lock' ? scene.lock(label) : await scene.semaphore(label, limit);
+    made.push({ service, name, mostPermits, sharedPercent });
+  }
+  return made;
+}
+
+/** Waits until the servers grant again: after the last fault they may be in quarantine, or just starting. */
+async function settle(fleet: Fleet, scene: Scenario): Promise<void> {
+  const name = scene.lock('settled', false);
+  for (const { address } of fleet.members) {
+    const stub = leaseStub('lock', address, { patienceMs: 1000 });
+    try {
+      await eventually(
+        `a grant at ${address}`,
+        async () => {
+          const { lease } = await stub.acquire({ name, waitMs: 1000, ttlMs: 100 });
+          return lease !== undefined && (await stub.release(lease)).released;
+        },
+        { timeoutMs: SETTLING_MS, everyMs: 200 },
+      );
+    } finally {
+      stub.close();
+    }
+  }
+}

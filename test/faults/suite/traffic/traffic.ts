@@ -1,0 +1,39 @@
+import type { Service } from '../../../../src/engine/lease';
+import { Recorder, type EventSink } from '../../../support/history-recorder';
+import { Worker } from './worker';
+
+/** A resource that many want, and how they ask for it. */
+export interface Wanted {
+  readonly service: Service;
+  readonly name: string;
+  /** Of a semaphore: the heaviest request. */
+  readonly mostPermits: number;
+  /** Of a lock: how many of a hundred ask for it shared. */
+  readonly sharedPercent: number;
+}
+
+/** Workers of one process that use several resources in all the ways there are, for a while. */
+export interface TrafficTask {
+  readonly call: 'traffic';
+  /** The workers' names begin with it. */
+  readonly client: string;
+  readonly workerCount: number;
+  /** The servers; each worker begins at one, and goes on at the next where one fails it. */
+  readonly addresses: readonly string[];
+  readonly wanted: readonly Wanted[];
+  readonly seed: number;
+  readonly forMs: number;
+}
+
+export function workersOf({ client, workerCount }: TrafficTask): string[] {
+  return Array.from({ length: workerCount }, (_, index) => `${client}.${index}`);
+}
+
+/** Resolves when the time is over and every worker has come to the end of what it was at. */
+export async function runTraffic(task: TrafficTask, sink: EventSink): Promise<void> {
+  const until = performance.now() + task.forMs;
+  const workers = workersOf(task).map(
+    (name, index) => new Worker(name, index, task, new Recorder(name, sink)),
+  );
+  await Promise.all(workers.map((worker) => worker.run(until)));
+}

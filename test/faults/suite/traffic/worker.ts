@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { between, oneOf, seeded, type Random } from '../../../../bench/support/random';
+import type { Recorder } from '../../../support/history-recorder';
+import { CallEnded, type Held } from '../../held';
+import type { Asking } from '../../lease-stub';
+import { Servers } from './servers';
+import { pickSession } from './sessions';
+import { Silence } from './stream-session';
+import type { TrafficTask, Wanted } from './traffic';
+
+export type Request = Asking & { readonly requestId: string };
+
+/** Of a hundred leases, some are so short that a stall of the machine outlasts them. */
+const SHORT_PERCENT = 20;
+const SHORT_TTL_MS = [300, 900] as const;
+const TTL_MS = [1000, 2500] as const;
+const WAIT_MS = [200, 4000] as const;
+const THINK_MS = [2, 40] as const;
+/** After a refusal: contract-abiding clients do not hammer. */
+const PAUSE_MS = [20, 150] as const;
+/** How long one request is tried again and again before its worker gives it up. */
+const PATIENCE_MS = 8000;
+
+/** One client that goes from one session to the next: each uses a lease in another way. */
+export class Worker {
+  readonly random: Random;
+  readonly servers: Servers;
+  private readonly wanted: readonly Wanted[];
+
+  constructor(name: string, index: number, task: TrafficTask, recorder: Recorder) {
+    this.random = seeded(task.seed * 1000 + index);
+    this.servers = new Servers(name, index, task.addresses, recorder);
+    this.wanted = task.wanted;
+  }
+
+  async run(until: number): Promise<void> {
+    while (performance.now() < until) {
+      try {
+        const wanted = oneOf(this.random, this.wanted);
+        this.servers.use(wanted.service);
+        await pickSession(this)(this, this.request(wanted));
+      } catch (error) {
+        // Whatever the service says is its business, and the checkers'; any other error is a mistake here.
+        if (!(error instanceof CallEnded) && !(error instanceof Silence)) throw error;
+        if (isOutage(error)) this.servers.next();
+        await sleep(this.between(PAUSE_MS));
+      }
+      await sleep(this.between(THINK_MS));
+    }
+    this.servers.close();
+  }
+
+  /** The same request again, at another server, as long as nobody knows what became of it. */
+  async acquire(request: Request): Promise<Held> {
+    return this.again(() => this.servers.current.acquire(request));
+  }
+
+  async again<T>(attempt: () => Promise<T>): Promise<T> {
+    const until = performance.now() + PATIENCE_MS;
+    for (;;) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!isOutage(error) || performance.now() >= until) throw error;
+        this.servers.next();
+        await sleep(this.between(PAUSE_MS));
+      }
+    }
+  }
+
+  async release(held: Held): Promise<void> {
+    await this.again(() => this.servers.current.release(held));
+  }
+
+  between([least, most]: readonly [number, number]): number {
+    return between(this.random, least, most);
+  }
+
+  happens(percent: number): boolean {
+    return this.random() * 100 < percent;
+  }
+
+  private request({ service, name, mostPermits, sharedPercent }: Wanted): Request {
+    return {
+      name,
+      requestId: randomUUID(),
+      ttlMs: this.between(this.happens(SHORT_PERCENT) ? SHORT_TTL_MS : TTL_MS),
+      waitMs: this.between(WAIT_MS),
+      permits: service === 'lock' ? 1 : 1 + Math.floor(this.random() ** 2 * mostPermits),
+      mode: service === 'lock' && this.happens(sharedPercent) ? 'shared' : 'exclusive',
+    };
+  }
+}
+
+/** The server is gone, or nobody knows what it did. */
+export function isOutage(error: unknown): boolean {
+  if (error instanceof Silence) return true;
+  if (!(error instanceof CallEnded)) return false;
+  const { code } = error.ending;
+  // A server that is forced to end says CANCELLED, one that crashes in the middle of an answer INTERNAL.
+  return ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED', 'INTERNAL'].includes(code);
+}
