@@ -51,8 +51,8 @@ export class Scenario {
   }
 
   /** A semaphore of this story's own, with its limit set. */
-  async semaphore(label: string, limit: number): Promise<string> {
-    const name = this.resource('semaphore', label, true);
+  async semaphore(label: string, limit: number, watched = true): Promise<string> {
+    const name = this.resource('semaphore', label, watched);
     await this.operator(`first limit of ${label}`, this.witness).setLimit(name, limit);
     return name;
   }

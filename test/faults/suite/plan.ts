@@ -14,6 +14,8 @@ export interface PlannedResource {
   readonly limit: number;
   readonly mostPermits: number;
   readonly sharedPercent: number;
+  /** How often it is chosen, beside the others. */
+  readonly share: number;
 }
 
 /** A limit that is set while all goes on. */
@@ -52,7 +54,10 @@ export interface PlanOptions {
 
 const MEMBERS = 3;
 const PROCESSES = 3;
-const WORKERS = 10;
+const WORKERS = 24;
+const QUIET_NAMES = 72;
+/** How often a name that many want is chosen, beside one that few want. */
+const HOT_SHARE = 3;
 const TRAFFIC_MS = 45_000;
 /** Between the beginnings of two faults: from a storm to calm enough for what is owed only in quiet times. */
 const PACES_MS: readonly (readonly [number, number])[] = [
@@ -91,19 +96,25 @@ export function planRound(options: PlanOptions): RoundPlan {
   };
 }
 
-/** A few names that many want: without contention nothing is put to the test. */
+/** A few names that many want, for queues; and many that few want, for numbers. */
 function planResources(random: Random): PlannedResource[] {
-  const lock = (label: string, sharedPercent: number) =>
+  const lock = (label: string, sharedPercent = 0) =>
     ({ service: 'lock', label, limit: 1, mostPermits: 1, sharedPercent }) as const;
   const semaphore = (label: string, limit: number, mostPermits: number) =>
     ({ service: 'semaphore', label, limit, mostPermits, sharedPercent: 0 }) as const;
-  return [
-    ...['a', 'b', 'c', 'd'].map((letter) => lock(`lock ${letter}`, 0)),
-    ...['e', 'f'].map((letter) => lock(`document ${letter}`, between(random, 50, 90))),
-    semaphore('permits g', between(random, 2, 4), 2),
-    semaphore('permits h', between(random, 4, 10), 5),
-    semaphore('permits i', 1, 1),
+  const hot = [
+    lock('hot lock a'),
+    lock('hot lock b'),
+    lock('hot document', between(random, 50, 90)),
+    semaphore('hot permits a', between(random, 2, 4), 2),
+    semaphore('hot permits b', between(random, 4, 10), 5),
   ];
+  const quiet = Array.from({ length: QUIET_NAMES }, (_, index) => {
+    if (index % 4 === 1) return lock(`document ${index}`, 70);
+    if (index % 4 === 3) return semaphore(`permits ${index}`, between(random, 1, 6), 1 + (index % 3));
+    return lock(`lock ${index}`);
+  });
+  return [...hot.map((one) => ({ ...one, share: HOT_SHARE })), ...quiet.map((one) => ({ ...one, share: 1 }))];
 }
 
 function planSteps(random: Random, names: readonly FaultName[], trafficMs: number): Step[] {

@@ -130,9 +130,12 @@ async function playRound(
 
 async function makeResources(plan: RoundPlan, scene: Scenario): Promise<Wanted[]> {
   const made: Wanted[] = [];
-  for (const { service, label, limit, mostPermits, sharedPercent } of plan.resources) {
-    const name = service === 'lock' ? scene.lock(label) : await scene.semaphore(label, limit);
-    made.push({ service, name, mostPermits, sharedPercent });
+  for (const { service, label, limit, mostPermits, sharedPercent, share } of plan.resources) {
+    // To look at all of them through a server would be most of its work.
+    const watched = share > 1;
+    const name =
+      service === 'lock' ? scene.lock(label, watched) : await scene.semaphore(label, limit, watched);
+    made.push({ service, name, mostPermits, sharedPercent, share });
   }
   return made;
 }

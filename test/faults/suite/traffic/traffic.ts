@@ -10,6 +10,8 @@ export interface Wanted {
   readonly mostPermits: number;
   /** Of a lock: how many of a hundred ask for it shared. */
   readonly sharedPercent: number;
+  /** How often it is chosen, beside the others. */
+  readonly share: number;
 }
 
 /** Workers of one process that use several resources in all the ways there are, for a while. */

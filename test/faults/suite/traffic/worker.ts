@@ -31,7 +31,7 @@ export class Worker {
   constructor(name: string, index: number, task: TrafficTask, recorder: Recorder) {
     this.random = seeded(task.seed * 1000 + index);
     this.servers = new Servers(name, index, task.addresses, recorder);
-    this.wanted = task.wanted;
+    this.wanted = task.wanted.flatMap((wanted) => Array<Wanted>(wanted.share).fill(wanted));
   }
 
   async run(until: number): Promise<void> {
