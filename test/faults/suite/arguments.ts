@@ -1,5 +1,6 @@
+import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { MUTANTS } from './mutants/mutants';
+import { isMutantName, MUTANT_NAMES, type MutantName } from './mutants/mutants';
 import { FAULT_NAMES, isFaultName, type FaultName } from './nemesis/faults';
 import { TOPOLOGIES, type Topology } from './plan';
 
@@ -11,7 +12,8 @@ export const USAGE = `usage: npm run test:faults -- [options]
   --traffic S       seconds of traffic in a round (default 45)
   --topology T      ${TOPOLOGIES.join(', ')} (default one)
   --faults A,B      draws from these only: ${FAULT_NAMES.join(', ')}
-  --mutant NAME     breaks the server or the client on purpose: ${Object.keys(MUTANTS).join(', ')}`;
+  --mutant A,B      breaks the server or the client on purpose, and plays until a checker says so (default seed 1):
+                    all, or some of ${MUTANT_NAMES.join(', ')}`;
 
 export class UsageError extends Error {}
 
@@ -22,20 +24,20 @@ export interface Wanted {
   readonly trafficMs: number | undefined;
   readonly topology: Topology;
   readonly faults: readonly FaultName[] | undefined;
-  readonly mutant: string | undefined;
+  readonly mutants: readonly MutantName[];
 }
 
 export function parseArguments(args: readonly string[]): Wanted {
   const values = read(args);
   const traffic = numberOf(values.traffic, 'traffic', undefined);
   return {
-    seed: numberOf(values.seed, 'seed', Math.floor(Math.random() * 1_000_000)),
+    seed: numberOf(values.seed, 'seed', values.mutant === undefined ? randomInt(1_000_000) : 1),
     seconds: numberOf(values.minutes, 'minutes', 5) * 60,
     rounds: numberOf(values.rounds, 'rounds', Infinity),
     trafficMs: traffic === undefined ? undefined : traffic * 1000,
     topology: topologyOf(values.topology),
     faults: values.faults?.split(',').filter(Boolean).map(faultNamed),
-    mutant: values.mutant === undefined ? undefined : mutantNamed(values.mutant),
+    mutants: values.mutant === undefined ? [] : mutantsNamed(values.mutant),
   };
 }
 
@@ -77,8 +79,10 @@ function faultNamed(text: string): FaultName {
   return text;
 }
 
-function mutantNamed(text: string): string {
-  if (!(text in MUTANTS))
-    throw new UsageError(`--mutant ${text}: there is ${Object.keys(MUTANTS).join(', ')}`);
-  return text;
+function mutantsNamed(text: string): readonly MutantName[] {
+  if (text === 'all') return MUTANT_NAMES;
+  return text.split(',').map((name) => {
+    if (!isMutantName(name)) throw new UsageError(`--mutant ${name}: there is ${MUTANT_NAMES.join(', ')}`);
+    return name;
+  });
 }

@@ -62,6 +62,22 @@ export class Crowd {
     await this.join();
   }
 
+  /** Of all that work. */
+  get size(): number {
+    return this.running.size;
+  }
+
+  killAll(): void {
+    for (const client of this.running) if (!client.hasEnded) client.kill();
+  }
+
+  /** Others in the place of those that have been killed. */
+  async refill(): Promise<void> {
+    const { size } = this.running;
+    this.running.clear();
+    await Promise.all(Array.from({ length: size }, () => this.join()));
+  }
+
   async finished(): Promise<void> {
     const left = Math.max(0, this.until - performance.now()) + LAST_SESSION_MS;
     await Promise.all([...this.running].map((client) => client.finished(left)));

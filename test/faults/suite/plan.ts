@@ -50,6 +50,8 @@ export interface PlanOptions {
   /** Where no clock can be stepped, no such fault is drawn. */
   readonly canStepClocks: boolean;
   readonly trafficMs?: number;
+  /** A mutant needs faults soon and many, and quiet between them; default: drawn. */
+  readonly pace?: 'mutant';
 }
 
 const MEMBERS = 3;
@@ -65,6 +67,7 @@ const PACES_MS: readonly (readonly [number, number])[] = [
   [2000, 6000],
   [6000, 15_000],
 ];
+const MUTANT_PACE_MS = [2000, 4000] as const;
 /** Traffic gets going first, and goes on for a while after the last fault. */
 const QUIET_START_MS = 2000;
 const QUIET_END_MS = 10_000;
@@ -77,7 +80,8 @@ export function planRound(options: PlanOptions): RoundPlan {
   const withClocks = canStepClocks && (random() < 0.4 || (options.faults ?? []).some(needsClocks));
   const names = (options.faults ?? FAULT_NAMES).filter((name) => withClocks || !needsClocks(name));
   const resources = planResources(random);
-  const steps = planSteps(random, names, trafficMs);
+  const pace = options.pace === 'mutant' ? MUTANT_PACE_MS : oneOf(random, PACES_MS);
+  const steps = planSteps(random, names, pace, trafficMs);
   const needs = new Set(steps.map(({ fault }) => faultOf(fault).needs));
   return {
     seed,
@@ -117,10 +121,14 @@ function planResources(random: Random): PlannedResource[] {
   return [...hot.map((one) => ({ ...one, share: HOT_SHARE })), ...quiet.map((one) => ({ ...one, share: 1 }))];
 }
 
-function planSteps(random: Random, names: readonly FaultName[], trafficMs: number): Step[] {
+function planSteps(
+  random: Random,
+  names: readonly FaultName[],
+  pace: readonly [number, number],
+  trafficMs: number,
+): Step[] {
   const steps: Step[] = [];
   if (names.length === 0) return steps;
-  const pace = oneOf(random, PACES_MS);
   const last = Math.max(QUIET_START_MS + 1, trafficMs - QUIET_END_MS);
   for (let atMs = QUIET_START_MS; atMs < last; atMs += between(random, ...pace)) {
     steps.push({ atMs, fault: drawFault(random, names), seed: between(random, 0, 2 ** 31) });

@@ -40,7 +40,7 @@ export async function runRound(plan: RoundPlan, programs?: Programs): Promise<Ro
   const clocks = plan.withClocks ? await openClocks(plan.memberCount) : undefined;
   try {
     const fleet = await startFleet(plan, clocks, programs);
-    let outcome: Omit<RoundOutcome, 'defects'>;
+    let outcome: RoundOutcome;
     try {
       outcome = await playRound(plan, fleet, clocks, programs);
     } catch (error) {
@@ -49,7 +49,7 @@ export async function runRound(plan: RoundPlan, programs?: Programs): Promise<Ro
     }
     const defects: string[] = [];
     await fleet.close().catch((error: unknown) => defects.push((error as Error).message));
-    return { ...outcome, defects };
+    return { ...outcome, defects: [...outcome.defects, ...defects] };
   } finally {
     await clocks?.close();
   }
@@ -81,7 +81,7 @@ async function playRound(
   fleet: Fleet,
   clocks: Clocks | undefined,
   programs: Programs | undefined,
-): Promise<Omit<RoundOutcome, 'defects'>> {
+): Promise<RoundOutcome> {
   const scene = new Scenario(fleet, `round ${plan.seed}`, fleet.member(0));
   try {
     const wanted = await makeResources(plan, scene);
@@ -108,6 +108,7 @@ async function playRound(
       clocks,
       isDurable: plan.appendfsync === 'always',
     });
+    const defects: string[] = [];
     const nemesis = new Nemesis(stage);
     const limits = new LimitMover(scene, fleet, wanted);
     looks.start();
@@ -117,12 +118,15 @@ async function playRound(
       await crowd.finished();
       await settle(fleet, scene);
       await scene.comeToRest();
+    } catch (error) {
+      // What clients saw until then is checked all the same.
+      defects.push(`the round did not come to its end: ${(error as Error).message}`);
     } finally {
       await looks.stop();
     }
     const told = scene.history();
     const history = mergeHistories(told, looks.events(told));
-    return { plan, history, deeds: nemesis.deeds, checks: checkAll(history, ALLOWANCES) };
+    return { plan, history, deeds: nemesis.deeds, checks: checkAll(history, ALLOWANCES), defects };
   } finally {
     await scene.close();
   }

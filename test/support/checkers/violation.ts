@@ -65,7 +65,7 @@ export const DEFAULT_OPTIONS: CheckOptions = {
 
 /** One line per event, in milliseconds since the first of them. */
 export function formatTrace(trace: readonly HistoryEvent[]): string {
-  const sorted = [...trace].sort((a, b) => a.at - b.at);
+  const sorted = [...new Set(trace)].sort((a, b) => a.at - b.at);
   const start = sorted[0]?.at ?? 0;
   return sorted
     .map((event) => {

@@ -9,7 +9,7 @@ import {
   storeLinkHalfOpen,
   storeLinkSlow,
 } from './link-faults';
-import { rollingRestart, serverDrained, serverKilled, serverStopped } from './server-faults';
+import { machineKilled, rollingRestart, serverDrained, serverKilled, serverStopped } from './server-faults';
 import { resourceDeleted, storeFlushed } from './store-forgets';
 import { storeKilled, storeTruncated } from './store-restarts';
 import { storeAsleep, storeClockStepped, storeFull, storePaused, storeStopped } from './store-stalls';
@@ -20,6 +20,7 @@ export const FAULTS = {
   'server-killed': serverKilled,
   'server-stopped': serverStopped,
   'server-drained': serverDrained,
+  'machine-killed': machineKilled,
   'rolling-restart': rollingRestart,
   'clients-killed': clientsKilled,
   'clients-stopped': clientsStopped,

@@ -23,6 +23,21 @@ export const serverKilled: Fault = {
     }),
 };
 
+/** A machine is gone with all that ran on it: one server, and the clients too. Others take their places. */
+export const machineKilled: Fault = {
+  about: 'SIGKILL of a server and of all clients at once',
+  touches: ['clients'],
+  carryOut: (stage, random) =>
+    stage.withMember(random, async (member) => {
+      const end = stage.scene.fault('server_killed', 'SIGKILL, and of all clients');
+      stage.crowd.killAll();
+      await member.server.kill();
+      await Promise.all([stage.crowd.refill(), stage.fleet.restart(member)]);
+      end();
+      return { 'servers killed': 1, 'client processes killed': stage.crowd.size };
+    }),
+};
+
 /** SIGSTOP for a part of a ttl, or for longer than any lease lives. */
 export const serverStopped: Fault = {
   about: 'SIGSTOP of a server',

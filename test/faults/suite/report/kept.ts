@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../../support/root';
+import type { Catch } from '../mutants/hunt';
 import type { RoundOutcome } from '../round';
 import type { RunReport } from './run-report';
 
@@ -14,8 +15,11 @@ export function keepHistory({ plan, history }: RoundOutcome): string {
 }
 
 export function keepReport(report: RunReport): string {
-  const mutant = report.mutant === undefined ? '' : `-${report.mutant}`;
-  return keep(`run-${report.topology}-${report.seed}${mutant}.json`, `${JSON.stringify(report, null, 2)}\n`);
+  return keep(`run-${report.topology}-${report.seed}.json`, `${JSON.stringify(report, null, 2)}\n`);
+}
+
+export function keepCatch(caught: Catch): void {
+  keep(`mutant-${caught.mutant}.json`, `${JSON.stringify(caught, null, 2)}\n`);
 }
 
 function keep(name: string, text: string): string {

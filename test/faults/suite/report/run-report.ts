@@ -17,7 +17,6 @@ export interface FailedRound {
 export interface RunReport {
   readonly seed: number;
   readonly topology: Topology;
-  readonly mutant: string | undefined;
   readonly seconds: number;
   readonly rounds: number;
   readonly operations: number;
@@ -35,7 +34,6 @@ export class RunTally {
   constructor(
     private readonly seed: number,
     private readonly topology: Topology,
-    private readonly mutant: string | undefined,
   ) {}
 
   add(outcome: RoundOutcome): FailedRound | undefined {
@@ -53,12 +51,11 @@ export class RunTally {
   }
 
   report(seconds: number): RunReport {
-    const { seed, topology, mutant, tallies, failed } = this;
+    const { seed, topology, tallies, failed } = this;
     const total = (of: (tally: RoundTally) => number) => tallies.reduce((all, tally) => all + of(tally), 0);
     return {
       seed,
       topology,
-      mutant,
       seconds,
       rounds: tallies.length,
       operations: total(({ operations }) => operations),

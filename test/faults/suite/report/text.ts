@@ -1,3 +1,4 @@
+import type { Catch } from '../mutants/hunt';
 import type { Did } from '../nemesis/fault';
 import { faultOf } from '../nemesis/faults';
 import type { FailedRound, RunReport } from './run-report';
@@ -34,6 +35,11 @@ export function failureText({ seed, violations, defects, smallest }: FailedRound
     `seed ${seed}: ${[...counts, ...defects].join('; ')}`,
     ...(smallest === undefined ? [] : [smallest]),
   ].join('\n');
+}
+
+export function catchText({ mutant, about, seed, afterSeconds, by, defects }: Catch): string {
+  if (afterSeconds === undefined) return [`NOT CAUGHT: ${mutant} (${about})`, ...defects].join('\n');
+  return `${mutant} (${about}): caught after ${afterSeconds.toFixed(1)} s, seed ${seed}, by ${list(by)}`;
 }
 
 export function list(did: Did): string {

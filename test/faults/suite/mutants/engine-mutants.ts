@@ -1,0 +1,74 @@
+import type { Mutant } from './mutants';
+import { luaPatch } from './patch';
+
+/** Mistakes of a server. */
+export const engineMutants = {
+  'lost-swallowed': {
+    about: 'a stream whose lease is gone stays open and says nothing',
+    patches: [
+      {
+        file: 'src/engine/held-lease.js',
+        find: 'lose(cause, storeSaidSo = false) {',
+        replace: 'lose(cause, storeSaidSo = false) {\n        this.over = true;\n        return;',
+      },
+    ],
+    faults: ['resource-deleted', 'store-flushed'],
+    caughtBy: ['loss'],
+  },
+  'stale-stream-releases': {
+    about: 'a stream that breaks releases its lease, whoever has attached to it since',
+    patches: [
+      {
+        file: 'src/engine/held-lease.js',
+        find: 'abandon() {',
+        replace: 'abandon() {\n        this.releaseWhatIsLeft(this.options.clock.now() + this.ttlMs);',
+      },
+      luaPatch(" or (attach ~= '' and r.o ~= attach) then", ' then'),
+    ],
+    faults: ['rolling-restart', 'server-killed'],
+    caughtBy: ['exclusion', 'over_issue', 'false_loss', 'truthful_offset'],
+  },
+  'late-from-a-buffer': {
+    about: 'a grant that had to wait is delivered, with its offset counted from when it leaves',
+    patches: [
+      {
+        file: 'src/engine/acquisition.js',
+        find: 'return call.receivedAt + offset > this.options.clock.now();',
+        replace: 'return offset === offset;',
+      },
+      {
+        file: 'src/engine/permits.js',
+        find: 'expireOffsetMs: (0, expire_offset_1.expireOffsetMs)(call.receivedAt, granted.sentAt, granted.remainingMs)',
+        replace:
+          'expireOffsetMs: (0, expire_offset_1.expireOffsetMs)(call.receivedAt, this.options.clock.now(), granted.remainingMs)',
+      },
+    ],
+    faults: ['server-stopped', 'store-link-slow'],
+    caughtBy: ['exclusion', 'over_issue', 'truthful_offset'],
+  },
+  'offset-from-a-message': {
+    about: 'the offset of a grant after a wait is counted from when the message came that tells of it',
+    patches: [
+      {
+        file: 'src/engine/acquisition.js',
+        find: 'reply = await store.claim(resource, and({ ticket: waiter.ticket }, wanted));',
+        replace:
+          'reply = await store.claim(resource, and({ ticket: waiter.ticket }, wanted));\n            reply = { ...reply, sentAt: clock.now() };',
+      },
+    ],
+    faults: ['store-link-slow'],
+    caughtBy: ['exclusion', 'over_issue', 'truthful_offset'],
+  },
+  'failed-renewal-is-loss': {
+    about: 'a renewal that was not answered is told as a loss',
+    patches: [
+      {
+        file: 'src/engine/held-lease.js',
+        find: 'this.failing = true;',
+        replace: "return this.lose('store-unavailable');",
+      },
+    ],
+    faults: ['store-link-half-open', 'store-stopped'],
+    caughtBy: ['false_loss'],
+  },
+} as const satisfies Record<string, Mutant>;

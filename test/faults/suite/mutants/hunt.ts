@@ -1,0 +1,65 @@
+import type { Invariant } from '../../../support/checkers/violation';
+import { planRound } from '../plan';
+import { runRound, type RoundOutcome } from '../round';
+import { buildMutant } from './build-mutant';
+import { mutantOf, type MutantName } from './mutants';
+
+/** How a mutant was found out. */
+export interface Catch {
+  readonly mutant: MutantName;
+  readonly about: string;
+  readonly seed: number;
+  /** Seconds of traffic until the first violation was complete; undefined: none was found. */
+  readonly afterSeconds: number | undefined;
+  /** How often each of the invariants spoke, in that round. */
+  readonly by: Readonly<Partial<Record<Invariant, number>>>;
+  /** Of the last round, where none was found: what else was wrong with it. */
+  readonly defects: readonly string[];
+}
+
+/** Each is to be caught within a minute. */
+const TRAFFIC_MS = 28_000;
+const MOST_ROUNDS = 2;
+
+/** Plays rounds with a mutant until one of the checkers that must catch it does. */
+export async function hunt(name: MutantName, seed: number): Promise<Catch> {
+  const mutant = mutantOf(name);
+  const { about } = mutant;
+  const { programs, remove } = await buildMutant(mutant);
+  const defects: string[] = [];
+  try {
+    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+      const plan = planRound({
+        seed: seed + round,
+        topology: 'one',
+        faults: mutant.faults,
+        canStepClocks: false,
+        trafficMs: TRAFFIC_MS,
+        pace: 'mutant',
+      });
+      const outcome = await runRound(plan, programs);
+      const by = count(outcome);
+      defects.push(...outcome.defects);
+      if (!mutant.caughtBy.some((invariant) => (by[invariant] ?? 0) > 0)) continue;
+      const afterSeconds = (round * TRAFFIC_MS) / 1000 + firstAfter(outcome, mutant.caughtBy);
+      return { mutant: name, about, seed: plan.seed, afterSeconds, by, defects: [] };
+    }
+    return { mutant: name, about, seed, afterSeconds: undefined, by: {}, defects };
+  } finally {
+    await remove();
+  }
+}
+
+function count({ checks }: RoundOutcome): Partial<Record<Invariant, number>> {
+  const counts: Partial<Record<Invariant, number>> = {};
+  for (const { invariant } of checks.violations) counts[invariant] = (counts[invariant] ?? 0) + 1;
+  return counts;
+}
+
+function firstAfter({ checks, history }: RoundOutcome, invariants: readonly Invariant[]): number {
+  const began = history.find(({ type }) => type === 'asked')?.at ?? 0;
+  const ends = checks.violations
+    .filter(({ invariant }) => invariants.includes(invariant))
+    .map(({ trace }) => Math.max(...trace.map(({ at }) => at)));
+  return (Math.min(...ends) - began) / 1_000_000;
+}
