@@ -3,7 +3,7 @@ import { endingOf } from '../support/lock-client';
 import type { Resource, Service } from '../../src/engine/lease';
 import { expectInvariantsToHold, type CheckAllOptions } from '../support/checkers/check-all';
 import { formatTrace } from '../support/checkers/violation';
-import type { FaultKind, FaultStarted, History, HistoryEvent } from '../support/history';
+import type { FaultKind, FaultStarted, History, HistoryEvent, Micros } from '../support/history';
 import { MemorySink, mergeHistories, Recorder } from '../support/history-recorder';
 import type { Fleet, Member } from './fleet';
 import { leaseStub } from './lease-stub';
@@ -92,6 +92,14 @@ export class Scenario {
     const fault = `${this.title} ${this.faultCount}`;
     this.recorder.record({ type: 'fault_started', fault, kind, what, ...scope });
     return () => void this.recorder.record({ type: 'fault_ended', fault });
+  }
+
+  /** A fault that is over when it is noticed. */
+  past(kind: FaultKind, what: string, from: Micros, to: Micros): void {
+    this.faultCount += 1;
+    const fault = `${this.title} ${this.faultCount}`;
+    this.recorder.record({ type: 'fault_started', fault, kind, what }, from);
+    this.recorder.record({ type: 'fault_ended', fault }, to);
   }
 
   /** A fault of an instant. */

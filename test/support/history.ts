@@ -138,6 +138,7 @@ export const FAULT_KINDS = [
   'store_refusing',
   'draining',
   'clock_jumped',
+  'machine_stalled',
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 

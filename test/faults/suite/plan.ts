@@ -52,12 +52,15 @@ export interface PlanOptions {
   readonly trafficMs?: number;
   /** A mutant needs faults soon and many, and quiet between them; default: drawn. */
   readonly pace?: 'mutant';
+  /** How much there is of everything; default `whole`. */
+  readonly size?: keyof typeof SIZES;
 }
 
-const MEMBERS = 3;
-const PROCESSES = 3;
-const WORKERS = 24;
-const QUIET_NAMES = 72;
+const SIZES = {
+  whole: { memberCount: 3, processCount: 3, workerCount: 24, quietNames: 72 },
+  /** For a test among others. */
+  small: { memberCount: 2, processCount: 2, workerCount: 6, quietNames: 8 },
+} as const;
 /** How often a name that many want is chosen, beside one that few want. */
 const HOT_SHARE = 3;
 const TRAFFIC_MS = 45_000;
@@ -69,17 +72,18 @@ const PACES_MS: readonly (readonly [number, number])[] = [
 ];
 const MUTANT_PACE_MS = [2000, 4000] as const;
 /** Traffic gets going first, and goes on for a while after the last fault. */
-const QUIET_START_MS = 2000;
+const QUIET_START_MS = 1000;
 const QUIET_END_MS = 10_000;
 const LIMIT_EVERY_MS = [3000, 9000] as const;
 
 export function planRound(options: PlanOptions): RoundPlan {
-  const { seed, topology, canStepClocks, trafficMs = TRAFFIC_MS } = options;
+  const { seed, topology, canStepClocks, trafficMs = TRAFFIC_MS, size = 'whole' } = options;
+  const { memberCount, processCount, workerCount, quietNames } = SIZES[size];
   const random = seeded(seed);
   // A process under the shim reads its clock by way of it, which is slower: not in every round.
   const withClocks = canStepClocks && (random() < 0.4 || (options.faults ?? []).some(needsClocks));
   const names = (options.faults ?? FAULT_NAMES).filter((name) => withClocks || !needsClocks(name));
-  const resources = planResources(random);
+  const resources = planResources(random, quietNames);
   const pace = options.pace === 'mutant' ? MUTANT_PACE_MS : oneOf(random, PACES_MS);
   const steps = planSteps(random, names, pace, trafficMs);
   const needs = new Set(steps.map(({ fault }) => faultOf(fault).needs));
@@ -87,12 +91,12 @@ export function planRound(options: PlanOptions): RoundPlan {
     seed,
     topology,
     appendfsync: oneOf(random, ['always', 'always', 'everysec', 'no']),
-    memberCount: MEMBERS,
-    withStoreProxy: proxies(needs.has('store proxy')),
-    withClientProxy: proxies(needs.has('client proxy')),
+    memberCount,
+    withStoreProxy: proxies(memberCount, needs.has('store proxy')),
+    withClientProxy: proxies(memberCount, needs.has('client proxy')),
     withClocks,
-    processCount: PROCESSES,
-    workerCount: WORKERS,
+    processCount,
+    workerCount,
     resources,
     trafficMs,
     limitMoves: planLimits(random, resources, trafficMs),
@@ -101,7 +105,7 @@ export function planRound(options: PlanOptions): RoundPlan {
 }
 
 /** A few names that many want, for queues; and many that few want, for numbers. */
-function planResources(random: Random): PlannedResource[] {
+function planResources(random: Random, quietNames: number): PlannedResource[] {
   const lock = (label: string, sharedPercent = 0) =>
     ({ service: 'lock', label, limit: 1, mostPermits: 1, sharedPercent }) as const;
   const semaphore = (label: string, limit: number, mostPermits: number) =>
@@ -113,7 +117,7 @@ function planResources(random: Random): PlannedResource[] {
     semaphore('hot permits a', between(random, 2, 4), 2),
     semaphore('hot permits b', between(random, 4, 10), 5),
   ];
-  const quiet = Array.from({ length: QUIET_NAMES }, (_, index) => {
+  const quiet = Array.from({ length: quietNames }, (_, index) => {
     if (index % 4 === 1) return lock(`document ${index}`, 70);
     if (index % 4 === 3) return semaphore(`permits ${index}`, between(random, 1, 6), 1 + (index % 3));
     return lock(`lock ${index}`);
@@ -129,7 +133,7 @@ function planSteps(
 ): Step[] {
   const steps: Step[] = [];
   if (names.length === 0) return steps;
-  const last = Math.max(QUIET_START_MS + 1, trafficMs - QUIET_END_MS);
+  const last = Math.max(QUIET_START_MS + 1, trafficMs - Math.min(QUIET_END_MS, trafficMs / 3));
   for (let atMs = QUIET_START_MS; atMs < last; atMs += between(random, ...pace)) {
     steps.push({ atMs, fault: drawFault(random, names), seed: between(random, 0, 2 ** 31) });
   }
@@ -153,8 +157,8 @@ function planLimits(random: Random, resources: readonly PlannedResource[], traff
 }
 
 /** One member keeps the straight ways, so that there is one to compare with. */
-function proxies(needed: boolean): boolean[] {
-  return Array.from({ length: MEMBERS }, (_, index) => needed && index > 0);
+function proxies(memberCount: number, needed: boolean): boolean[] {
+  return Array.from({ length: memberCount }, (_, index) => needed && index > 0);
 }
 
 function needsClocks(name: FaultName): boolean {

@@ -14,6 +14,7 @@ import { Nemesis, type Deed } from './nemesis/nemesis';
 import type { RoundPlan } from './plan';
 import { ALLOWANCES, QUARANTINE_MS, SERVER_ENV } from './settings';
 import { Stage } from './stage';
+import { watchStalls } from './stalls';
 import { StoreView } from './store-view';
 import type { Wanted } from './traffic/traffic';
 
@@ -112,6 +113,7 @@ async function playRound(
     const nemesis = new Nemesis(stage);
     const limits = new LimitMover(scene, fleet, wanted);
     looks.start();
+    const unwatch = watchStalls((from, to) => scene.past('machine_stalled', 'nobody ran', from, to));
     try {
       await Promise.all(Array.from({ length: plan.processCount }, () => crowd.join()));
       await Promise.all([nemesis.run(plan.steps), limits.run(plan.limitMoves)]);
@@ -123,6 +125,7 @@ async function playRound(
       defects.push(`the round did not come to its end: ${(error as Error).message}`);
     } finally {
       await looks.stop();
+      unwatch();
     }
     const told = scene.history();
     const history = mergeHistories(told, looks.events(told));

@@ -13,7 +13,8 @@ export class StoreView {
     const found = new Map<string, number>();
     const now = await this.timeUs();
     for (const key of await this.keys(`${PREFIX}:{*}:?:ends:*`)) {
-      const pairs = (await this.redis.command('ZRANGE', key, 0, -1, 'WITHSCORES')) as string[];
+      const reply = (await this.redis.command('ZRANGE', key, 0, -1, 'WITHSCORES')) as string[] | string[][];
+      const pairs = reply.flat(); // by the older protocol it is flat already
       for (let i = 0; i < pairs.length; i += 2) {
         const end = Number(pairs[i + 1]);
         if (end > now) found.set(`${key} ${pairs[i]}`, end);

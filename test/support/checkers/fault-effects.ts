@@ -86,6 +86,13 @@ const EFFECTS: Readonly<Record<FaultKind, Effect>> = {
   ),
   draining: effect(['lost_wake_up', 'recovery'], [], 5 * SECOND),
   clock_jumped: effect([], [], 0),
+  // Nobody ran, the test neither: other programs had the machine.
+  machine_stalled: effect(
+    ['fifo', 'lost_wake_up', 'recovery', 'loss', 'dead_grant'],
+    ['EXPIRED', 'STORE_UNAVAILABLE'],
+    5 * SECOND,
+    true,
+  ),
 };
 
 /** A fault with its consequences resolved; `to` is its own end, `shownTo` that of its consequences. */

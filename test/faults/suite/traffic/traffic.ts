@@ -1,5 +1,6 @@
 import type { Service } from '../../../../src/engine/lease';
 import { Recorder, type EventSink } from '../../../support/history-recorder';
+import { watchStalls } from '../stalls';
 import { Worker } from './worker';
 
 /** A resource that many want, and how they ask for it. */
@@ -34,8 +35,17 @@ export function workersOf({ client, workerCount }: TrafficTask): string[] {
 /** Resolves when the time is over and every worker has come to the end of what it was at. */
 export async function runTraffic(task: TrafficTask, sink: EventSink): Promise<void> {
   const until = performance.now() + task.forMs;
-  const workers = workersOf(task).map(
-    (name, index) => new Worker(name, index, task, new Recorder(name, sink)),
-  );
+  let stallCount = 0;
+  const recorder = new Recorder(task.client, sink);
+  const clients = workersOf(task);
+  const unwatch = watchStalls((from, to) => {
+    stallCount += 1;
+    const fault = `${task.client} stall ${stallCount}`;
+    const what = 'its process did not come to run';
+    recorder.record({ type: 'fault_started', fault, kind: 'client_stopped', what, clients }, from);
+    recorder.record({ type: 'fault_ended', fault }, to);
+  });
+  const workers = clients.map((name, index) => new Worker(name, index, task, new Recorder(name, sink)));
   await Promise.all(workers.map((worker) => worker.run(until)));
+  unwatch();
 }

@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../../../support/root';
+import { MUTANT_NAMES, mutantOf } from './mutants';
+import { applyPatch, luaPatch } from './patch';
+
+test.each(MUTANT_NAMES)('%s still finds in the product what it replaces', (name) => {
+  const texts = new Map<string, string>();
+  for (const patch of mutantOf(name).patches) {
+    const before = texts.get(patch.file) ?? readFileSync(join(ROOT, 'dist', patch.file), 'utf8');
+    const after = applyPatch(before, patch);
+    expect(after).not.toBe(before);
+    texts.set(patch.file, after);
+  }
+});
+
+test('a patch that finds nothing to replace says what it looked for', () => {
+  const patch = { file: 'src/x.js', find: 'was here once', replace: 'is not' };
+  expect(() => applyPatch('const x = 1;', patch)).toThrow('dist/src/x.js has nowhere the text');
+});
+
+test('Lua is looked for as it is embedded: constants have become their values, but not within quotes', () => {
+  const { find } = luaPatch("redis.call('ZRANGE', QUEUE, BATCH, 'LIMIT', LIMIT)", '');
+  expect(find).toBe("redis.call('ZRANGE', KEYS[4], 64, 'LIMIT', KEYS[8])");
+});

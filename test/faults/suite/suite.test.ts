@@ -1,0 +1,39 @@
+import { runRound, type RoundOutcome } from './round';
+import { planRound } from './plan';
+import { tallyRound } from './report/tally';
+import { failureText } from './report/text';
+import { RunTally } from './report/run-report';
+import type { FaultName } from './nemesis/faults';
+
+/** Another seed looks further than the suite does: HOLDFAST_TEST_SEED=7. */
+const SEED = Number(process.env['HOLDFAST_TEST_SEED'] ?? 20261121);
+/** Such as are over soon: the whole list is for `npm run test:faults`. */
+const FAULTS: readonly FaultName[] = ['reply-dropped', 'scripts-flushed', 'commands-cut', 'clients-killed'];
+
+let outcome: RoundOutcome;
+
+beforeAll(async () => {
+  outcome = await runRound(
+    planRound({
+      seed: SEED,
+      topology: 'one',
+      faults: FAULTS,
+      canStepClocks: false,
+      trafficMs: 4000,
+      pace: 'mutant',
+      size: 'small',
+    }),
+  );
+}, 40_000);
+
+test('a short round of the fault suite ends without a violation', () => {
+  const failed = new RunTally(SEED, 'one').add(outcome);
+  expect(failed === undefined ? '' : failureText(failed)).toBe('');
+});
+
+test('and puts the invariants to the test: many operations, and faults that changed something', () => {
+  const { operations, grants, faults } = tallyRound(outcome);
+  expect(operations).toBeGreaterThan(60);
+  expect(grants).toBeGreaterThan(20);
+  expect(faults.reduce((sum, { counted }) => sum + counted, 0)).toBeGreaterThan(0);
+});
