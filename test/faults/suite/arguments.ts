@@ -13,7 +13,8 @@ export const USAGE = `usage: npm run test:faults -- [options]
   --topology T      ${TOPOLOGIES.join(', ')} (default one)
   --faults A,B      draws from these only: ${FAULT_NAMES.join(', ')}
   --mutant A,B      breaks the server or the client on purpose, and plays until a checker says so (default seed 1):
-                    all, or some of ${MUTANT_NAMES.join(', ')}`;
+                    all, or some of ${MUTANT_NAMES.join(', ')}
+  --write-results   plays nothing, and writes test/faults/RESULTS.md from all runs that are kept`;
 
 export class UsageError extends Error {}
 
@@ -25,6 +26,7 @@ export interface Wanted {
   readonly topology: Topology;
   readonly faults: readonly FaultName[] | undefined;
   readonly mutants: readonly MutantName[];
+  readonly writeResults: boolean;
 }
 
 export function parseArguments(args: readonly string[]): Wanted {
@@ -38,6 +40,7 @@ export function parseArguments(args: readonly string[]): Wanted {
     topology: topologyOf(values.topology),
     faults: values.faults?.split(',').filter(Boolean).map(faultNamed),
     mutants: values.mutant === undefined ? [] : mutantsNamed(values.mutant),
+    writeResults: values['write-results'] === true,
   };
 }
 
@@ -54,6 +57,7 @@ function read(args: readonly string[]) {
         topology: text,
         faults: text,
         mutant: text,
+        'write-results': { type: 'boolean' },
       },
     }).values;
   } catch (error) {

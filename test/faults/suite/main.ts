@@ -7,6 +7,7 @@ import { clockShim } from './clock-shim/shim';
 import { hunt } from './mutants/hunt';
 import { planRound } from './plan';
 import { keepCatch, keepHistory, keepReport } from './report/kept';
+import { writeResults } from './report/results';
 import { RunTally } from './report/run-report';
 import { catchText, failureText, reportText } from './report/text';
 import { runRound } from './round';
@@ -56,6 +57,7 @@ async function huntAll({ mutants, seed }: Wanted): Promise<boolean> {
 
 async function main(): Promise<void> {
   const wanted = parseArguments(process.argv.slice(2));
+  if (wanted.writeResults) return console.log(`written: ${writeResults()}`);
   const isGood = wanted.mutants.length > 0 ? await huntAll(wanted) : await play(wanted);
   if (!isGood) process.exitCode = 1;
 }

@@ -50,16 +50,18 @@ export interface PlanOptions {
   /** Where no clock can be stepped, no such fault is drawn. */
   readonly canStepClocks: boolean;
   readonly trafficMs?: number;
-  /** A mutant needs faults soon and many, and quiet between them; default: drawn. */
-  readonly pace?: 'mutant';
+  /** How faults follow each other where there is a mutant to be caught; default: drawn. */
+  readonly pace?: keyof typeof MUTANT_PACES_MS;
   /** How much there is of everything; default `whole`. */
   readonly size?: keyof typeof SIZES;
 }
 
 const SIZES = {
-  whole: { memberCount: 3, processCount: 3, workerCount: 24, quietNames: 72 },
+  whole: { memberCount: 3, processCount: 3, workerCount: 24, hotNames: 5, quietNames: 72 },
   /** For a test among others. */
-  small: { memberCount: 2, processCount: 2, workerCount: 6, quietNames: 8 },
+  small: { memberCount: 2, processCount: 2, workerCount: 6, hotNames: 5, quietNames: 8 },
+  /** Everybody wants the same few names: long queues. */
+  crowded: { memberCount: 3, processCount: 3, workerCount: 24, hotNames: 2, quietNames: 0 },
 } as const;
 /** How often a name that many want is chosen, beside one that few want. */
 const HOT_SHARE = 3;
@@ -70,7 +72,8 @@ const PACES_MS: readonly (readonly [number, number])[] = [
   [2000, 6000],
   [6000, 15_000],
 ];
-const MUTANT_PACE_MS = [2000, 4000] as const;
+/** For a mutant: soon and many, or a single one. */
+const MUTANT_PACES_MS = { often: [2000, 4000], once: [3_600_000, 3_600_000] } as const;
 /** Traffic gets going first, and goes on for a while after the last fault. */
 const QUIET_START_MS = 1000;
 const QUIET_END_MS = 10_000;
@@ -78,13 +81,13 @@ const LIMIT_EVERY_MS = [3000, 9000] as const;
 
 export function planRound(options: PlanOptions): RoundPlan {
   const { seed, topology, canStepClocks, trafficMs = TRAFFIC_MS, size = 'whole' } = options;
-  const { memberCount, processCount, workerCount, quietNames } = SIZES[size];
+  const { memberCount, processCount, workerCount, ...nameCounts } = SIZES[size];
   const random = seeded(seed);
   // A process under the shim reads its clock by way of it, which is slower: not in every round.
   const withClocks = canStepClocks && (random() < 0.4 || (options.faults ?? []).some(needsClocks));
   const names = (options.faults ?? FAULT_NAMES).filter((name) => withClocks || !needsClocks(name));
-  const resources = planResources(random, quietNames);
-  const pace = options.pace === 'mutant' ? MUTANT_PACE_MS : oneOf(random, PACES_MS);
+  const resources = planResources(random, nameCounts);
+  const pace = options.pace === undefined ? oneOf(random, PACES_MS) : MUTANT_PACES_MS[options.pace];
   const steps = planSteps(random, names, pace, trafficMs);
   const needs = new Set(steps.map(({ fault }) => faultOf(fault).needs));
   return {
@@ -104,19 +107,21 @@ export function planRound(options: PlanOptions): RoundPlan {
   };
 }
 
+type NameCounts = Readonly<Record<'hotNames' | 'quietNames', number>>;
+
 /** A few names that many want, for queues; and many that few want, for numbers. */
-function planResources(random: Random, quietNames: number): PlannedResource[] {
+function planResources(random: Random, { hotNames, quietNames }: NameCounts): PlannedResource[] {
   const lock = (label: string, sharedPercent = 0) =>
     ({ service: 'lock', label, limit: 1, mostPermits: 1, sharedPercent }) as const;
   const semaphore = (label: string, limit: number, mostPermits: number) =>
     ({ service: 'semaphore', label, limit, mostPermits, sharedPercent: 0 }) as const;
   const hot = [
     lock('hot lock a'),
-    lock('hot lock b'),
-    lock('hot document', between(random, 50, 90)),
     semaphore('hot permits a', between(random, 2, 4), 2),
+    lock('hot document', between(random, 50, 90)),
     semaphore('hot permits b', between(random, 4, 10), 5),
-  ];
+    lock('hot lock b'),
+  ].slice(0, hotNames);
   const quiet = Array.from({ length: quietNames }, (_, index) => {
     if (index % 4 === 1) return lock(`document ${index}`, 70);
     if (index % 4 === 3) return semaphore(`permits ${index}`, between(random, 1, 6), 1 + (index % 3));

@@ -20,7 +20,7 @@ beforeAll(async () => {
       faults: FAULTS,
       canStepClocks: false,
       trafficMs: 4000,
-      pace: 'mutant',
+      pace: 'often',
       size: 'small',
     }),
   );

@@ -35,7 +35,8 @@ export async function hunt(name: MutantName, seed: number): Promise<Catch> {
         faults: mutant.faults,
         canStepClocks: false,
         trafficMs: TRAFFIC_MS,
-        pace: 'mutant',
+        pace: 'often',
+        ...mutant.play,
       });
       const outcome = await runRound(plan, programs);
       const by = count(outcome);

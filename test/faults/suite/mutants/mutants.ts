@@ -2,6 +2,7 @@ import type { Invariant } from '../../../support/checkers/violation';
 import type { FaultName } from '../nemesis/faults';
 import { clientMutants } from './client-mutants';
 import { engineMutants } from './engine-mutants';
+import type { PlanOptions } from '../plan';
 import type { Patch } from './patch';
 import { scriptMutants } from './script-mutants';
 
@@ -12,6 +13,8 @@ export interface Mutant {
   readonly patches: readonly Patch[];
   /** The faults beside which it shows; none where it shows by itself. */
   readonly faults: readonly FaultName[];
+  /** How it is played, where that is not the usual way. */
+  readonly play?: Pick<PlanOptions, 'pace' | 'size'>;
   /** One of these must speak. */
   readonly caughtBy: readonly Invariant[];
 }

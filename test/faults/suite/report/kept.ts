@@ -6,7 +6,7 @@ import type { RoundOutcome } from '../round';
 import type { RunReport } from './run-report';
 
 /** Below the project's folder, and not committed. */
-const FOLDER = join('.holdfast', 'faults');
+export const KEPT = join('.holdfast', 'faults');
 
 /** Keeps the history of a round that failed, one event a line; the file, from the project's folder. */
 export function keepHistory({ plan, history }: RoundOutcome): string {
@@ -23,7 +23,7 @@ export function keepCatch(caught: Catch): void {
 }
 
 function keep(name: string, text: string): string {
-  mkdirSync(join(ROOT, FOLDER), { recursive: true });
-  writeFileSync(join(ROOT, FOLDER, name), text);
-  return join(FOLDER, name);
+  mkdirSync(join(ROOT, KEPT), { recursive: true });
+  writeFileSync(join(ROOT, KEPT, name), text);
+  return join(KEPT, name);
 }

@@ -1,0 +1,112 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { ROOT } from '../../../support/root';
+import type { Catch } from '../mutants/hunt';
+import { MUTANT_NAMES, mutantOf } from '../mutants/mutants';
+import { faultOf } from '../nemesis/faults';
+import { KEPT } from './kept';
+import { mergeFaults, type RunReport } from './run-report';
+import { list, range } from './text';
+
+/** The page of what the kept runs did and found; it says nothing that no run has shown. */
+export function writeResults(): string {
+  const runs = kept<RunReport>('run-').sort(
+    (a, b) => a.topology.localeCompare(b.topology) || a.seed - b.seed,
+  );
+  const page = join('test', 'faults', 'RESULTS.md');
+  writeFileSync(join(ROOT, page), resultsPage(runs, kept<Catch>('mutant-')));
+  return page;
+}
+
+function kept<Kept>(prefix: string): Kept[] {
+  return readdirSync(join(ROOT, KEPT))
+    .filter((name) => name.startsWith(prefix) && name.endsWith('.json'))
+    .map((name) => JSON.parse(readFileSync(join(ROOT, KEPT, name), 'utf8')) as Kept);
+}
+
+export function resultsPage(runs: readonly RunReport[], catches: readonly Catch[]): string {
+  return `# What the fault suite found
+
+Written by \`npm run test:faults -- --write-results\` from the runs that were made; do not edit. How a run works and
+what its words mean: [suite/README.md](suite/README.md).
+
+Machine: ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), Node ${process.versions.node}. Each run can be repeated:
+\`npm run test:faults -- --topology T --seed N\`.
+
+## Runs
+
+${table(['topology', 'first seed', 'minutes', 'rounds', 'operations', 'a second', 'grants', 'stream events', 'rounds with violations'], [...runs.map(runRow), sumRow(runs)])}
+
+${violations(runs)}
+
+## Faults
+
+A fault that changed nothing does not count. _Did_ is measured at the store, the processes and the links; _next grant_
+is from the fault's end to the next grant of anything: median and longest.
+
+${table(['fault', 'what it is', 'drawn', 'counted', 'did', 'next grant'], mergeFaults(runs.flatMap(({ faults }) => faults)).map(faultRow))}
+
+## Mutants
+
+Each is a mistake built into a copy of the product; it is caught when one of the checkers speaks that must.
+
+${table(
+  ['mutant', 'what it does wrong', 'caught after', 'by (violations)'],
+  MUTANT_NAMES.map((name) => mutantRow(name, catches)),
+)}
+`;
+}
+
+function runRow(run: RunReport): string[] {
+  const { topology, seed, seconds, rounds, operations, grants, streamEvents, failed } = run;
+  const rate = Math.round(operations / Math.max(1, seconds));
+  return [
+    ...[topology, String(seed), (seconds / 60).toFixed(1)],
+    ...[rounds, operations, rate, grants, streamEvents, failed.length].map(String),
+  ];
+}
+
+function sumRow(runs: readonly RunReport[]): string[] {
+  const sum = (of: (run: RunReport) => number) => runs.reduce((all, run) => all + of(run), 0);
+  const seconds = sum((run) => run.seconds);
+  const operations = sum((run) => run.operations);
+  return [
+    ...['all', '', (seconds / 60).toFixed(1)],
+    ...[sum(({ rounds }) => rounds), operations, Math.round(operations / Math.max(1, seconds))].map(String),
+    ...[sum(({ grants }) => grants), sum((run) => run.streamEvents), sum(({ failed }) => failed.length)].map(
+      String,
+    ),
+  ];
+}
+
+function violations(runs: readonly RunReport[]): string {
+  const rows = runs.flatMap(({ topology, failed }) =>
+    failed.map(({ seed, violations: counts, defects }) => [
+      topology,
+      String(seed),
+      [list(counts), ...defects.map((defect) => defect.split('\n', 1)[0]?.slice(0, 120) ?? '')].join('; '),
+    ]),
+  );
+  if (rows.length === 0) return 'No violation.';
+  return table(['topology', 'seed', 'violations'], rows);
+}
+
+function faultRow(tally: ReturnType<typeof mergeFaults>[number]): string[] {
+  const { fault, drawn, counted, did, firstGrantMs } = tally;
+  return [fault, faultOf(fault).about, String(drawn), String(counted), list(did), range(firstGrantMs)];
+}
+
+function mutantRow(name: (typeof MUTANT_NAMES)[number], catches: readonly Catch[]): string[] {
+  const { about } = mutantOf(name);
+  const caught = catches.find(({ mutant }) => mutant === name);
+  if (caught === undefined) return [name, about, 'not tried', ''];
+  if (caught.afterSeconds === undefined) return [name, about, 'NOT CAUGHT', ''];
+  return [name, about, `${caught.afterSeconds.toFixed(1)} s`, list(caught.by)];
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
