@@ -45,7 +45,7 @@ export class Nemesis {
 
   private takeTurn(step: Step): Promise<void> {
     const { touches } = faultOf(step.fault);
-    const before = Promise.all(touches.map((touched) => this.busy.get(touched)));
+    const before = Promise.all(touches.flatMap((touched) => this.busy.get(touched) ?? []));
     const turn = before.then(() => this.carryOut(step));
     const over = turn.catch(() => undefined);
     for (const touched of touches) this.busy.set(touched, over);

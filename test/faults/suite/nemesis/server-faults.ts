@@ -30,8 +30,10 @@ export const machineKilled: Fault = {
   carryOut: (stage, random) =>
     stage.withMember(random, async (member) => {
       const end = stage.scene.fault('server_killed', 'SIGKILL, and of all clients');
+      // The server first: it must not come to hear that its clients are gone.
+      const gone = member.server.kill();
       stage.crowd.killAll();
-      await member.server.kill();
+      await gone;
       await Promise.all([stage.crowd.refill(), stage.fleet.restart(member)]);
       end();
       return { 'servers killed': 1, 'client processes killed': stage.crowd.size };
