@@ -36,7 +36,7 @@ Machine: ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), Node 
 
 ## Runs
 
-${table(['topology', 'first seed', 'minutes', 'rounds', 'operations', 'a second', 'grants', 'stream events', 'rounds with violations'], [...runs.map(runRow), sumRow(runs)])}
+${table(['topology', 'first seed', 'minutes', 'rounds', 'operations', 'a second', 'grants', 'stream events', 'seconds stalled', 'rounds with violations'], [...runs.map(runRow), sumRow(runs)])}
 
 ${violations(runs)}
 
@@ -59,12 +59,16 @@ ${table(
 }
 
 function runRow(run: RunReport): string[] {
-  const { topology, seed, seconds, rounds, operations, grants, streamEvents, failed } = run;
+  const { topology, seed, seconds, rounds, operations, grants, streamEvents, stalledMs, failed } = run;
   const rate = Math.round(operations / Math.max(1, seconds));
   return [
     ...[topology, String(seed), (seconds / 60).toFixed(1)],
-    ...[rounds, operations, rate, grants, streamEvents, failed.length].map(String),
+    ...[rounds, operations, rate, grants, streamEvents, toSeconds(stalledMs), failed.length].map(String),
   ];
+}
+
+function toSeconds(ms: number): string {
+  return (ms / 1000).toFixed(1);
 }
 
 function sumRow(runs: readonly RunReport[]): string[] {
@@ -74,9 +78,8 @@ function sumRow(runs: readonly RunReport[]): string[] {
   return [
     ...['all', '', (seconds / 60).toFixed(1)],
     ...[sum(({ rounds }) => rounds), operations, Math.round(operations / Math.max(1, seconds))].map(String),
-    ...[sum(({ grants }) => grants), sum((run) => run.streamEvents), sum(({ failed }) => failed.length)].map(
-      String,
-    ),
+    ...[sum(({ grants }) => grants), sum((run) => run.streamEvents)].map(String),
+    ...[toSeconds(sum(({ stalledMs }) => stalledMs)), String(sum(({ failed }) => failed.length))],
   ];
 }
 

@@ -22,6 +22,7 @@ export interface RunReport {
   readonly operations: number;
   readonly grants: number;
   readonly streamEvents: number;
+  readonly stalledMs: number;
   readonly faults: readonly FaultTally[];
   readonly failed: readonly FailedRound[];
 }
@@ -61,6 +62,7 @@ export class RunTally {
       operations: total(({ operations }) => operations),
       grants: total(({ grants }) => grants),
       streamEvents: total(({ streamEvents }) => streamEvents),
+      stalledMs: total(({ stalledMs }) => stalledMs),
       faults: mergeFaults(tallies.flatMap(({ faults }) => faults)),
       failed,
     };

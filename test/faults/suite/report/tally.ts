@@ -25,6 +25,8 @@ export interface RoundTally {
   readonly operations: number;
   readonly grants: number;
   readonly streamEvents: number;
+  /** For how long the runner did not come to run, and much is excused (ms). */
+  readonly stalledMs: number;
   readonly faults: readonly FaultTally[];
 }
 
@@ -58,7 +60,8 @@ export function tallyRound({ plan, history, deeds }: RoundOutcome): RoundTally {
       allGrantedMs: recoveries.flatMap(({ allMs }) => allMs ?? []),
     };
   });
-  return { seed: plan.seed, trafficMs: plan.trafficMs, operations, grants, streamEvents, faults };
+  const stalledMs = stalls(history);
+  return { seed: plan.seed, trafficMs: plan.trafficMs, operations, grants, streamEvents, stalledMs, faults };
 }
 
 /** A fault that changed nothing does not count. */
@@ -99,6 +102,16 @@ function effectOf(event: RoundOutcome['history'][number]): string | undefined {
     default:
       return undefined;
   }
+}
+
+function stalls(history: RoundOutcome['history']): number {
+  const from = new Map<string, Micros>();
+  let us: Micros = 0;
+  for (const event of history) {
+    if (event.type === 'fault_started' && event.kind === 'machine_stalled') from.set(event.fault, event.at);
+    if (event.type === 'fault_ended') us += event.at - (from.get(event.fault) ?? event.at);
+  }
+  return us / 1000;
 }
 
 function grantTimes(history: RoundOutcome['history']): ReadonlyMap<string, readonly Micros[]> {
