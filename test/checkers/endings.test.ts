@@ -102,6 +102,14 @@ describe('no false loss', () => {
     expect(found(written(stream, lost(TTL_MS, 'a', 1, 'EXPIRED')))[0]).toMatch('nothing had happened');
   });
 
+  it('lets a lease end before its deadline where the store may have lost the renewal', () => {
+    const early = lost(2_000, 'a', 1, 'EXPIRED');
+    expect(found(written(stream, fault('redis_lost_writes', 500, 700), early))).toEqual([]);
+    expect(found(written(stream, fault('redis_restarted', 500, 700), early))[0]).toMatch(
+      'before its deadline',
+    );
+  });
+
   it('asks each stream for what was confirmed on it, not for what another call confirmed', () => {
     const stalled = fault('redis_stopped', 1_100, 5_000);
     const other = renewsByCall(1_000, 'a', 1, { ttlMs: TTL_MS });

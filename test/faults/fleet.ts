@@ -5,6 +5,12 @@ import { TcpProxy } from '../support/proxy';
 import { RedisProcess, type RedisProcessOptions } from '../support/redis-process';
 import { ServerProcess } from '../support/server-process';
 
+/** What a fleet's servers keep their state in: one Redis, or several behind one address. */
+export interface FleetStore extends Pick<RedisProcess, 'url' | 'command' | 'close'> {
+  /** Where a proxy can lead to; undefined where there is no one such place. */
+  readonly port?: number | undefined;
+}
+
 export interface MemberOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Puts a proxy between the server and Redis. */
@@ -26,15 +32,10 @@ export class Member {
     private readonly proxies: { readonly redis: TcpProxy | undefined; readonly client: TcpProxy | undefined },
   ) {}
 
-  static async start(
-    redis: Pick<RedisProcess, 'port' | 'url'>,
-    options: MemberOptions = {},
-  ): Promise<Member> {
+  static async start(store: Pick<FleetStore, 'port' | 'url'>, options: MemberOptions = {}): Promise<Member> {
     const { redisProxy = false, clientProxy = false } = options;
-    const toRedis = redisProxy
-      ? await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' })
-      : undefined;
-    const redisUrl = toRedis === undefined ? redis.url : `redis://${toRedis.address}`;
+    const toRedis = redisProxy ? await proxyTo(store) : undefined;
+    const redisUrl = toRedis === undefined ? store.url : `redis://${toRedis.address}`;
     const { env, program } = options;
     const settings = { redisUrl, ...(env && { env }), ...(program !== undefined && { program }) };
     const server = await ServerProcess.start(settings);
@@ -87,27 +88,43 @@ export class Member {
   }
 }
 
+async function proxyTo({ port, url }: Pick<FleetStore, 'port' | 'url'>): Promise<TcpProxy> {
+  if (port === undefined) throw new Error(`a proxy leads to one Redis, and ${url} is none`);
+  return TcpProxy.open({ targetPort: port, protocol: 'redis' });
+}
+
 export interface FleetOptions {
   readonly redis?: RedisProcessOptions;
   readonly members: readonly MemberOptions[];
 }
 
-/** A real Redis and real server processes over it. */
-export class Fleet {
+/** A real Redis, or several, and real server processes over it. */
+export class Fleet<Store extends FleetStore = RedisProcess> {
   private readonly socketsAtStart = new Map<Member, number | undefined>();
 
   private constructor(
-    readonly redis: RedisProcess,
+    readonly redis: Store,
     readonly members: Member[],
   ) {}
 
   static async start({ redis: redisOptions = {}, members }: FleetOptions): Promise<Fleet> {
     const redis = await RedisProcess.start(redisOptions);
-    const fleet = new Fleet(redis, []);
-    try {
+    return Fleet.over(redis, members, async () => {
       // Else the first reply of each script says that Redis does not have it, and a test would drop that.
       for (const text of Object.values(scripts)) await redis.command('SCRIPT', 'LOAD', text);
-      for (const member of await Promise.all(members.map((options) => Member.start(redis, options)))) {
+    });
+  }
+
+  /** Over a store that has been started, which the fleet closes with itself. */
+  static async over<Store extends FleetStore>(
+    store: Store,
+    members: readonly MemberOptions[],
+    prepare: () => Promise<void> = async () => undefined,
+  ): Promise<Fleet<Store>> {
+    const fleet = new Fleet(store, []);
+    try {
+      await prepare();
+      for (const member of await Promise.all(members.map((options) => Member.start(store, options)))) {
         await fleet.take(member);
       }
     } catch (error) {

@@ -3,7 +3,7 @@ import type { Resource, Service } from '../../src/engine/lease';
 import { permitsKeys } from '../../src/redis/keys';
 import { eventually } from '../support/eventually';
 import type { Recorder } from '../support/history-recorder';
-import type { RedisProcess } from '../support/redis-process';
+import type { FleetStore } from './fleet';
 import type { Held } from './held';
 import { leaseStub, type LeaseStub, type Seen } from './lease-stub';
 
@@ -27,7 +27,7 @@ export class Observer {
   private running: Promise<void> | undefined;
 
   constructor(
-    private readonly redis: RedisProcess,
+    private readonly redis: Pick<FleetStore, 'command'>,
     private readonly recorder: Recorder,
     /** A server that stays up. */
     address: string,

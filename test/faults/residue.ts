@@ -1,13 +1,13 @@
 import type { Resource } from '../../src/engine/lease';
 import { permitsKeys } from '../../src/redis/keys';
-import type { RedisProcess } from '../support/redis-process';
+import type { FleetStore } from './fleet';
 import { PREFIX } from './observer';
 
 /**
  * What Redis still has of a name at rest and should not: holders, offers and waiters; a key that never expires;
  * a record that is neither a tombstone nor a place that is kept for a while.
  */
-export async function residueOf(redis: RedisProcess, resource: Resource): Promise<string[]> {
+export async function residueOf(redis: Pick<FleetStore, 'command'>, resource: Resource): Promise<string[]> {
   const keys = permitsKeys(PREFIX, resource);
   const [state = '', ends = '', offers = '', queue = '', detached = '', ended = '', , epoch, limit] = keys;
   const left: string[] = [];

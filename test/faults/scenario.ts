@@ -5,7 +5,7 @@ import { expectInvariantsToHold, type CheckAllOptions } from '../support/checker
 import { formatTrace } from '../support/checkers/violation';
 import type { FaultKind, FaultStarted, History, HistoryEvent, Micros } from '../support/history';
 import { MemorySink, mergeHistories, Recorder } from '../support/history-recorder';
-import type { Fleet, Member } from './fleet';
+import type { Fleet, FleetStore, Member } from './fleet';
 import { leaseStub } from './lease-stub';
 import { Observer } from './observer';
 import { Operator } from './operator';
@@ -36,7 +36,7 @@ export class Scenario {
   private faultCount = 0;
 
   constructor(
-    readonly fleet: Fleet,
+    readonly fleet: Fleet<FleetStore>,
     private readonly title: string,
     /** A member that stays up and can reach Redis at the end. */
     private readonly witness: Member,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fleet } from '../fleet';
+import type { Fleet, FleetStore } from '../fleet';
 import { CallEnded } from '../held';
 import type { Scenario } from '../scenario';
 import type { LimitMove } from './plan';
@@ -9,7 +9,7 @@ import type { Wanted } from './traffic/traffic';
 export class LimitMover {
   constructor(
     private readonly scene: Scenario,
-    private readonly fleet: Fleet,
+    private readonly fleet: Fleet<FleetStore>,
     private readonly wanted: readonly Wanted[],
   ) {}
 

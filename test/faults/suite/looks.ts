@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { permitsKeys } from '../../../src/redis/keys';
 import type { ExpiryObserved, Granted, History, Micros } from '../../support/history';
 import { monotonicMicros } from '../../support/history-recorder';
-import type { RedisProcess } from '../../support/redis-process';
+import type { FleetStore } from '../fleet';
 import { PREFIX } from '../observer';
 import type { Wanted } from './traffic/traffic';
 
@@ -30,7 +30,7 @@ export class Looks {
   private running: Promise<void> | undefined;
 
   constructor(
-    private readonly redis: RedisProcess,
+    private readonly store: Pick<FleetStore, 'command'>,
     private readonly wanted: readonly Wanted[],
   ) {}
 
@@ -73,7 +73,7 @@ export class Looks {
   private async look({ service, name }: Wanted): Promise<void> {
     const [, ends = ''] = permitsKeys(PREFIX, { service, name });
     const before = monotonicMicros();
-    const reply = await this.redis.command('EVAL', READ_ENDS, 1, ends).catch(() => undefined);
+    const reply = await this.store.command('EVAL', READ_ENDS, 1, ends).catch(() => undefined);
     const at = monotonicMicros();
     if (!Array.isArray(reply)) return;
     const [time, pairs] = reply as [string, string[]];

@@ -66,6 +66,9 @@ const SIZES = {
 /** How often a name that many want is chosen, beside one that few want. */
 const HOT_SHARE = 3;
 const TRAFFIC_MS = 45_000;
+/** Several Redis cannot say that nothing is lost, whatever this is. */
+const WEAK_FSYNCS = ['everysec', 'no'] as const;
+const FSYNCS = ['always', 'always', ...WEAK_FSYNCS] as const;
 /** Between the beginnings of two faults: from a storm to calm enough for what is owed only in quiet times. */
 const PACES_MS: readonly (readonly [number, number])[] = [
   [300, 2500],
@@ -84,8 +87,11 @@ export function planRound(options: PlanOptions): RoundPlan {
   const { memberCount, processCount, workerCount, ...nameCounts } = SIZES[size];
   const random = seeded(seed);
   // A process under the shim reads its clock by way of it, which is slower: not in every round.
+  const appendfsync = oneOf(random, topology === 'one' ? FSYNCS : WEAK_FSYNCS);
   const withClocks = canStepClocks && (random() < 0.4 || (options.faults ?? []).some(needsClocks));
-  const names = (options.faults ?? FAULT_NAMES).filter((name) => withClocks || !needsClocks(name));
+  const names = (options.faults ?? FAULT_NAMES).filter(
+    (name) => (withClocks || !needsClocks(name)) && isPossible(name, topology, appendfsync),
+  );
   const resources = planResources(random, nameCounts);
   const pace = options.pace === undefined ? oneOf(random, PACES_MS) : MUTANT_PACES_MS[options.pace];
   const steps = planSteps(random, names, pace, trafficMs);
@@ -93,7 +99,7 @@ export function planRound(options: PlanOptions): RoundPlan {
   return {
     seed,
     topology,
-    appendfsync: oneOf(random, ['always', 'always', 'everysec', 'no']),
+    appendfsync,
     memberCount,
     withStoreProxy: proxies(memberCount, needs.has('store proxy')),
     withClientProxy: proxies(memberCount, needs.has('client proxy')),
@@ -164,6 +170,11 @@ function planLimits(random: Random, resources: readonly PlannedResource[], traff
 /** One member keeps the straight ways, so that there is one to compare with. */
 function proxies(memberCount: number, needed: boolean): boolean[] {
   return Array.from({ length: memberCount }, (_, index) => needed && index > 0);
+}
+
+function isPossible(name: FaultName, topology: Topology, appendfsync: RoundPlan['appendfsync']): boolean {
+  const { topologies, appendfsyncs } = faultOf(name);
+  return (topologies?.includes(topology) ?? true) && (appendfsyncs?.includes(appendfsync) ?? true);
 }
 
 function needsClocks(name: FaultName): boolean {

@@ -16,6 +16,8 @@ import { ALLOWANCES, QUARANTINE_MS, SERVER_ENV } from './settings';
 import { Stage } from './stage';
 import { watchStalls } from './stalls';
 import { StoreView } from './store-view';
+import { openStore } from './stores/open';
+import type { SuiteStore } from './stores/store';
 import type { Wanted } from './traffic/traffic';
 
 /** Where the programs of a round are, if not in this tree: a mutant's. */
@@ -62,24 +64,23 @@ async function openClocks(memberCount: number): Promise<Clocks> {
   return Clocks.open(shim.path, memberCount);
 }
 
-function startFleet(plan: RoundPlan, clocks: Clocks | undefined, programs?: Programs): Promise<Fleet> {
+async function startFleet(
+  plan: RoundPlan,
+  clocks: Clocks | undefined,
+  programs?: Programs,
+): Promise<Fleet<SuiteStore>> {
   const members = Array.from({ length: plan.memberCount }, (_, index): MemberOptions => ({
     env: { ...SERVER_ENV, ...clocks?.members[index]?.env },
     redisProxy: plan.withStoreProxy[index] ?? false,
     clientProxy: plan.withClientProxy[index] ?? false,
     ...(programs && { program: programs.server }),
   }));
-  const redis = {
-    appendfsync: plan.appendfsync,
-    args: ['--enable-debug-command', 'local'],
-    ...(clocks && { env: clocks.store.env }),
-  };
-  return Fleet.start({ redis, members });
+  return Fleet.over(await openStore(plan, clocks), members);
 }
 
 async function playRound(
   plan: RoundPlan,
-  fleet: Fleet,
+  fleet: Fleet<SuiteStore>,
   clocks: Clocks | undefined,
   programs: Programs | undefined,
 ): Promise<RoundOutcome> {
@@ -106,6 +107,7 @@ async function playRound(
       wanted,
       withStoreProxy: fleet.members.filter((_, index) => plan.withStoreProxy[index]),
       withClientProxy: fleet.members.filter((_, index) => plan.withClientProxy[index]),
+      topology: plan.topology,
       clocks,
       isDurable: plan.appendfsync === 'always',
     });
@@ -148,7 +150,7 @@ async function makeResources(plan: RoundPlan, scene: Scenario): Promise<Wanted[]
 }
 
 /** Waits until the servers grant again: after the last fault they may be in quarantine, or just starting. */
-async function settle(fleet: Fleet, scene: Scenario): Promise<void> {
+async function settle(fleet: Fleet<SuiteStore>, scene: Scenario): Promise<void> {
   const name = scene.lock('settled', false);
   for (const { address } of fleet.members) {
     const stub = leaseStub('lock', address, { patienceMs: 1000 });

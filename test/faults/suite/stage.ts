@@ -1,14 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneOf, type Random } from '../../../bench/support/random';
+import type { FaultStarted } from '../../support/history';
+import type { RedisProcess } from '../../support/redis-process';
 import type { Fleet, Member } from '../fleet';
 import type { Scenario } from '../scenario';
 import type { Clocks } from './clock-shim/clocks';
 import type { Crowd } from './crowd';
+import { FORGETTING } from './nemesis/forgetting';
+import type { Topology } from './plan';
 import type { StoreView } from './store-view';
+import type { SuiteStore } from './stores/store';
 import type { Wanted } from './traffic/traffic';
 
 export interface StageParts {
-  readonly fleet: Fleet;
+  readonly fleet: Fleet<SuiteStore>;
   readonly scene: Scenario;
   readonly crowd: Crowd;
   readonly store: StoreView;
@@ -16,6 +21,7 @@ export interface StageParts {
   /** Of the members that have a proxy between them and the store, or between them and their clients. */
   readonly withStoreProxy: readonly Member[];
   readonly withClientProxy: readonly Member[];
+  readonly topology: Topology;
   /** Undefined where nobody's clock can be stepped. */
   readonly clocks: Clocks | undefined;
   /** The store keeps every write before it acknowledges it, and its servers know that. */
@@ -29,7 +35,7 @@ export class Stage {
 
   constructor(readonly parts: StageParts) {}
 
-  get fleet(): Fleet {
+  get fleet(): Fleet<SuiteStore> {
     return this.parts.fleet;
   }
 
@@ -43,6 +49,19 @@ export class Stage {
 
   get crowd(): Crowd {
     return this.parts.crowd;
+  }
+
+  /** One of those that take writes now. */
+  async master(random: Random): Promise<RedisProcess> {
+    return oneOf(random, await this.fleet.redis.masters());
+  }
+
+  /**
+   * What the history says of a Redis that is silent for a while, or comes back: where another one may take its place,
+   * writes may be lost; else nothing is.
+   */
+  absence(marks: Partial<FaultStarted>): Partial<FaultStarted> {
+    return this.parts.topology === 'one' ? marks : FORGETTING;
   }
 
   /** Does something to a member that no other fault is at; undefined: all are taken, and nothing was done. */

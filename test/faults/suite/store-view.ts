@@ -1,4 +1,5 @@
 import type { RedisProcess } from '../../support/redis-process';
+import type { SuiteStore } from './stores/store';
 import { PREFIX } from '../observer';
 
 /** What a lease in the store is known by, and its end by the store's clock (us). */
@@ -6,18 +7,20 @@ export type StoredLeases = ReadonlyMap<string, number>;
 
 /** What the store says of itself, past all servers: by it a fault's effect is measured. */
 export class StoreView {
-  constructor(private readonly redis: RedisProcess) {}
+  constructor(private readonly store: SuiteStore) {}
 
   /** Leases that are held now, by key and request. */
   async leases(): Promise<StoredLeases> {
     const found = new Map<string, number>();
-    const now = await this.timeUs();
-    for (const key of await this.keys(`${PREFIX}:{*}:?:ends:*`)) {
-      const reply = (await this.redis.command('ZRANGE', key, 0, -1, 'WITHSCORES')) as string[] | string[][];
-      const pairs = reply.flat(); // by the older protocol it is flat already
-      for (let i = 0; i < pairs.length; i += 2) {
-        const end = Number(pairs[i + 1]);
-        if (end > now) found.set(`${key} ${pairs[i]}`, end);
+    for (const redis of await this.store.masters()) {
+      const now = await timeUs(redis);
+      for (const key of await keysOf(redis, `${PREFIX}:{*}:?:ends:*`)) {
+        const reply = (await redis.command('ZRANGE', key, 0, -1, 'WITHSCORES')) as string[] | string[][];
+        const pairs = reply.flat(); // by the older protocol it is flat already
+        for (let i = 0; i < pairs.length; i += 2) {
+          const end = Number(pairs[i + 1]);
+          if (end > now) found.set(`${key} ${pairs[i]}`, end);
+        }
       }
     }
     return found;
@@ -30,40 +33,47 @@ export class StoreView {
     return [...before].filter(([lease, end]) => end > now && !after.has(lease)).length;
   }
 
-  async keys(pattern: string): Promise<string[]> {
-    const found: string[] = [];
-    let cursor = '0';
-    do {
-      const [next, keys] = (await this.redis.command('SCAN', cursor, 'MATCH', pattern, 'COUNT', 1000)) as [
-        string,
-        string[],
-      ];
-      found.push(...keys);
-      cursor = next;
-    } while (cursor !== '0');
-    return found;
-  }
-
+  /** By the clock of one of them. */
   async timeUs(): Promise<number> {
-    const [seconds, micros] = (await this.redis.command('TIME')) as [string, string];
-    return Number(seconds) * 1_000_000 + Number(micros);
+    const [redis] = await this.store.masters();
+    if (redis === undefined) throw new Error('this store has no master');
+    return timeUs(redis);
   }
 
   /** How many scripts have run since the store was started. */
-  async scriptRuns(): Promise<number> {
-    const stats = String(await this.redis.command('INFO', 'commandstats'));
+  async scriptRuns(redis: RedisProcess): Promise<number> {
+    const stats = String(await redis.command('INFO', 'commandstats'));
     const counts = [...stats.matchAll(/^cmdstat_evalsha:calls=(\d+)|^cmdstat_eval:calls=(\d+)/gm)];
     return counts.reduce((sum, [, evalsha, plain]) => sum + Number(evalsha ?? plain), 0);
   }
 
-  async info(section: string, field: string): Promise<number> {
-    const text = String(await this.redis.command('INFO', section));
+  async info(redis: RedisProcess, section: string, field: string): Promise<number> {
+    const text = String(await redis.command('INFO', section));
     return Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(text)?.[1] ?? NaN);
   }
 
   /** How many commands Redis has refused for one reason, such as OOM, since it was started. */
-  async refusals(error: string): Promise<number> {
-    const stats = String(await this.redis.command('INFO', 'errorstats'));
+  async refusals(redis: RedisProcess, error: string): Promise<number> {
+    const stats = String(await redis.command('INFO', 'errorstats'));
     return Number(new RegExp(`^errorstat_${error}:count=(\\d+)`, 'm').exec(stats)?.[1] ?? 0);
   }
+}
+
+async function timeUs(redis: RedisProcess): Promise<number> {
+  const [seconds, micros] = (await redis.command('TIME')) as [string, string];
+  return Number(seconds) * 1_000_000 + Number(micros);
+}
+
+async function keysOf(redis: RedisProcess, pattern: string): Promise<string[]> {
+  const found: string[] = [];
+  let cursor = '0';
+  do {
+    const [next, keys] = (await redis.command('SCAN', cursor, 'MATCH', pattern, 'COUNT', 1000)) as [
+      string,
+      string[],
+    ];
+    found.push(...keys);
+    cursor = next;
+  } while (cursor !== '0');
+  return found;
 }

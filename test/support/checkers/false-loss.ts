@@ -20,11 +20,14 @@ function losses(grant: Grant, lost: Lost, timeline: Timeline, options: CheckOpti
   // A stream knows what was confirmed on it; a renewal by another call may have moved the end since.
   const last = lastAnswer(grant, lost.at, lost.call);
   const timedOut = lost.cause === 'EXPIRED' || lost.cause === 'STORE_UNAVAILABLE';
-  if (timedOut && last.deadline > lost.at + READING) {
+  const since = madeAfter(grant, last) - options.latencyUs;
+  // A store that has lost the last renewal lets the lease end when the one before it would have.
+  const setBack = explained(grant, 'STORE_RESET', since, lost.at, timeline);
+  if (timedOut && last.deadline > lost.at + READING && !setBack) {
     const message = `token ${grant.token} was told LOST / ${lost.cause} before its deadline`;
     return [violation(grant, message, [last, lost])];
   }
-  if (explained(grant, lost.cause, madeAfter(grant, last) - options.latencyUs, lost.at, timeline)) return [];
+  if (explained(grant, lost.cause, since, lost.at, timeline)) return [];
   const message = `token ${grant.token} was told LOST / ${lost.cause}, and nothing had happened that explains it`;
   return [violation(grant, message, [last, lost])];
 }

@@ -1,4 +1,5 @@
 import type { Random } from '../../../../bench/support/random';
+import type { RoundPlan, Topology } from '../plan';
 import type { Stage } from '../stage';
 
 /** What a fault did, in numbers; where all are 0 it changed nothing, and does not count. */
@@ -13,6 +14,10 @@ export interface Fault {
   readonly touches: readonly Touched[];
   /** What a round must have for it. */
   readonly needs?: 'store proxy' | 'client proxy' | 'clocks';
+  /** Where it can be done; default: everywhere. */
+  readonly topologies?: readonly Topology[];
+  /** With which of Redis's settings it can happen; default: with all. */
+  readonly appendfsyncs?: readonly RoundPlan['appendfsync'][];
   /** How often it is drawn beside the others; default 1. */
   readonly weight?: number;
   /** Does it, undoes it, and says what it did; undefined: there was nothing to do it to. */

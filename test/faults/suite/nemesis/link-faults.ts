@@ -15,6 +15,7 @@ const DROPPED: readonly ScriptKind[] = ['acquire', 'claim', 'withdraw', 'renew',
 export const replyDropped: Fault = {
   about: 'a reply of Redis is lost with its connection',
   touches: ['store link'],
+  topologies: ['one'],
   needs: 'store proxy',
   weight: 3,
   carryOut: (stage, random) => {
@@ -42,6 +43,7 @@ export const replyDropped: Fault = {
 export const storeLinkCut: Fault = {
   about: 'black hole between a server and Redis, one-way or both ways',
   touches: ['store link'],
+  topologies: ['one'],
   needs: 'store proxy',
   weight: 2,
   carryOut: (stage, random) =>
@@ -66,6 +68,7 @@ export const clientLinkCut: Fault = {
 export const storeLinkHalfOpen: Fault = {
   about: 'half-open connections of a server to Redis, then a reset',
   touches: ['store link'],
+  topologies: ['one'],
   needs: 'store proxy',
   carryOut: (stage, random) =>
     stage.withMember(
@@ -79,6 +82,7 @@ export const storeLinkHalfOpen: Fault = {
 export const storeLinkSlow: Fault = {
   about: 'slow link between a server and Redis',
   touches: ['store link'],
+  topologies: ['one'],
   needs: 'store proxy',
   weight: 2,
   carryOut: (stage, random) =>

@@ -9,12 +9,13 @@ export const storeFlushed: Fault = {
   about: 'FLUSHALL',
   touches: ['store'],
   weight: 2,
-  carryOut: async (stage) => {
+  carryOut: async (stage, random) => {
+    const redis = await stage.master(random);
     const before = await stage.store.leases();
     const end = stage.scene.fault('redis_flushed', 'FLUSHALL', FORGETTING);
-    await stage.fleet.redis.command('FLUSHALL');
+    await redis.command('FLUSHALL');
     end();
-    return { 'leases lost': before.size };
+    return { 'leases lost': await stage.store.missing(before) };
   },
 };
 

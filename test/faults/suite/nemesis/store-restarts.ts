@@ -1,7 +1,7 @@
 import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { between } from '../../../../bench/support/random';
-import type { Stage } from '../stage';
+import type { RedisProcess } from '../../../support/redis-process';
 import type { Fault } from './fault';
 import { FORGETTING, SUSPECT } from './forgetting';
 
@@ -14,9 +14,13 @@ export const storeKilled: Fault = {
   about: 'SIGKILL of Redis, and a restart with all its data',
   touches: ['store'],
   carryOut: async (stage, random) => {
-    const { redis } = stage.fleet;
+    const redis = await stage.master(random);
     const before = await stage.store.leases();
-    const end = stage.scene.fault('redis_restarted', 'SIGKILL', stage.parts.isDurable ? {} : SUSPECT);
+    const end = stage.scene.fault(
+      'redis_restarted',
+      'SIGKILL',
+      stage.absence(stage.parts.isDurable ? {} : SUSPECT),
+    );
     await redis.kill();
     await stage.sleep(between(random, ...DOWN_MS));
     await redis.restart();
@@ -25,14 +29,19 @@ export const storeKilled: Fault = {
   },
 };
 
-/** kill -9 of Redis, and its append-only file cut back to what it was a moment before: acknowledged writes are lost. */
+/**
+ * kill -9 of Redis, and its append-only file cut back to what it was a moment before: acknowledged writes are lost. With
+ * `always` they are on the disk before they are acknowledged, and no disk is assumed that forgets.
+ */
 export const storeTruncated: Fault = {
   about: 'SIGKILL of Redis, and a restart with its append-only file cut short',
+  topologies: ['one'],
+  appendfsyncs: ['everysec', 'no'],
   touches: ['store'],
   weight: 2,
   carryOut: async (stage, random) => {
-    const { redis } = stage.fleet;
-    const file = await appendOnlyFile(stage);
+    const redis = await stage.master(random);
+    const file = await appendOnlyFile(redis);
     if (file === undefined) return undefined;
     const { size } = await stat(file);
     await stage.sleep(between(random, ...LOST_MS));
@@ -49,7 +58,7 @@ export const storeTruncated: Fault = {
 };
 
 /** The part that Redis appends to; undefined where its files cannot be got at. */
-async function appendOnlyFile({ fleet: { redis } }: Stage): Promise<string | undefined> {
+async function appendOnlyFile(redis: RedisProcess): Promise<string | undefined> {
   if (redis.folder === undefined) return undefined;
   const folder = join(redis.folder, 'appendonlydir');
   const parts = (await readdir(folder)).filter((name) => name.endsWith('.incr.aof')).sort();

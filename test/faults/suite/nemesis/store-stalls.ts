@@ -12,13 +12,13 @@ export const storeStopped: Fault = {
   touches: ['store'],
   weight: 2,
   carryOut: async (stage, random) => {
-    const { redis } = stage.fleet;
-    const runs = await stage.store.scriptRuns();
-    const end = stage.scene.fault('redis_stopped', 'SIGSTOP');
+    const redis = await stage.master(random);
+    const runs = await stage.store.scriptRuns(redis);
+    const end = stage.scene.fault('redis_stopped', 'SIGSTOP', stage.absence({}));
     await redis.stop();
     await stage.sleep(between(random, ...FROZEN_MS));
     await redis.cont();
-    const late = (await stage.store.scriptRuns()) - runs;
+    const late = (await stage.store.scriptRuns(redis)) - runs;
     end();
     return { 'scripts run late': late };
   },
@@ -29,13 +29,13 @@ export const storePaused: Fault = {
   about: 'CLIENT PAUSE',
   touches: ['store'],
   carryOut: async (stage, random) => {
-    const { redis } = stage.fleet;
+    const redis = await stage.master(random);
     const ms = between(random, ...PAUSED_MS);
-    const runs = await stage.store.scriptRuns();
-    const end = stage.scene.fault('redis_stopped', 'CLIENT PAUSE');
+    const runs = await stage.store.scriptRuns(redis);
+    const end = stage.scene.fault('redis_stopped', 'CLIENT PAUSE', stage.absence({}));
     await redis.command('CLIENT', 'PAUSE', ms, 'ALL');
     await stage.sleep(ms);
-    const late = (await stage.store.scriptRuns()) - runs;
+    const late = (await stage.store.scriptRuns(redis)) - runs;
     end();
     return { 'scripts run late': late };
   },
@@ -46,11 +46,11 @@ export const storeAsleep: Fault = {
   about: 'DEBUG SLEEP',
   touches: ['store'],
   carryOut: async (stage, random) => {
-    const { redis } = stage.fleet;
-    const runs = await stage.store.scriptRuns();
-    const end = stage.scene.fault('redis_stopped', 'DEBUG SLEEP');
+    const redis = await stage.master(random);
+    const runs = await stage.store.scriptRuns(redis);
+    const end = stage.scene.fault('redis_stopped', 'DEBUG SLEEP', stage.absence({}));
     await redis.command('DEBUG', 'SLEEP', between(random, ...PAUSED_MS) / 1000);
-    const late = (await stage.store.scriptRuns()) - runs;
+    const late = (await stage.store.scriptRuns(redis)) - runs;
     end();
     return { 'scripts run late': late };
   },
@@ -63,14 +63,14 @@ export const storeFull: Fault = {
   about: 'maxmemory reached (noeviction)',
   touches: ['store'],
   carryOut: async (stage, random) => {
-    const { redis } = stage.fleet;
-    const refused = await stage.store.refusals('OOM');
+    const redis = await stage.master(random);
+    const refused = await stage.store.refusals(redis, 'OOM');
     const end = stage.scene.fault('store_full', 'maxmemory 1');
     await redis.command('CONFIG', 'SET', 'maxmemory', 1);
     await stage.sleep(between(random, ...FULL_MS));
     await redis.command('CONFIG', 'SET', 'maxmemory', 0);
     end();
-    return { 'commands refused': (await stage.store.refusals('OOM')) - refused };
+    return { 'commands refused': (await stage.store.refusals(redis, 'OOM')) - refused };
   },
 };
 
@@ -79,6 +79,7 @@ const STEP_MS = [2000, 120_000] as const;
 /** Redis's wall clock, by which all ends are kept, is set forward or back. */
 export const storeClockStepped: Fault = {
   about: "Redis's wall clock is stepped",
+  topologies: ['one'],
   touches: ['store', 'clock'],
   needs: 'clocks',
   weight: 2,

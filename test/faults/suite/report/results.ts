@@ -36,7 +36,7 @@ Machine: ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), Node 
 
 ## Runs
 
-${table(['topology', 'first seed', 'minutes', 'rounds', 'operations', 'a second', 'grants', 'stream events', 'seconds stalled', 'rounds with violations'], [...runs.map(runRow), sumRow(runs)])}
+${table(['topology', 'first seed', 'minutes', 'rounds', 'operations', 'a second', 'refused', 'grants', 'stream events', 'seconds stalled', 'rounds with violations'], [...runs.map(runRow), sumRow(runs)])}
 
 ${violations(runs)}
 
@@ -59,11 +59,14 @@ ${table(
 }
 
 function runRow(run: RunReport): string[] {
-  const { topology, seed, seconds, rounds, operations, grants, streamEvents, stalledMs, failed } = run;
+  const { topology, seed, seconds, rounds, operations, refused, grants, streamEvents, stalledMs, failed } =
+    run;
   const rate = Math.round(operations / Math.max(1, seconds));
   return [
     ...[topology, String(seed), (seconds / 60).toFixed(1)],
-    ...[rounds, operations, rate, grants, streamEvents, toSeconds(stalledMs), failed.length].map(String),
+    ...[rounds, operations, rate, refused, grants, streamEvents, toSeconds(stalledMs), failed.length].map(
+      String,
+    ),
   ];
 }
 
@@ -78,7 +81,9 @@ function sumRow(runs: readonly RunReport[]): string[] {
   return [
     ...['all', '', (seconds / 60).toFixed(1)],
     ...[sum(({ rounds }) => rounds), operations, Math.round(operations / Math.max(1, seconds))].map(String),
-    ...[sum(({ grants }) => grants), sum((run) => run.streamEvents)].map(String),
+    ...[sum(({ refused }) => refused), sum(({ grants }) => grants), sum((run) => run.streamEvents)].map(
+      String,
+    ),
     ...[toSeconds(sum(({ stalledMs }) => stalledMs)), String(sum(({ failed }) => failed.length))],
   ];
 }

@@ -20,6 +20,7 @@ export interface RunReport {
   readonly seconds: number;
   readonly rounds: number;
   readonly operations: number;
+  readonly refused: number;
   readonly grants: number;
   readonly streamEvents: number;
   readonly stalledMs: number;
@@ -60,6 +61,7 @@ export class RunTally {
       seconds,
       rounds: tallies.length,
       operations: total(({ operations }) => operations),
+      refused: total(({ refused }) => refused),
       grants: total(({ grants }) => grants),
       streamEvents: total(({ streamEvents }) => streamEvents),
       stalledMs: total(({ stalledMs }) => stalledMs),

@@ -1,4 +1,4 @@
-import type { Micros } from '../../../support/history';
+import type { Ended, Micros } from '../../../support/history';
 import type { Did } from '../nemesis/fault';
 import type { Deed } from '../nemesis/nemesis';
 import type { FaultName } from '../nemesis/faults';
@@ -23,6 +23,8 @@ export interface RoundTally {
   readonly trafficMs: number;
   /** Calls of clients that the checkers looked at, by how the history names what was asked. */
   readonly operations: number;
+  /** Of those, how many were told that the service could not: no server, no store, a quarantine, no memory. */
+  readonly refused: number;
   readonly grants: number;
   readonly streamEvents: number;
   /** For how long the runner did not come to run, and much is excused (ms). */
@@ -35,9 +37,12 @@ const AFTERWARDS_US: Micros = 1_000_000;
 /** What one round adds to the sums. */
 export function tallyRound({ plan, history, deeds }: RoundOutcome): RoundTally {
   let operations = 0;
+  let refused = 0;
   let grants = 0;
   let streamEvents = 0;
-  for (const { type } of history) {
+  for (const event of history) {
+    const { type } = event;
+    if (type === 'ended' && isOutage(event)) refused += 1;
     if (type === 'asked' || type === 'renew_asked' || type === 'release_asked') operations += 1;
     if (type === 'granted') grants += 1;
     if (type === 'queued' || type === 'renewed' || type === 'renewal_failed' || type === 'lost')
@@ -61,7 +66,16 @@ export function tallyRound({ plan, history, deeds }: RoundOutcome): RoundTally {
     };
   });
   const stalledMs = stalls(history);
-  return { seed: plan.seed, trafficMs: plan.trafficMs, operations, grants, streamEvents, stalledMs, faults };
+  return {
+    seed: plan.seed,
+    trafficMs: plan.trafficMs,
+    operations,
+    refused,
+    grants,
+    streamEvents,
+    stalledMs,
+    faults,
+  };
 }
 
 /** A fault that changed nothing does not count. */
@@ -87,6 +101,13 @@ function feltDuring(history: RoundOutcome['history'], { from, to }: Deed): Did {
   return felt;
 }
 
+const OUTAGES = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED', 'INTERNAL', 'RESOURCE_EXHAUSTED'];
+
+/** A stream that has come to its age goes on elsewhere, which is no outage. */
+function isOutage({ code, reason }: Ended): boolean {
+  return OUTAGES.includes(code) && reason !== 'REATTACH';
+}
+
 function effectOf(event: RoundOutcome['history'][number]): string | undefined {
   switch (event.type) {
     case 'lost':
@@ -95,8 +116,7 @@ function effectOf(event: RoundOutcome['history'][number]): string | undefined {
       return 'renewals failed';
     case 'ended': {
       const { code, reason } = event;
-      const isOutage = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED', 'INTERNAL', 'RESOURCE_EXHAUSTED'];
-      if (!isOutage.includes(code) || reason === 'REATTACH') return undefined;
+      if (!isOutage(event)) return undefined;
       return `calls ended ${reason ?? code}`;
     }
     default:
