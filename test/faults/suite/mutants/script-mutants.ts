@@ -57,7 +57,7 @@ if not exists(initial_limit)`,
     ],
     faults: ['machine-killed'],
     play: { pace: 'once', size: 'crowded' },
-    caughtBy: ['recovery', 'lost_wake_up', 'dead_grant'],
+    caughtBy: ['recovery', 'lost_wake_up', 'dead_grant', 'leak'],
   },
   'renewal-resurrects': {
     about: 'renewing an ended lease puts it back',

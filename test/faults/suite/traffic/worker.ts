@@ -16,6 +16,9 @@ const SHORT_PERCENT = 20;
 const SHORT_TTL_MS = [300, 900] as const;
 const TTL_MS = [1000, 2500] as const;
 const WAIT_MS = [200, 4000] as const;
+/** Of a hundred waits, some are so long that they outlast a stall of the store. */
+const LONG_WAIT_PERCENT = 25;
+const LONG_WAIT_MS = [4000, 12_000] as const;
 const THINK_MS = [2, 40] as const;
 /** After a refusal: contract-abiding clients do not hammer. */
 const PAUSE_MS = [20, 150] as const;
@@ -39,7 +42,7 @@ export class Worker {
       try {
         const wanted = oneOf(this.random, this.wanted);
         this.servers.use(wanted.service);
-        await pickSession(this)(this, this.request(wanted));
+        await pickSession(this)(this, this.request(wanted, until));
       } catch (error) {
         // Whatever the service says is its business, and the checkers'; any other error is a mistake here.
         if (!(error instanceof CallEnded) && !(error instanceof Silence)) throw error;
@@ -81,12 +84,14 @@ export class Worker {
     return this.random() * 100 < percent;
   }
 
-  private request({ service, name, mostPermits, sharedPercent }: Wanted): Request {
+  private request({ service, name, mostPermits, sharedPercent }: Wanted, until: number): Request {
+    const waitMs = this.between(this.happens(LONG_WAIT_PERCENT) ? LONG_WAIT_MS : WAIT_MS);
     return {
       name,
       requestId: randomUUID(),
       ttlMs: this.between(this.happens(SHORT_PERCENT) ? SHORT_TTL_MS : TTL_MS),
-      waitMs: this.between(WAIT_MS),
+      // At the end nobody waits for long: all others have gone by then.
+      waitMs: Math.min(waitMs, WAIT_MS[0] + Math.max(0, Math.ceil(until - performance.now()))),
       permits: service === 'lock' ? 1 : 1 + Math.floor(this.random() ** 2 * mostPermits),
       mode: service === 'lock' && this.happens(sharedPercent) ? 'shared' : 'exclusive',
     };
