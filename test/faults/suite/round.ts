@@ -10,6 +10,7 @@ import { clockShim } from './clock-shim/shim';
 import { Crowd } from './crowd';
 import { LimitMover } from './limit-mover';
 import { Looks } from './looks';
+import { faultOf } from './nemesis/faults';
 import { Nemesis, type Deed } from './nemesis/nemesis';
 import type { RoundPlan } from './plan';
 import { ALLOWANCES, QUARANTINE_MS, SERVER_ENV } from './settings';
@@ -109,6 +110,7 @@ async function playRound(
       withClientProxy: fleet.members.filter((_, index) => plan.withClientProxy[index]),
       topology: plan.topology,
       clocks,
+      mayForget: plan.steps.some(({ fault }) => faultOf(fault).forgets),
       isDurable: plan.appendfsync === 'always',
     });
     const defects: string[] = [];

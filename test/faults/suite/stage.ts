@@ -24,6 +24,8 @@ export interface StageParts {
   readonly topology: Topology;
   /** Undefined where nobody's clock can be stepped. */
   readonly clocks: Clocks | undefined;
+  /** Among the faults of the round are some that make the store forget. */
+  readonly mayForget: boolean;
   /** The store keeps every write before it acknowledges it, and its servers know that. */
   readonly isDurable: boolean;
 }

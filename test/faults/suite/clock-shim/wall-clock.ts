@@ -9,6 +9,7 @@ export class WallClock {
   readonly env: Readonly<Record<string, string>>;
   private readonly file: number;
   private stepMs = 0;
+  private highest = 0;
 
   constructor(shimPath: string, folder: string, name: string) {
     const path = join(folder, `${name}.step`);
@@ -22,9 +23,15 @@ export class WallClock {
     return this.stepMs;
   }
 
+  /** How far it was at most. */
+  get highestMs(): number {
+    return this.highest;
+  }
+
   /** From now on the clock is so much further than it was. */
   step(ms: number): void {
     this.stepMs += ms;
+    this.highest = Math.max(this.highest, this.stepMs);
     const bytes = Buffer.alloc(8);
     bytes.writeBigInt64LE(BigInt(Math.round(this.stepMs * NANOS_PER_MS)));
     // One write of eight aligned bytes, so that nobody reads half of it.

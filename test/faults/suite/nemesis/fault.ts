@@ -14,6 +14,8 @@ export interface Fault {
   readonly touches: readonly Touched[];
   /** What a round must have for it. */
   readonly needs?: 'store proxy' | 'client proxy' | 'clocks';
+  /** Writes that were acknowledged are gone after it. */
+  readonly forgets?: boolean;
   /** Where it can be done; default: everywhere. */
   readonly topologies?: readonly Topology[];
   /** With which of Redis's settings it can happen; default: with all. */

@@ -7,6 +7,7 @@ import { FORGETTING } from './forgetting';
 /** FLUSHALL: Redis lives on, and knows nothing. */
 export const storeFlushed: Fault = {
   about: 'FLUSHALL',
+  forgets: true,
   touches: ['store'],
   weight: 2,
   carryOut: async (stage, random) => {
@@ -25,6 +26,7 @@ export const storeFlushed: Fault = {
  */
 export const resourceDeleted: Fault = {
   about: "DEL of one resource's keys",
+  forgets: true,
   touches: ['store'],
   carryOut: async (stage, random) => {
     const { service, name } = oneOf(random, stage.parts.wanted);

@@ -37,6 +37,7 @@ export const storeTruncated: Fault = {
   about: 'SIGKILL of Redis, and a restart with its append-only file cut short',
   topologies: ['one'],
   appendfsyncs: ['everysec', 'no'],
+  forgets: true,
   touches: ['store'],
   weight: 2,
   carryOut: async (stage, random) => {
