@@ -111,12 +111,15 @@ export class Scenario {
     return mergeHistories(this.sink.events, ...this.sources.map((events) => events()));
   }
 
-  /** Waits until whatever nobody renews has ended, and looks at what is left. */
-  async comeToRest(): Promise<void> {
+  /**
+   * Waits until whatever nobody renews has ended, and looks at what is left. A store that was set back may have waiters
+   * again whose calls are over: they are offered their permits once more, for which the probes then wait.
+   */
+  async comeToRest(probesWaitMs = 0): Promise<void> {
     const ttls = this.history().flatMap((event) => ('ttlUs' in event ? [event.ttlUs ?? 0] : []));
     await sleep(Math.max(0, ...ttls) / 1000 + REST_MS);
     await this.observer.stop();
-    for (const resource of this.resources) await this.probe(resource);
+    await Promise.all(this.resources.map((resource) => this.probe(resource, probesWaitMs)));
     const keys = await Promise.all(this.resources.map((resource) => residueOf(this.fleet.redis, resource)));
     this.recorder.record({ type: 'residue_observed', when: 'rest', keys: keys.flat(), gauges: {} });
   }
@@ -136,12 +139,12 @@ export class Scenario {
   }
 
   /** Takes all that can be had of a name, and gives it back. Of a pause or a deleted one there is nothing. */
-  private async probe({ service, name }: Resource): Promise<void> {
+  private async probe({ service, name }: Resource, waitMs: number): Promise<void> {
     const probe = leaseStub(service, this.witness.address);
     try {
       const { limit } = await probe.look(name);
       if (limit === 0) return;
-      const { lease } = await probe.acquire({ name, waitMs: 0, permits: limit }).catch(notGranted);
+      const { lease } = await probe.acquire({ name, waitMs, permits: limit }).catch(notGranted);
       const obtained = lease === undefined ? 0 : limit;
       this.recorder.record({ type: 'permits_probed', name, limit, obtained });
       if (lease !== undefined) await probe.release(lease);

@@ -36,6 +36,8 @@ export interface RoundOutcome {
   readonly defects: readonly string[];
 }
 
+/** Until an offer that nobody claims has lapsed, in the grace after a stall for the second time. */
+const OFFERS_LAPSE_MS = 10_000;
 /** Past the quarantine: for what is still to be noticed. */
 const SETTLING_MS = QUARANTINE_MS + 15_000;
 
@@ -123,7 +125,7 @@ async function playRound(
       await Promise.all([nemesis.run(plan.steps), limits.run(plan.limitMoves)]);
       await crowd.finished();
       await settle(fleet, scene);
-      await scene.comeToRest();
+      await scene.comeToRest(OFFERS_LAPSE_MS);
     } catch (error) {
       // What clients saw until then is checked all the same.
       defects.push(`the round did not come to its end: ${(error as Error).message}`);
