@@ -41,7 +41,9 @@ export class Member {
     const server = await ServerProcess.start(settings);
     const targetPort = Number(server.listen.split(':').at(-1));
     const toServer = clientProxy ? await TcpProxy.open({ targetPort, protocol: 'tcp' }) : undefined;
-    const startAgain = (listen: string) => ServerProcess.start({ ...settings, listen });
+    // The operator's word was for the first start: since then there have been leases.
+    const againEnv = { ...env, HOLDFAST_STORE_IS_NEW: '0' };
+    const startAgain = (listen: string) => ServerProcess.start({ ...settings, env: againEnv, listen });
     return new Member(server, startAgain, { redis: toRedis, client: toServer });
   }
 
