@@ -118,6 +118,18 @@ describe('over-issue', () => {
     expect(found(written(...events, limit(400, SEMAPHORE, 2, 410), third))).toBe(0);
   });
 
+  it('lets the limit before be in force again where the store may have lost the new one, until it is set again', () => {
+    const lowered = [limit(0, SEMAPHORE, 2), limit(100, SEMAPHORE, 1, 110), holdsPermits(200, 'a', 1)];
+    const second = holdsPermits(20_000, 'b', 3);
+    const heldOn = holdsPermits(19_000, 'c', 2);
+    expect(found(written(...lowered, heldOn, second))).toBe(1);
+    const lost = (atMs: number) => fault('redis_lost_writes', atMs, atMs + 10, { excuses: [] });
+    expect(found(written(...lowered, lost(5_000), heldOn, second))).toBe(0);
+    expect(found(written(...lowered, lost(18_000), heldOn, second))).toBe(1);
+    const again = limit(6_000, SEMAPHORE, 1, 6_010);
+    expect(found(written(...lowered, lost(5_000), again, heldOn, second))).toBe(1);
+  });
+
   it('refuses what was offered before the limit was lowered and claimed after it, as the end of the lease tells', () => {
     const events = [
       limit(0, SEMAPHORE, 2),

@@ -19,7 +19,7 @@ beforeAll(async () => {
       topology: 'one',
       faults: FAULTS,
       canStepClocks: false,
-      trafficMs: 4000,
+      trafficMs: 3000,
       pace: 'often',
       size: 'small',
     }),
@@ -33,7 +33,7 @@ test('a short round of the fault suite ends without a violation', () => {
 
 test('and puts the invariants to the test: many operations, and faults that changed something', () => {
   const { operations, grants, faults } = tallyRound(outcome);
-  expect(operations).toBeGreaterThan(60);
+  expect(operations).toBeGreaterThan(40);
   expect(grants).toBeGreaterThan(20);
   expect(faults.reduce((sum, { counted }) => sum + counted, 0)).toBeGreaterThan(0);
 });

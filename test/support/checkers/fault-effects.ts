@@ -145,3 +145,14 @@ export function erases(window: FaultWindow, name: string): boolean {
   const kinds: readonly FaultKind[] = ['redis_flushed', 'redis_deleted'];
   return kinds.includes(window.kind) && concerns(window, { name });
 }
+
+/** A replica that takes over lags by no more than this, or its master takes no writes. */
+const MOST_LAG: Micros = 15 * SECOND;
+
+/** The writes of how long before the fault the store may have lost of this name; 0: of none. */
+export function forgetsBackUs(window: FaultWindow, name: string): Micros {
+  if (erases(window, name)) return Infinity;
+  const kinds: readonly FaultKind[] = ['redis_lost_writes', 'redis_restarted', 'redis_stopped'];
+  const mayForget = kinds.includes(window.kind) && window.explains.has('STORE_RESET');
+  return mayForget && concerns(window, { name }) ? MOST_LAG : 0;
+}

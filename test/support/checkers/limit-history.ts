@@ -7,12 +7,20 @@ interface Change {
   readonly done: Micros;
 }
 
+/** A store forgot what was written in so long before, or for all time. */
+interface Loss {
+  readonly from: Micros;
+  readonly to: Micros;
+  readonly reachUs: Micros;
+}
+
 /**
  * A limit takes effect somewhere between its question and its answer, so at any instant there is a highest
  * and a lowest limit that may be in force.
  */
 export class LimitHistory {
   private readonly changes: Change[] = [];
+  private readonly losses: Loss[] = [];
 
   static constant(limit: number): LimitHistory {
     const history = new LimitHistory();
@@ -23,6 +31,11 @@ export class LimitHistory {
   add(asked: LimitAsked, answered: LimitAnswered | undefined): void {
     if (answered !== undefined && !answered.done) return;
     this.changes.push({ limit: asked.limit, from: asked.at, done: answered?.at ?? Infinity });
+  }
+
+  /** What was set by then may be gone, and what it replaced in force again. */
+  addLoss(loss: Loss): void {
+    this.losses.push(loss);
   }
 
   /** Before anybody set a limit nothing is known, so nothing is too much. */
@@ -39,7 +52,8 @@ export class LimitHistory {
 
   /** The instants at which the answer of `highest` or `lowest` may change. */
   steps(): Micros[] {
-    return this.changes.flatMap((change) => [change.from, change.done]).filter(Number.isFinite);
+    const instants = this.changes.flatMap((change) => [change.from, change.done]);
+    return [...instants, ...this.losses.map(({ from }) => from)].filter(Number.isFinite);
   }
 
   private possible(at: Micros): number[] {
@@ -49,6 +63,13 @@ export class LimitHistory {
   }
 
   private replaced(change: Change, at: Micros): boolean {
-    return this.changes.some((later) => later !== change && later.from >= change.done && later.done < at);
+    return this.changes.some(
+      (later) =>
+        later !== change && later.from >= change.done && later.done < at && !this.isForgotten(later, at),
+    );
+  }
+
+  private isForgotten({ from, done }: Change, at: Micros): boolean {
+    return this.losses.some((loss) => loss.from <= at && from <= loss.to && done >= loss.from - loss.reachUs);
   }
 }

@@ -17,7 +17,7 @@ import type {
   Renewed,
 } from '../history';
 import { beliefOf, type Belief } from './belief';
-import { concerns, faultWindow, type FaultWindow, type Scope } from './fault-effects';
+import { concerns, faultWindow, forgetsBackUs, type FaultWindow, type Scope } from './fault-effects';
 import { LimitHistory } from './limit-history';
 import type { Invariant } from './violation';
 
@@ -238,6 +238,12 @@ class TimelineReader {
         const limits = timeline.limits.get(event.name) ?? new LimitHistory();
         limits.add(event, answers.get(event.change));
         timeline.limits.set(event.name, limits);
+      }
+    }
+    for (const [name, limits] of timeline.limits) {
+      for (const window of timeline.faults) {
+        const reachUs = forgetsBackUs(window, name);
+        if (reachUs > 0) limits.addLoss({ from: window.from, to: window.to, reachUs });
       }
     }
   }
