@@ -3,7 +3,7 @@ import type { Service } from '../../../src/engine/lease';
 import type { Step } from './nemesis/nemesis';
 import { FAULT_NAMES, faultOf, type FaultName } from './nemesis/faults';
 
-export const TOPOLOGIES = ['one'] as const;
+export const TOPOLOGIES = ['one', 'sentinel', 'cluster'] as const;
 export type Topology = (typeof TOPOLOGIES)[number];
 
 /** A resource of a round, before it has its name there. */

@@ -1,5 +1,6 @@
 import { clientsKilled, clientsStopped } from './client-faults';
 import { clientClockStepped, serverClockStepped } from './clock-faults';
+import { handedOver, slotMoved, staleReplicaPromoted } from './failover-faults';
 import type { Fault } from './fault';
 import {
   clientLinkCut,
@@ -41,6 +42,9 @@ export const FAULTS = {
   'store-link-slow': storeLinkSlow,
   'client-link-cut': clientLinkCut,
   'client-link-slow': clientLinkSlow,
+  'handed-over': handedOver,
+  'stale-replica-promoted': staleReplicaPromoted,
+  'slot-moved': slotMoved,
   'server-clock-stepped': serverClockStepped,
   'client-clock-stepped': clientClockStepped,
   'store-clock-stepped': storeClockStepped,

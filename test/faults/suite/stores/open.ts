@@ -1,10 +1,15 @@
 import type { Clocks } from '../clock-shim/clocks';
 import type { RoundPlan } from '../plan';
+import { ClusterStore } from './cluster-store';
 import { OneRedis } from './one-redis';
+import { SentinelStore } from './sentinel-store';
 import type { SuiteStore } from './store';
 
 /** DEBUG SLEEP is one of the faults. */
 const ARGUMENTS = ['--enable-debug-command', 'local'];
+
+/** As Holdfast asks for where there are replicas; of two masters in a split one soon takes no more writes. */
+const PROTECTED = ['--min-replicas-to-write', '1', '--min-replicas-max-lag', '10'];
 
 /** Starts the store of a round. */
 export async function openStore(
@@ -12,6 +17,10 @@ export async function openStore(
   clocks: Clocks | undefined,
 ): Promise<SuiteStore> {
   switch (topology) {
+    case 'sentinel':
+      return SentinelStore.start([...ARGUMENTS, ...PROTECTED]);
+    case 'cluster':
+      return ClusterStore.start([...ARGUMENTS, ...PROTECTED]);
     case 'one':
       return OneRedis.start({ appendfsync, args: ARGUMENTS, ...(clocks && { env: clocks.store.env }) });
   }

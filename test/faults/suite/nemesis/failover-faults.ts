@@ -1,0 +1,87 @@
+import { between, oneOf, type Random } from '../../../../bench/support/random';
+import type { RedisProcess } from '../../../support/redis-process';
+import { eventually } from '../../../support/eventually';
+import type { Stage } from '../stage';
+import { ClusterStore } from '../stores/cluster-store';
+import { isFailoverStore, type FailoverStore } from '../stores/store';
+import type { Fault } from './fault';
+import { FORGETTING } from './forgetting';
+
+/** The writes of so long never come to the replica that takes over. */
+const LAG_MS = [300, 2500] as const;
+const FAILOVER_MS = 20_000;
+
+/** An operator changes master and replica; nothing is lost, though nobody can prove it. */
+export const handedOver: Fault = {
+  about: 'failover in order: the replica has all when it takes over',
+  topologies: ['sentinel', 'cluster'],
+  touches: ['store'],
+  carryOut: (stage, random) =>
+    withMaster(stage, random, async (store, master) => {
+      const before = await stage.store.leases();
+      const end = stage.scene.fault('redis_restarted', 'failover in order', FORGETTING);
+      await store.handOver(master);
+      await replaced(store, master);
+      end();
+      return { failovers: 1, 'leases brought along': before.size - (await stage.store.missing(before)) };
+    }),
+};
+
+/**
+ * The master is killed when its replicas have long not heard what it acknowledged: they stand still with their
+ * connections open, are killed with what lies in them, and come back as of the moment before. One of them takes over.
+ */
+export const staleReplicaPromoted: Fault = {
+  about: 'SIGKILL of a master whose replica lags; the replica takes over',
+  topologies: ['sentinel', 'cluster'],
+  forgets: true,
+  touches: ['store'],
+  weight: 3,
+  carryOut: (stage, random) =>
+    withMaster(stage, random, async (store, master) => {
+      const replicas = await store.replicasOf(master);
+      if (replicas.length === 0) return undefined;
+      await Promise.all(replicas.map((replica) => replica.stop()));
+      await stage.sleep(between(random, ...LAG_MS));
+      const before = await stage.store.leases();
+      const end = stage.scene.fault('redis_lost_writes', 'a replica that lags takes over', FORGETTING);
+      await master.kill();
+      await Promise.all(replicas.map((replica) => replica.kill()));
+      await Promise.all(replicas.map((replica) => replica.restart()));
+      await store.takeOver(oneOf(random, replicas));
+      await replaced(store, master);
+      await master.restart();
+      end();
+      return { failovers: 1, 'leases lost': await stage.store.missing(before) };
+    }),
+};
+
+/** A slot with all its keys goes to another master while they are used. */
+export const slotMoved: Fault = {
+  about: 'migration of a slot',
+  topologies: ['cluster'],
+  touches: ['store'],
+  carryOut: async (stage, random) => {
+    const store = stage.fleet.redis;
+    if (!(store instanceof ClusterStore)) return undefined;
+    const end = stage.scene.fault('store_refusing', 'a slot moves');
+    const keys = await store.moveSlot(random);
+    end();
+    return keys === undefined ? undefined : { 'keys moved': keys };
+  },
+};
+
+async function withMaster<T>(
+  stage: Stage,
+  random: Random,
+  work: (store: FailoverStore, master: RedisProcess) => Promise<T>,
+): Promise<T | undefined> {
+  const store = stage.fleet.redis;
+  return isFailoverStore(store) ? work(store, await stage.master(random)) : undefined;
+}
+
+function replaced(store: FailoverStore, master: RedisProcess): Promise<boolean> {
+  return eventually('another master', async () => !(await store.masters()).includes(master), {
+    timeoutMs: FAILOVER_MS,
+  });
+}
