@@ -1,0 +1,115 @@
+----------------------------- MODULE ClockSteps -----------------------------
+(* One lock, two servers with one client each, and a Redis whose wall clock is stepped. The servers' clocks are      *)
+(* monotonic and of equal rate; a reply comes at once or never, so that what a server knows of Redis's clock is      *)
+(* exact until the step: the best case for whoever wants to notice it.                                               *)
+EXTENDS Integers, FiniteSets
+
+CONSTANTS
+  Servers, Newcomers,   \* all; those that have no sample of Redis's clock at the start
+  Horizon, Flight, Ttl, Timeout, Quarantine,
+  Steps, MostSteps,     \* by how much the clock may be stepped forward, and how often it is stepped
+  Backward,             \* TRUE: backward too
+  Samples,              \* "last": the last reply's TIME is believed | "compared": first held against the clock
+  Expiry                \* a lease is over at its end by "TIME" | by TIME and by what the server "expects" of TIME
+
+VARIABLES
+  now, off, steps,      \* TIME = now + off
+  lease,                \* [who, end]
+  until,                \* of the quarantine, in TIME
+  guess,                \* what a server takes `off` to be
+  msgs, bel             \* commands under way; the deadline until which a client believes
+
+vars == <<now, off, steps, lease, until, guess, msgs, bel>>
+
+Unknown == 0 - 99
+Nobody == 0
+Time == now + off
+Max(a, b) == IF a > b THEN a ELSE b
+Min(a, b) == IF a < b THEN a ELSE b
+
+Init ==
+  /\ now = 0 /\ off = 0 /\ steps = 0 /\ until = 0 - Horizon
+  /\ lease = [who |-> Nobody, end |-> 0]
+  /\ guess = [s \in Servers |-> IF s \in Newcomers THEN Unknown ELSE 0]
+  /\ msgs = {}
+  /\ bel = [s \in Servers |-> 0]
+
+\* A granting command has not_after and what its server expects TIME to be at the least when it runs.
+Send ==
+  /\ Cardinality(msgs) < Flight
+  /\ \E s \in Servers, op \in {"acquire", "renew", "sample"} :
+       /\ IF op = "acquire" THEN guess[s] # Unknown /\ bel[s] <= now
+          ELSE IF op = "renew" THEN bel[s] > now ELSE guess[s] = Unknown
+       /\ msgs' = msgs \cup {[op |-> op, s |-> s, at |-> now, expects |-> now + guess[s]]}
+  /\ UNCHANGED <<now, off, steps, lease, until, guess, bel>>
+
+\* What a server makes of a reply. Its TIME is held against the monotonic clock, or taken as it is; a step forward
+\* that was noticed is told to Redis, and the new time is believed once that is done. With STALE rule 12 has it
+\* compared in every design.
+Heard(m, isHeard, isStale) ==
+  LET steppedOn == guess[m.s] # Unknown /\ off > guess[m.s] /\ (Samples = "compared" \/ isStale)
+  IN IF ~isHeard THEN msgs' = msgs \ {m} /\ UNCHANGED guess
+     ELSE IF steppedOn
+       THEN /\ msgs' = (msgs \ {m}) \cup {[op |-> "quarantine", s |-> m.s, at |-> now, expects |-> 0]}
+            /\ UNCHANGED guess
+     ELSE msgs' = msgs \ {m} /\ guess' = [guess EXCEPT ![m.s] = off]
+
+\* Backward steps: no end lies further away than the longest ttl.
+End == Min(lease.end, Time + Ttl)
+
+Acquire(m, isHeard) ==
+  LET sure == IF Expiry = "expects" THEN Min(Time, m.expects) ELSE Time
+      isFree == lease.who = Nobody \/ End <= sure
+      may == Time <= m.expects + Timeout /\ sure >= until
+  IN /\ m.op = "acquire"
+     /\ IF may /\ isFree
+          THEN /\ lease' = [who |-> m.s, end |-> Time + Ttl]
+               /\ bel' = IF isHeard THEN [bel EXCEPT ![m.s] = m.at + Ttl] ELSE bel
+          ELSE lease' = [lease EXCEPT !.end = End] /\ UNCHANGED bel
+     /\ Heard(m, isHeard, Time > m.expects + Timeout)
+     /\ UNCHANGED until
+
+Renew(m, isHeard) ==
+  /\ m.op = "renew"
+  /\ LET lives == lease.who = m.s /\ End > Time
+         end == Max(End, Time + Ttl)
+     IN /\ lease' = IF lives THEN [lease EXCEPT !.end = end] ELSE [lease EXCEPT !.end = End]
+        /\ bel' = IF ~isHeard \/ bel[m.s] <= now THEN bel
+                  ELSE IF lives THEN [bel EXCEPT ![m.s] = Max(@, m.at + end - Time)]
+                  ELSE [bel EXCEPT ![m.s] = 0]
+  /\ Heard(m, isHeard, FALSE)
+  /\ UNCHANGED until
+
+StartQuarantine(m, isHeard) ==
+  /\ m.op = "quarantine"
+  /\ until' = Max(until, Time + Quarantine)
+  /\ msgs' = msgs \ {m}
+  /\ guess' = IF isHeard THEN [guess EXCEPT ![m.s] = off] ELSE guess
+  /\ UNCHANGED <<lease, bel>>
+
+Sample(m, isHeard) ==
+  /\ m.op = "sample" /\ Heard(m, isHeard, FALSE)
+  /\ UNCHANGED <<lease, until, bel>>
+
+Run ==
+  /\ \E m \in msgs, isHeard \in BOOLEAN :
+       Acquire(m, isHeard) \/ Renew(m, isHeard) \/ StartQuarantine(m, isHeard) \/ Sample(m, isHeard)
+  /\ UNCHANGED <<now, off, steps>>
+
+Drop == \E m \in msgs : msgs' = msgs \ {m} /\ UNCHANGED <<now, off, steps, lease, until, guess, bel>>
+
+Step ==
+  /\ steps < MostSteps /\ steps' = steps + 1
+  /\ \E d \in Steps : off' = off + d \/ (Backward /\ off' = off - d)
+  /\ UNCHANGED <<now, lease, until, guess, msgs, bel>>
+
+Tick ==
+  /\ now < Horizon /\ now' = now + 1
+  /\ bel' = [s \in Servers |-> IF bel[s] <= now + 1 THEN 0 ELSE bel[s]]
+  /\ UNCHANGED <<off, steps, lease, until, guess, msgs>>
+
+Next == Send \/ Run \/ Drop \/ Step \/ Tick
+Spec == Init /\ [][Next]_vars
+
+Exclusion == \A s, t \in Servers : s # t => ~(bel[s] > now /\ bel[t] > now)
+=============================================================================
