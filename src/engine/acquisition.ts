@@ -120,7 +120,7 @@ export class Acquisitions {
   /** A grant came too late to be of use. It goes back, and the wait goes on from the same place. */
   private async tryAgain(quest: Quest, late: Granted, mayWait: boolean): Promise<Granted> {
     const { resource, wanted, onPosition } = quest;
-    const given = await this.withdraw(quest, true);
+    const given = await this.withdraw(quest, late);
     if (given.kind === 'finished') throw outcomes.requestFinished(resource, wanted.requestId);
     // Another call was answered with it: this one repeated its id, and learnt too late what it would have said.
     if (given.kind !== 'withdrawn') throw outcomes.outcomeUnknown(resource, wanted.requestId);
@@ -188,7 +188,7 @@ export class Acquisitions {
     switch (reply.kind) {
       case 'granted':
         if (this.canBeDelivered(quest, reply)) return this.handOn(quest, reply);
-        await this.withdraw(quest, true);
+        await this.withdraw(quest, reply);
         waiter.raise('look');
         return undefined;
       case 'waiting':
@@ -203,7 +203,7 @@ export class Acquisitions {
   /** While grants pause a wait ends all the same, and where its place is kept its caller is told to go on. */
   private async endWaiting(quest: Quest, signal: 'draining' | 'ended'): Promise<WithdrawReply> {
     try {
-      return await this.withdraw(quest, false);
+      return await this.withdraw(quest);
     } catch (error) {
       if (!(error instanceof HoldfastError && error.reason === 'QUARANTINED')) throw error;
       if (signal === 'draining') throw outcomes.draining(quest.wanted.requestId);
@@ -217,7 +217,7 @@ export class Acquisitions {
     switch (reply.kind) {
       case 'granted':
         if (this.canBeDelivered(quest, reply)) return this.handOn(quest, reply);
-        return await this.endWait(quest, signal, await this.withdraw(quest, true));
+        return await this.endWait(quest, signal, await this.withdraw(quest, reply));
       case 'superseded':
         throw outcomes.superseded(resource);
       case 'finished':
@@ -259,10 +259,19 @@ export class Acquisitions {
     return call.receivedAt + offset > this.options.clock.now();
   }
 
-  /** Unanswered, it may be held still, so nobody may be told that nothing was done. */
-  private async withdraw({ resource, wanted }: Quest, giveBack: boolean): Promise<WithdrawReply> {
+  /**
+   * Ends the wait, or gives back what came too late. Unanswered, it may be held still, so nobody may be told that nothing
+   * was done.
+   */
+  private async withdraw({ resource, wanted }: Quest, tooLate?: Granted): Promise<WithdrawReply> {
     const { requestId, attach } = wanted;
-    return await this.options.store.withdraw(resource, { requestId, attach, giveBack }).catch((error) => {
+    const command = {
+      requestId,
+      attach,
+      giveBack: tooLate !== undefined,
+      fencingToken: tooLate?.fencingToken,
+    };
+    return await this.options.store.withdraw(resource, command).catch((error) => {
       if (isQuarantined(error)) throw outcomes.storeFailed(error, resource, requestId);
       this.giveBack(resource, wanted);
       throw error instanceof StoreFailure ? outcomes.outcomeUnknown(resource, requestId) : error;

@@ -92,6 +92,8 @@ export interface ClaimCommand extends PermitsWanted {
 export interface WithdrawCommand extends Speaker {
   /** The caller is gone: a grant it was not told of goes back. Else a grant is taken after all. */
   readonly giveBack: boolean;
+  /** Given back is this grant and no later one: the call goes on to wait. Undefined: all that the call may have. */
+  readonly fencingToken?: bigint | undefined;
 }
 
 export interface RenewCommand {

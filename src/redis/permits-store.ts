@@ -118,6 +118,7 @@ export class RedisPermitsStore implements PermitsStore {
       command.requestId,
       command.attach,
       flag(command.giveBack),
+      command.fencingToken === undefined ? '' : String(command.fencingToken),
       this.options.retentionMs,
     ]);
   }

@@ -112,6 +112,35 @@ describe('permits-withdraw', () => {
       is('granted', await carol.claim());
     });
 
+    it('gives back the grant that it names, and when it runs once more, not the next one', async () => {
+      const lock = on.resource();
+      const alice = await on.request('s1', lock);
+      const { fencingToken } = is('granted', await alice.try());
+      is('withdrawn', await alice.giveBack(fencingToken));
+      const next = is('granted', await alice.claim());
+      expect(next.fencingToken).toBeGreaterThan(fencingToken);
+      is('withdrawn', await alice.giveBack(fencingToken));
+      expect(await alice.server.store.inspect(lock)).toMatchObject({ holderCount: 1 });
+      is('withdrawn', await alice.giveBack(next.fencingToken));
+      expect(await alice.server.store.inspect(lock)).toMatchObject({ holderCount: 0 });
+    });
+
+    it('leaves the wait and the offer of a call that has given back what came too late', async () => {
+      const lock = on.resource();
+      const alice = await on.request('s1', lock);
+      const { fencingToken } = is('granted', await alice.try());
+      const bob = await on.request('s1', lock);
+      await bob.queue();
+      is('withdrawn', await alice.giveBack(fencingToken));
+      is('granted', await bob.claim());
+      is('waiting', await alice.claim());
+      is('withdrawn', await alice.giveBack(fencingToken));
+      await bob.release(bob.secret);
+      expect(await offered(lock)).toEqual([alice.requestId]);
+      is('withdrawn', await alice.giveBack(fencingToken));
+      is('granted', await alice.claim());
+    });
+
     it('keeps the place: the same request comes back in front of those behind it, as if never granted', async () => {
       const lock = on.resource();
       const alice = await on.request('s1', lock);

@@ -95,8 +95,8 @@ export class Requester {
   }
 
   /** Ends the wait for a caller that is gone. */
-  giveBack(): Promise<WithdrawReply> {
-    return this.server.store.withdraw(this.resource, { ...this.wanted, giveBack: true });
+  giveBack(fencingToken?: bigint): Promise<WithdrawReply> {
+    return this.server.store.withdraw(this.resource, { ...this.wanted, giveBack: true, fencingToken });
   }
 
   touch(): Promise<TouchReply> {

@@ -3,14 +3,15 @@
 --
 -- KEYS  the resource's keys (prelude)
 -- ARGV  1 server  2 request id  3 attach  4 give back: 1 the caller is gone, 0 it takes a grant
---       5 retention (ms)
+--       5 what is given back is the grant with this token, and nothing else ("": whatever the call was granted or waits for)
+--       6 retention (ms)
 -- Reply GRANTED token remaining_us ttl_us secret permits (only if 4 is 0) | WITHDRAWN outlook | KEPT (given back too
 --       late: another call was answered with the lease) | SUPERSEDED | FINISHED cause |
 --       AGAIN
 -- Holds Acts only for the stored attach; while nothing may be granted it takes no offer, and the wait is over all the
 --       same. The place is kept for the same request id for a while.
 local server, id, attach = ARGV[1], ARGV[2], ARGV[3]
-local give_back, retention = ARGV[4] == '1', tonumber(ARGV[5])
+local give_back, token, retention = ARGV[4] == '1', ARGV[5], tonumber(ARGV[6])
 
 local turned = turned_back()
 begin(server, id)
@@ -20,7 +21,9 @@ local r = records[id]
 if r and r.a ~= attach then return answer(retention, 'SUPERSEDED') end
 if r and r.s == 'E' then return answer(retention, 'FINISHED', r.c) end
 
-if r and give_back then
+-- One that is sent again, for its connection broke, may run twice: the first time after the call has the next grant.
+local is_meant = token == '' or r and r.s == 'H' and tonumber(r.f) == tonumber(token)
+if r and give_back and is_meant then
   if r.s == 'H' and not (r.o == attach and r.w == 1) then return answer(retention, 'KEPT') end
   if r.s == 'O' or r.s == 'H' then take_back(id, r) elseif r.s == 'W' then detach(id, r) end
 end
