@@ -49,7 +49,8 @@ describe('dictionary-inspect', () => {
     await create(name);
     const count = async () => (await inspect(name))[3];
     expect(await count()).toBe('0');
-    await put(name, '', ...['a', 'b', 'c'].flatMap((id) => putArgs(foldedEntry(id, id))));
+    // One by one: what one run gets through is a matter of time.
+    for (const id of ['a', 'b', 'c']) await put(name, '', ...putArgs(foldedEntry(id, id)));
     expect(await count()).toBe('3');
     await put(name, '', ...putArgs(foldedEntry('a', 'another')), ...putArgs(foldedEntry('b', 'b')));
     expect(await count()).toBe('3');

@@ -4,6 +4,8 @@ import { orderCode, recordsOf, type KeptEntry } from './dictionary-records';
 
 /** Up to so many Redis keeps packed. Parts are split earlier. */
 const PART_SIZE = 128;
+/** How many bytes of a record follow its entry's number, by kind; of the others there are three. */
+const TAILS: Readonly<Record<string, number>> = { a: 0, w: 0, p: 1 };
 
 /** All that Redis has of a dictionary, at one moment: its meta, jobs, and of each key its place and what is in it. */
 const READ = `
@@ -179,7 +181,8 @@ function* brokenRecords(
   for (const entry of entries) wanted.set(entry.number, recordsOf(entry, typos));
   for (const records of parts.values()) {
     for (const record of records) {
-      const number = 'apw'.includes(record.charAt(0)) ? record.slice(-5) : record.slice(-8, -3);
+      const end = record.length - (TAILS[record.charAt(0)] ?? 3);
+      const number = record.slice(end - 5, end);
       // Taken out, so that one that is there twice is not wanted the second time.
       if (!wanted.get(number)?.delete(record) && !changing.has(number)) {
         yield `the record ${shown(record)} is there twice, or no entry has it`;

@@ -51,6 +51,7 @@ export function recordsOf({ code, forms, number, score }: KeptEntry, typos: bool
     const ends = {
       tail: `${tail}${heightOf(score)}${mark}`,
       rank,
+      mark,
       gramRank: `${gramRank}${tail}${mark}`,
     };
     for (const record of recordsOfForm(form, typos, ends)) records.add(record);
@@ -61,10 +62,15 @@ export function recordsOf({ code, forms, number, score }: KeptEntry, typos: bool
 interface Ends {
   readonly tail: string;
   readonly rank: string;
+  readonly mark: string;
   readonly gramRank: string;
 }
 
-function* recordsOfForm(form: string, typos: boolean, { tail, rank, gramRank }: Ends): Generator<string> {
+function* recordsOfForm(
+  form: string,
+  typos: boolean,
+  { tail, rank, mark, gramRank }: Ends,
+): Generator<string> {
   const characters: string[] = [];
   const starts: number[] = [];
   for (const character of Buffer.from(form, 'latin1').toString()) {
@@ -75,7 +81,7 @@ function* recordsOfForm(form: string, typos: boolean, { tail, rank, gramRank }: 
   yield `f${cut(0, characters.length)}${tail}`;
   for (const start of [0, ...starts]) {
     for (let length = 1; length <= 3 && start + length <= characters.length; length += 1) {
-      yield `${start === 0 ? 'p' : 'w'}${cut(start, start + length)}${rank}`;
+      yield `${start === 0 ? 'p' : 'w'}${cut(start, start + length)}${rank}${start === 0 ? mark : ''}`;
     }
   }
   for (const start of starts) yield `v${cut(start, characters.length).slice(0, WORD_BYTES)}${tail}`;

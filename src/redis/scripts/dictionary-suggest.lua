@@ -84,21 +84,24 @@ local function collector(kind)
   local best, known, needed = {}, {}, limit + 1 - #results
   -- What is higher was on a page before.
   local highest = the_highest(needed + SPARE, height_of(after and after.kind == kind and after.score or MOST_SCORE))
-  -- Looks at entries; returns how many of them may be among the best.
+  -- Looks at entries; returns how many of them may be among the best, and whether there was time for all.
   local function judge(records, accept)
     local count = 0
-    visit_entries(records, entries, known, function(value)
+    local reached = visit_entries(records, entries, known, function(value)
       local forms = accept(value)
       local candidate = forms and new_candidate(value, forms)
       if not candidate or not is_new(candidate, kind, 0) then return end
       offer(best, candidate, needed, 0)
       count = count + 1
     end)
-    return count
+    return count, reached == #records
   end
+  -- False if there was no time to find the best.
   local function judge_added(accept)
-    judge(highest.first(), accept)
-    if #best < needed then judge(highest.rest(), accept) end
+    local first, rest = highest.divided()
+    local _, all = judge(first, accept)
+    if all and #best < needed then _, all = judge(rest, accept) end
+    return all
   end
   return { best = best, needed = needed, add = highest.add, judge = judge, judge_added = judge_added }
 end
@@ -126,8 +129,10 @@ local function take_ranked(found, kind, alike)
 end
 
 -- Where a page ends at a record the next one goes on there, in the order of records, for within a rank that is another
--- one than that of texts; and as long as it has not got past the entry after which the first of them went on, by that.
-local function resume_at(kind, key, place)
+-- one than that of texts; and as long as it has not got past the entry after which the first of them went on, by that. Of
+-- an entry that was looked at none of its records is to come again.
+local function resume_at(kind, key, place, was_visited)
+  if was_visited and is_gram(key) then place = string.sub(place, 1, -4) end
   local digits = string.gsub(key .. '\0' .. place, '.', function(c) return string.format('%02x', string.byte(c)) end)
   local bound = after and after.kind == kind and after.text and cjson.encode({ int(after.score), after.text, after.id })
   resume = { kind, '=', digits, bound or '' }
@@ -145,9 +150,10 @@ local function walk(lists, kind, otherwise)
     from = order_code(after.score) .. string.sub(after.text, 1, alike)
   end
   local found, known, accept = {}, {}, accepting(kind)
+  local list = #lists == 1 and lists[1]
   local needed, room = limit + 1 - #results, limit - #results
   -- Of a gram's list fewer match, so more are looked at with each command.
-  local next_records = #lists > 1 and merged(lists, from) or following(lists[1], from, of_grams and 48 or needed + 2)
+  local next_records = list and following(list, from, of_grams and 48 or needed + 2) or merged(lists, from)
   local last, whole
   repeat
     local records, place_at = next_records()
@@ -158,16 +164,16 @@ local function walk(lists, kind, otherwise)
       if not forms then return otherwise and otherwise(value) end
       local candidate = new_candidate(value, forms)
       candidate.place = place_at(i)
-      candidate.rank = rank_of(candidate.place)
+      candidate.rank = rank_of(candidate.place, of_grams)
       -- Of a page that goes on after an entry only those of its rank may have been shown.
       local new = by_records and is_new(candidate, kind, 0) or not by_records and
         (candidate.rank ~= from or is_new(candidate, kind, alike))
       if new then found[#found + 1] = candidate end
-    end, #lists == 1 and lists[1])
+    end, list)
     last = place_at(reached)
     -- What has the rank of the last record may still be preceded by a record to come.
     local closed = #found
-    while not by_records and closed > 0 and found[closed].rank == rank_of(last) do closed = closed - 1 end
+    while not by_records and closed > 0 and found[closed].rank == rank_of(last, of_grams) do closed = closed - 1 end
     if closed >= needed then last = nil end
   until not last or out_of_time(allowed)
   -- Where there is no room, it is enough to know that there are more.
@@ -175,14 +181,14 @@ local function walk(lists, kind, otherwise)
   if (cut_here or by_records) and #found > room then last = found[room].place end
   if (cut_here or by_records) and (cut_here or #found > room) then
     while #found > room do found[#found] = nil end
-    resume_at(kind, lists[1].key, last)
+    resume_at(kind, lists[1].key, last, known[string.sub(last, of_grams and -8 or -5, of_grams and -4 or -1)])
   end
   if by_records then take(found, kind) else take_ranked(found, kind, alike) end
   return whole
 end
 
--- Looks through all records with a beginning if they are few, else through a list: the ranked one, which tells more of
--- the order, unless a gram's is much shorter.
+-- Looks through all records with a beginning if they are few, else, or if there is no time for it, through a list: the
+-- ranked one, which tells more of the order, unless a gram's is much shorter.
 local function gather(head, kind, ranked, grams)
   local records = all_below(head, FEW)
   if not records then
@@ -192,7 +198,7 @@ local function gather(head, kind, ranked, grams)
   end
   local collected = collector(kind)
   for _, record in ipairs(records) do collected.add(record) end
-  collected.judge_added(accepting(kind))
+  if not collected.judge_added(accepting(kind)) then return walk({ ranked }, kind) end
   take(collected.best, kind)
 end
 
@@ -220,26 +226,35 @@ local function begins(ranked, whole, kind)
   gather(head, kind, list_of(ranked .. table.concat(query, '', 1, 3)), grams_of(query, 1))
 end
 
+-- The lists that all are in which end with the query, the last one having no others.
+local function lists_of_ends()
+  local lists = grams_of(query, 1)
+  lists[#lists + 1] = list_of('g' .. table.concat(query, '', math.max(1, #query - 1)) .. '\3', query[#query - 2])
+  return lists
+end
+
 -- All that end with the query or contain it, of a list that was looked through: a query that is in few entries would go
 -- through it twice.
 local sifted = nil
 
--- Of the shortest gram's list, if it is short.
+-- Of the shortest gram's list, if it is short enough for the time there is; else a list in the order of rank is gone through.
 local function sift()
-  if sifted or #query < 3 then return sifted end
+  if sifted ~= nil or #query < 3 then return sifted end
+  sifted = false
   local list, parts = shortest_of(grams_of(query, 1))
   local records = parts < SIFTED_PARTS and all_below(list.key .. '\0', SIFTED_PARTS * 2 * PART_SIZE)
-  if not records then return nil end
-  sifted = { s = {}, c = {} }
+  if not records then return false end
+  local found = { s = {}, c = {} }
   local ends, contains = accepting('s'), accepting('c')
-  visit_entries(records, entries, {}, function(value)
+  local reached = visit_entries(records, entries, {}, function(value)
     local forms = contains(value)
-    if forms then sifted.c[#sifted.c + 1] = new_candidate(value, forms) end
+    if forms then found.c[#found.c + 1] = new_candidate(value, forms) end
     if is_asked('s') then
       forms = ends(value)
-      if forms then sifted.s[#sifted.s + 1] = new_candidate(value, forms) end
+      if forms then found.s[#found.s + 1] = new_candidate(value, forms) end
     end
   end, list)
+  if reached == #records then sifted = found end
   return sifted
 end
 
@@ -257,8 +272,7 @@ function ways.w() begins('w', 'v', 'w') end
 function ways.s()
   if #query == 0 then return walk({ list_of('a') }, 's') end
   if sift() then return take_best(sifted.s, 's') end
-  local lists = grams_of(query, 1)
-  lists[#lists + 1] = list_of('g' .. table.concat(query, '', math.max(1, #query - 1)) .. '\3', query[#query - 2])
+  local lists = lists_of_ends()
   local list, accept = shortest_of(lists), accepting('c')
   if list.key == lists[#lists].key then return walk({ list }, 's') end
   local contains = {}
@@ -306,10 +320,10 @@ function ways.t()
     for records in reader(from, key .. '\1', 32) do
       local worst = collected.best[collected.needed]
       if worst and score_of(string.sub(records[1], #key + 2)) < worst.score then break end
-      if out_of_time(allowed) or enough and rank_of(place_of(records[1], key)) ~= enough then break end
+      if out_of_time(allowed) or enough and rank_of(place_of(records[1], key), is_gram(key)) ~= enough then break end
       local compared, others = choose(records)
-      count = count + collected.judge(compared, accept_compared) + collected.judge(others, compare)
-      enough = count >= collected.needed and rank_of(place_of(records[#records], key))
+      count = count + (collected.judge(compared, accept_compared)) + (collected.judge(others, compare))
+      enough = count >= collected.needed and rank_of(place_of(records[#records], key), is_gram(key))
     end
   end
   for three in pairs(dense) do
@@ -323,9 +337,12 @@ function ways.t()
   take(collected.best, 't')
 end
 
--- Goes on where a page was cut short.
+-- Goes on where a page was cut short, in the same list.
 local function go_on(kind)
   if kind == 'c' and #query > 0 and #query < 3 then return walk_beginnings(plain) end
+  for _, list in ipairs(lists_of_ends()) do
+    if list.key == after.key then return walk({ list }, kind) end
+  end
   walk({ list_of(after.key) }, kind)
 end
 
@@ -349,6 +366,10 @@ for i, candidate in ipairs(results) do
 end
 if more then
   local last = results[limit]
-  resume = { last.kind, answers[limit][2], text_of_candidate(last), last.rest[3] }
+  if after and after.place and after.kind == last.kind then
+    resume_at(last.kind, after.key, last.place, true)
+  else
+    resume = { last.kind, answers[limit][2], text_of_candidate(last), last.rest[3] }
+  end
 end
 return { 'OK', profile, (cut or incomplete) and 1 or 0, resume or {}, answers }

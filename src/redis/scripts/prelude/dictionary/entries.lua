@@ -8,12 +8,12 @@
 --
 -- Records, n being the entry's number in five bytes, and rank = order_code(score) .. start of the folded text:
 --   a \0 rank \0 n              every entry, the best first
---   p ccc \0 rank \0 n          those of which a form begins with these 1 to 3 characters, the best first
+--   p ccc \0 rank \0 n m        those of which a form begins with these 1 to 3 characters, the best first; m is \1 where
+--                              an alias does, else \0
 --   w ccc \0 rank \0 n          ... with a word, other than its first, that begins so
---   g ccc \0 rank \0 n m b a    ... that contains these 3, or ends with these 1 or 2 (and \3 for the end); m is \1 where an
---                              alias does, else \0; b and a are the last bytes of the characters before and after, \2
---                              and \3 where there are none
---   f form \0 n h m             each form, in order; h is its score's height (two bytes), m as above
+--   g ccc \0 rank \0 n m b a    ... that contains these 3, or ends with these 1 or 2 (and \3 for the end); b and a are the
+--                              last bytes of the characters before and after, \2 and \3 where there are none
+--   f form \0 n h m             each form, in order; h is its score's height (two bytes)
 --   d i ccc \0 n h m            ... its first 14 characters, without the i-th (a byte, 2 to 6), where typos are looked for
 --   v words \0 n h m            each form from each of its words on, but the first; 56 bytes of it
 -- A record is a hint: what counts is the entry, so records may be there too early and stay too long. An entry whose
@@ -53,7 +53,7 @@ local function score_of(code)
 end
 
 -- A score in two bytes, by which the best of many records are told without a look at their entries: its logarithm, with
--- ten bits behind the point. Scores that differ by less than a thousandth have the same one.
+-- ten bits behind the point. Scores that differ by less than a thousandth may have the same one.
 local function height_of(score)
   if score == 0 then return 0 end
   local fraction, exponent = math.frexp(score)
@@ -112,9 +112,9 @@ local function visit_records(value, number, cursor, visit, stop)
     characters[count + 1] = '\3'
     -- The empty form of a text of nothing but accents that are dropped: it is listed all the same.
     if count == 0 then visit('f' .. ending) end
-    local function beginnings(kind, from)
+    local function beginnings(kind, from, rest)
       for to = from, math.min(from + 2, count) do
-        visit(kind .. table.concat(characters, '', from, to) .. rank)
+        visit(kind .. table.concat(characters, '', from, to) .. rest)
       end
     end
     for position = cursor[2], count do
@@ -123,7 +123,7 @@ local function visit_records(value, number, cursor, visit, stop)
         return false
       end
       if position == 1 then
-        beginnings('p', 1)
+        beginnings('p', 1, rank .. mark)
         visit('f' .. table.concat(characters, '', 1, count) .. ending)
         for i = 2, typos and math.min(count, LEFT_OUT) or 0 do
           local rest = table.concat(characters, '', i + 1, math.min(count, TYPO_CHARACTERS))
@@ -131,7 +131,7 @@ local function visit_records(value, number, cursor, visit, stop)
         end
       end
       if starts[position] then
-        beginnings('w', position)
+        beginnings('w', position, rank)
         local words = table.concat(characters, '', position, math.min(count, position + WORD_BYTES - 1))
         visit('v' .. string.sub(words, 1, WORD_BYTES) .. ending)
       end

@@ -5,7 +5,7 @@
 
 local PART_SIZE = 64
 
--- A part's size is looked at after one record in so many: asking costs a third of the insertion.
+-- A part's size is looked at after one of its records in so many: asking costs a third of the insertion.
 local SIZE_CHECKED = 4
 
 -- `work` counts what was read of it.
@@ -43,7 +43,8 @@ local function split(part)
   redis.call('ZADD', index.parts, 0, least)
 end
 
-local inserted = started % SIZE_CHECKED
+-- How many each part was given, from a beginning that differs: many entries in a row may have the same records.
+local inserted = {}
 
 local function insert_record(record)
   local part = part_for(record)
@@ -53,8 +54,8 @@ local function insert_record(record)
   end
   local key = index.part .. part
   redis.call('ZADD', key, 0, record)
-  inserted = inserted + 1
-  if inserted % SIZE_CHECKED == 0 and redis.call('ZCARD', key) >= PART_SIZE then split(part) end
+  inserted[part] = (inserted[part] or started % SIZE_CHECKED) + 1
+  if inserted[part] % SIZE_CHECKED == 0 and redis.call('ZCARD', key) >= PART_SIZE then split(part) end
 end
 
 -- What is left of a part that has become small goes to the one before it.

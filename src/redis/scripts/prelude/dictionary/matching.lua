@@ -48,8 +48,9 @@ local cut = false
 local incomplete = false
 
 local function out_of_time(budget)
-  if not cut and index.work > LEAST_WORK and elapsed() > budget then cut = true end
-  return cut
+  if index.work <= LEAST_WORK or elapsed() <= budget then return false end
+  cut = true
+  return true
 end
 
 -- Lua's own < goes by the locale that Redis was started in; order here is that of bytes, as in the index. Long texts may
@@ -115,17 +116,21 @@ end
 
 local function is_gram(record) return string.byte(record) == 103 end
 
--- Records of ranked lists end with the entry's number, but of grams; there and in all others it is followed by three bytes.
-local function number_of(record)
+-- How many bytes of a record follow its entry's number.
+local function tail_of(record)
   local kind = string.byte(record)
-  if kind == 112 or kind == 119 or kind == 97 then return string.sub(record, -5) end
-  return string.sub(record, -8, -4)
+  return (kind == 97 or kind == 119) and 0 or kind == 112 and 1 or 3
 end
 
--- Where a record stands in a list: its rank and number, which are the same for all records of an entry in lists of a kind.
-local function place_of(record, key) return string.sub(record, #key + 2, is_gram(record) and -4 or -1) end
+local function number_of(record)
+  local tail = tail_of(record)
+  return string.sub(record, -5 - tail, -1 - tail)
+end
 
-local function rank_of(place) return string.sub(place, 1, -7) end
+-- Where a record stands in a list: its rank, its number and, as of a gram an entry may have several, what follows.
+local function place_of(record, key) return string.sub(record, #key + 2, is_gram(record) and -1 or -1 - tail_of(record)) end
+
+local function rank_of(place, of_gram) return string.sub(place, 1, of_gram and -10 or -7) end
 
 -- Calls `visit` with the value of each record's entry and the record's place, once for each entry: `known` has the
 -- numbers that were met before. With a list, only of those that fit. A few at a time, for entries may be large; returns
@@ -176,38 +181,42 @@ local function all_below(head, most)
   return all
 end
 
--- Keeps records with heights, each entry's once, but of those above `ceiling` none: the highest of them, all of one height
--- among them, and the rest.
+-- Keeps records with heights, each entry's once, but of those above `ceiling` none: the highest of them in order, all of
+-- one height among them, and the rest.
 local function the_highest(most, ceiling)
-  local found, heights, highest = {}, {}, {}
-  local function those(from, below)
-    local some = {}
-    for number, record in pairs(found) do
-      if heights[number] >= from and heights[number] < below then some[#some + 1] = record end
-    end
-    return some
-  end
+  local records, heights, known, highest = {}, {}, {}, {}
   return {
     add = function(record)
       local number = string.sub(record, -8, -4)
-      if found[number] then return end
       local high, low = string.byte(record, -3, -2)
       local height = high * 256 + low
-      if height > ceiling then return end
-      found[number], heights[number] = record, height
+      if known[number] or height > ceiling then return end
+      known[number] = true
+      local last = #records + 1
+      records[last], heights[last] = record, height
       if #highest >= most then
-        if height <= highest[most] then return end
+        if height <= heights[highest[most]] then return end
         highest[most] = nil
       end
       local at = #highest + 1
-      while at > 1 and highest[at - 1] < height do
+      while at > 1 and heights[highest[at - 1]] < height do
         highest[at] = highest[at - 1]
         at = at - 1
       end
-      highest[at] = height
+      highest[at] = last
     end,
-    first = function() return those(highest[most] or 0, 65536) end,
-    rest = function() return highest[most] and those(0, highest[most]) or {} end,
+    divided = function()
+      local first, rest, taken = {}, {}, {}
+      for i, at in ipairs(highest) do first[i], taken[at] = records[at], true end
+      local least = highest[most] and heights[highest[most]] or 0
+      for at, record in ipairs(records) do
+        if not taken[at] then
+          local some = heights[at] == least and first or rest
+          some[#some + 1] = record
+        end
+      end
+      return first, rest
+    end,
   }
 end
 

@@ -145,18 +145,18 @@ local function each_record_like(wanted, edits, entries, found, dense)
 end
 
 -- Of the ranked list of three characters the records whose text begins like the query, and those of which only the
--- entry can tell: an alias led to them, or they have too little of it.
+-- entry can tell: it is an alias that begins with them, or there is too little of the text.
 local function ranked_like(records, three, wanted, edits)
   local like, others = {}, {}
   local first = #wanted.query[1]
   local too_short = #wanted.bytes + 4 * edits > RANK_TEXT
   index.work = index.work + #records * COMPARISON[edits] / 2
   for _, record in ipairs(records) do
-    local start = #three + 12 - string.byte(record, #three + 3)
-    if too_short or string.sub(record, start, start + #three - 1) ~= three then
+    if too_short or string.byte(record, -1) == 1 then
       others[#others + 1] = record
-    elseif begins_like(record, start + first, wanted, first + 1, edits) then
-      like[#like + 1] = record
+    else
+      local start = #three + 12 - string.byte(record, #three + 3)
+      if begins_like(record, start + first, wanted, first + 1, edits) then like[#like + 1] = record end
     end
   end
   return like, others
