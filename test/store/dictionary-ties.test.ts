@@ -117,6 +117,25 @@ describe('a typo', () => {
     expect(found.map(({ kind, entryId }) => [kind, entryId])).toEqual([['typo', 'meant']]);
   });
 
+  it('is found by an alias that begins as its own text does, among very many that begin so', async () => {
+    const name = on.name();
+    await on.engine.createDictionary(name, PROFILE);
+    const many = Array.from({ length: 300 }, (_, i) => entry(`${i}`, `christ${i}z`, { weight: 100 }));
+    const meant = entry('meant', 'chris brown', { aliases: ['christopher'], weight: 1000 });
+    await on.engine.putEntries(name, [...many, meant]);
+    for (const query of ['chrxst', 'chrst', 'chirst', 'chrisst']) {
+      const { suggestions } = await on.engine.suggest({
+        dictionary: name,
+        query,
+        kinds: [],
+        pageSize: 10,
+        pageToken: '',
+        recentsList: '',
+      });
+      expect(suggestions[0]).toMatchObject({ kind: 'typo', entryId: 'meant' });
+    }
+  });
+
   // Two edits among the first letters are found by the end of the query, whose list has so much of the texts only.
   it('stands where its text belongs among others of its score that begin alike', async () => {
     const name = on.name();

@@ -1,0 +1,79 @@
+import { dictionarySuggest } from '../../generated/redis/scripts';
+import { forms, kindOf, markWords } from '../../src/engine/match';
+import type { Entry, MatchKind } from '../../src/engine/suggestion';
+import { DictionaryFixture, entry } from '../support/dictionary-fixture';
+import { seeded } from '../support/name-generator';
+
+const SEED = 20_261_121;
+const ENTRIES = 700;
+const QUERIES = 60;
+/** Far more than it takes: whoever needs more goes round in circles. */
+const MOST_PAGES = 2000;
+const KINDS = { e: 'exact', p: 'prefix', w: 'word-prefix', s: 'suffix', c: 'contains' } as const;
+
+/** Out of time after so much work, whatever the clock says: a machine so slow that every query is cut short. */
+function cutAfter(work: number): string {
+  const condition = 'index.work <= 700 or elapsed() <= budget';
+  expect(dictionarySuggest).toContain(condition);
+  return dictionarySuggest.replace(condition, `index.work <= ${work}`);
+}
+
+describe(`dictionary-suggest that never has the time (seed ${SEED})`, () => {
+  const random = seeded(SEED);
+  const oneOf = <T>(all: readonly T[]): T => all[random(all.length)] as T;
+  /** Of few letters, so that much is alike, some of them more than a byte. */
+  const letters = (most: number) =>
+    Array.from({ length: 1 + random(most) }, () => oneOf(['a', 'a', 'b', 'é', ' ']))
+      .join('')
+      .trim() || 'a';
+  let on: DictionaryFixture;
+  let name: string;
+  let entries: readonly Entry[];
+  beforeAll(async () => {
+    on = await DictionaryFixture.open();
+    name = on.name();
+    await on.engine.createDictionary(name, { accents: 'kept', typos: true });
+    entries = Array.from({ length: ENTRIES }, (_, i) =>
+      entry(`e${i}`, letters(14), {
+        weight: random(4),
+        aliases: Array.from({ length: random(3) }, () => letters(9)),
+      }),
+    );
+    await on.engine.putEntries(name, entries);
+  }, 60_000);
+  afterAll(() => on?.close());
+
+  it.each([20, 200, 700])(
+    'shows each match once all the same, page by page, after work of %d',
+    async (work) => {
+      const lua = cutAfter(work);
+      let cuts = 0;
+      for (let i = 0; i < QUERIES; i += 1) {
+        const asked = [...'epwsc'].filter(() => random(3) > 0).join('') || 'c';
+        // What contains one or two characters is looked for in so many lists only.
+        const query = letters(5) + (asked.includes('c') ? oneOf(['aa', 'ba', 'ab']) : '');
+        const wanted = new Set([...asked].map((letter): MatchKind => KINDS[letter as keyof typeof KINDS]));
+        const marked = markWords(query);
+        const limit = oneOf([1, 2, 7, 40, 100]);
+        const found: string[] = [];
+        let at = ['', '', '', ''];
+        for (let pages = 0; ; pages += 1) {
+          expect(pages).toBeLessThan(MOST_PAGES);
+          const [, , cut, next, page] = await on.run(lua, name, marked, marked, asked, `${limit}`, ...at);
+          cuts += Number(cut);
+          for (const [kind, , id] of page as string[][])
+            found.push(`${KINDS[kind as keyof typeof KINDS]} ${id}`);
+          at = next as string[];
+          if (at.length === 0) break;
+        }
+        const matching = entries.flatMap(({ entryId, text, aliases }) => {
+          const kind = kindOf(forms([text, ...aliases]), query, wanted);
+          return kind === undefined ? [] : [`${kind} ${entryId}`];
+        });
+        expect([query, asked, limit, found.sort()]).toEqual([query, asked, limit, matching.sort()]);
+      }
+      expect(cuts).toBeGreaterThan(0);
+    },
+    60_000,
+  );
+});
