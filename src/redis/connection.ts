@@ -324,7 +324,10 @@ export class RedisConnection {
   /** Certainly not carried out here. A master that is one no longer is left for the one that is. */
   private turnAway<T>(operation: Operation<T>, word: string, written: boolean): void {
     const { onStray } = this.options;
-    if (onStray && isForOneNode(operation)) return operation.reject(notDone(written));
+    if (onStray && isForOneNode(operation)) {
+      const cause = new Error(word);
+      return operation.reject(new StoreFailure(written ? 'unknown' : 'no', 'unavailable', { cause }));
+    }
     if (onStray) return onStray({ operation: operation as Operation<unknown>, written, word, from: this });
     if (this.client.status === 'ready') this.client.disconnect(true);
     this.retry(operation, written);

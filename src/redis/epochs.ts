@@ -18,8 +18,8 @@ import { ServerClock, type ClockSample } from './server-clock';
 const scripts = { adopt: script(epochAdopt), end: script(epochEnd) };
 export const epochScripts = Object.values(scripts);
 
-/** Redis tells its uptime in whole seconds, and its clock may have been moved a little. */
-const UPTIME_SLACK_MS = 1000;
+/** Redis's uptime is between two clocks that show whole seconds, so it is a second more or less than it says. */
+const UPTIME_SLACK_MS = 2000;
 /** No run of Redis is called so. */
 const NO_RUN = 'none';
 
@@ -71,6 +71,8 @@ export class Epochs implements Witness, Guard {
   /** Of the Redis at the other end of the connection that is there now, or was last. */
   private runId: string | undefined;
   private isDurable = false;
+  /** Since this run was first heard of. */
+  private wasAlwaysDurable = false;
   /** The run that this server knew before. */
   private known = '';
   /** When that one answered last. */
@@ -121,13 +123,17 @@ export class Epochs implements Witness, Guard {
       if (this.runId !== undefined) {
         // One that ran beside the last one was not started with what that one left.
         const startedAt = sample.receivedAt - (uptimeSeconds + 1) * 1000;
-        this.known = startedAt + UPTIME_SLACK_MS < this.heardAt ? NO_RUN : this.runId;
+        const ranBeside = startedAt + UPTIME_SLACK_MS < this.heardAt;
+        // The last one's file may say that all is safe, and end where writing through was switched off.
+        this.known = ranBeside || !this.wasAlwaysDurable ? NO_RUN : this.runId;
         this.mayBeNew = false;
       }
       this.runId = runId;
+      this.wasAlwaysDurable = true;
       this.isDue = true;
       this.expect(durable ? 'a' : 'w');
     }
+    this.wasAlwaysDurable &&= durable;
     if (runId === undefined) return;
     this.heardAt = sample.receivedAt;
     this.take(sample);
@@ -204,14 +210,19 @@ export class Epochs implements Witness, Guard {
     let longest: Quarantine | undefined;
     const passport = (deadline: number) =>
       this.runId === runId && runId !== undefined ? [runId, this.notAfter(deadline)] : undefined;
-    for (const [word, , left, cause] of await this.each(scripts.end, passport, whole)) {
-      if (word !== 'OK') throw new StoreFailure('unknown', 'unavailable');
-      const remainingMs = Number(left) / 1000;
-      if (remainingMs > (longest?.remainingMs ?? 0)) {
-        longest = { remainingMs, cause: cause as QuarantineCause };
+    try {
+      for (const [word, , left, cause] of await this.each(scripts.end, passport, whole)) {
+        if (word !== 'OK') throw new StoreFailure('unknown', 'unavailable');
+        const remainingMs = Number(left) / 1000;
+        if (remainingMs > (longest?.remainingMs ?? 0)) {
+          longest = { remainingMs, cause: cause as QuarantineCause };
+        }
       }
+      await this.adopt();
+    } catch (cause) {
+      // Some of it may have ended.
+      throw new StoreFailure('unknown', 'unavailable', { cause });
     }
-    await this.adopt();
     return longest;
   }
 
@@ -271,7 +282,7 @@ export class Epochs implements Witness, Guard {
       for (const one of settled) {
         if (one.status === 'fulfilled') answers.push(one.value);
         // Of several nodes another one may have it by now; whoever needs it asks there.
-        else if (!this.options.share || !wasNotDone(one.reason)) throw one.reason;
+        else if (!this.options.share || !isElsewhere(one.reason)) throw one.reason;
       }
       // Nothing was done at all: it is this node that takes no commands.
       if (answers.length === 0) throw new StoreFailure('no', 'unavailable');
@@ -340,6 +351,11 @@ const WHOLE: Share = {
 
 function wasNotDone(error: unknown): boolean {
   return error instanceof StoreFailure && error.carriedOut === 'no';
+}
+
+function isElsewhere(error: unknown): boolean {
+  const cause = wasNotDone(error) ? (error as StoreFailure).cause : undefined;
+  return cause instanceof Error && /^(MOVED|ASK|TRYAGAIN)\b/.test(cause.message);
 }
 
 function again(): Verdict {

@@ -3,6 +3,9 @@ import type { ClockSample } from './server-clock';
 
 /** Redis 7 knows the script flags by which renewing works when memory is full. */
 const OLDEST_VERSION = 7;
+/** What a quarantine has room for, beside the longest ttl: see `quarantineMs`. */
+const MOST_LAG_SECONDS = 10;
+const MOST_NODE_TIMEOUT_MS = 10_000;
 
 /** What a Redis says of itself, as far as it may be asked: INFO, and the settings that can change while it runs. */
 export interface Answers {
@@ -56,9 +59,15 @@ export function findingsOf({ info, settings }: Answers, topology?: Topology): Fi
   if (topology !== 'cluster' && info.get('cluster_enabled') === '1') {
     refuse('the store is a node of a Cluster: set HOLDFAST_REDIS_URL to redis+cluster://…');
   }
-  const unsafe = topology && whyUnsafe(settings);
+  const unsafe = topology && whyUnsafe(topology, settings);
   if (unsafe !== undefined && topology === 'sentinel' && settings !== undefined) refuse(unsafe);
   else if (unsafe !== undefined) warnings.push(unsafe);
+  const replicas = Number(info.get('connected_slaves') ?? 0);
+  if (topology !== undefined && Number(settings?.get('min-replicas-to-write')) < replicas) {
+    warnings.push(
+      `min-replicas-to-write is less than the ${replicas} replicas there are: a master that is cut off together with as many goes on granting what is granted elsewhere too; set it to ${replicas}, or have fewer`,
+    );
+  }
   if (topology === 'cluster' && settings?.get('cluster-require-full-coverage') === 'yes') {
     warnings.push(
       'cluster-require-full-coverage is yes: when one node fails the others refuse to work too; set it to no',
@@ -77,8 +86,16 @@ export function findingsOf({ info, settings }: Answers, topology?: Topology): Fi
  * A master that was cut off goes on granting until it notices: with `min-replicas-to-write` when its replicas fall silent,
  * in a Cluster also after `cluster-node-timeout`, else never.
  */
-function whyUnsafe(settings: Answers['settings']): string | undefined {
+function whyUnsafe(topology: Topology, settings: Answers['settings']): string | undefined {
   const wanted = settings?.get('min-replicas-to-write');
+  const lag = Number(settings?.get('min-replicas-max-lag'));
+  if (Number(wanted) >= 1 && !(lag >= 1 && lag <= MOST_LAG_SECONDS)) {
+    return `min-replicas-max-lag is ${settings?.get('min-replicas-max-lag') ?? 'not readable'}: a master that is cut off goes on granting for longer than a quarantine allows for, for ever with 0; set it to 1 to ${MOST_LAG_SECONDS}`;
+  }
+  const nodeTimeout = Number(settings?.get('cluster-node-timeout'));
+  if (topology === 'cluster' && Number(wanted) >= 1 && !(nodeTimeout <= MOST_NODE_TIMEOUT_MS)) {
+    return `cluster-node-timeout is ${settings?.get('cluster-node-timeout') ?? 'not readable'}: a master that is cut off may go on granting for longer than a quarantine allows for; set it to ${MOST_NODE_TIMEOUT_MS} or less`;
+  }
   if (Number(wanted) >= 1) return undefined;
   return `min-replicas-to-write is ${wanted ?? 'not readable'}: a master that is cut off goes on granting what is granted elsewhere too; set it to 1 or more`;
 }
@@ -110,7 +127,12 @@ export async function askInfo(client: Redis, section?: 'replication'): Promise<A
 export async function askSettings(client: Redis): Promise<Answers['settings']> {
   const names = [
     ...['appendonly', 'appendfsync', 'no-appendfsync-on-rewrite', 'maxmemory-policy'],
-    ...['min-replicas-to-write', 'cluster-require-full-coverage'],
+    ...[
+      'min-replicas-to-write',
+      'min-replicas-max-lag',
+      'cluster-require-full-coverage',
+      'cluster-node-timeout',
+    ],
   ];
   try {
     const flat = (await client.call('CONFIG', 'GET', ...names)) as string[];

@@ -48,6 +48,8 @@ export class Sentinels {
         enableReadyCheck: false,
         commandTimeout: ANSWER_TIMEOUT_MS,
         connectTimeout: LONGEST_PAUSE_MS,
+        // ioredis would keep every question to a sentinel that is gone, and put them all when it is back.
+        enableOfflineQueue: false,
         maxRetriesPerRequest: null,
         disconnectTimeout: ANSWER_TIMEOUT_MS,
         retryStrategy: (attempt: number) => Math.min(50 * attempt, LONGEST_PAUSE_MS),
@@ -132,9 +134,23 @@ export class Sentinels {
   }
 
   private async viewOf(client: Redis): Promise<View> {
+    if (client.status !== 'ready') await this.ready(client);
     const flat = (await client.call('SENTINEL', 'MASTER', this.options.master)) as string[];
     const fields = new Map(flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] ?? '']] : [])));
     const epoch = Number(fields.get('config-epoch'));
     return { master: { host: fields.get('ip') ?? '', port: Number(fields.get('port')) }, epoch };
+  }
+  private ready(client: Redis): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const goOn = () => {
+        timer.cancel();
+        resolve();
+      };
+      const timer = this.options.clock.after(ANSWER_TIMEOUT_MS, () => {
+        client.off('ready', goOn);
+        reject(new Error('a sentinel cannot be reached'));
+      });
+      client.once('ready', goOn);
+    });
   }
 }

@@ -56,7 +56,13 @@ export function serverHandlers(
       if (reason === '') violations.add('reason', 'is required');
       else checkText(violations, 'reason', reason, MAX_REASON_BYTES);
       violations.throwIfAny();
-      const { quarantine, risk } = await endQuarantine(store);
+      const { quarantine, risk } = await endQuarantine(store).catch((error: unknown) => {
+        context.log.warn(
+          { reason, err: error },
+          'an operator meant to end the quarantine, and it may have ended',
+        );
+        throw error;
+      });
       if (quarantine === undefined) return { endedQuarantine: undefined, risk };
       const { remainingMs, cause } = quarantine;
       context.log.warn(

@@ -57,7 +57,9 @@ local function answer(retention_ms, word, ...)
   meta.till = math.max(meta.till, now)
   local is_moving = next(moving) ~= nil
   if meta.limit or is_moving then
-    local fields = { 'seen', NOW }
+    -- What acts on its own lease alone is no sign of life: whoever comes after a pause sees that nobody could be, and
+    -- whether the clock was set back.
+    local fields = alone and {} or { 'seen', NOW }
     for _, name in ipairs(NUMBERS) do
       local number = meta[name]
       if number and number ~= read[name] then
@@ -74,7 +76,7 @@ local function answer(retention_ms, word, ...)
       fields[#fields + 1] = 'r' .. id
       fields[#fields + 1] = cmsgpack.pack(records[id])
     end
-    redis.call('HSET', STATE, unpack(fields))
+    if #fields > 0 then redis.call('HSET', STATE, unpack(fields)) end
     local gone_at = now + REMEMBER_US -- of a deleted semaphore only the tombstones are kept
     if meta.limit then gone_at = meta.till + retention_ms * 1000 end
     -- The state goes when the script said that read this limit and this end, unless either is new.
