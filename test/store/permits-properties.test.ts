@@ -9,7 +9,7 @@ import { is } from '../support/reply-kinds';
 const HISTORIES = 3000;
 const STEPS = 60;
 /** Fewer histories on a slow machine rather than a failure for being slow. */
-const TIME_LIMIT_MS = 40_000;
+const TIME_LIMIT_MS = 15_000;
 const SEMAPHORE_LIMIT = 5;
 
 describe('the store, beside a plain model, after random commands of two servers', () => {
