@@ -1,6 +1,6 @@
 'use strict';
 
-/** `npm run test:topology`: all of test/topology, what takes long too. */
+/** `npm run test:topology`: all of test/topology, which the tests for every day leave out. */
 
 /** @type {import('jest').Config} */
 module.exports = {

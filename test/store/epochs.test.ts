@@ -144,11 +144,11 @@ describe('a store that may have forgotten', () => {
       / w /.test(String(await first.command('GET', 'test:{3}:epoch'))),
     );
     is('granted', await on(server).try());
-    await second.command('REPLICAOF', 'NO', 'ONE');
     await eventually(
-      'the epochs to be there',
-      async () => (await second.command('GET', 'test:{3}:epoch')) !== null,
+      'the epochs to have come to the replica',
+      async () => (await second.command('GET', 'test:{1023}:epoch')) !== null,
     );
+    await second.command('REPLICAOF', 'NO', 'ONE');
     // To a server that knew neither, with the settings of both as they should be.
     const other = await connect(second.url);
     expect(other.node.quarantine?.cause).toBe('restarted');
