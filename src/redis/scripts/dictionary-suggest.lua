@@ -181,7 +181,7 @@ local function walk(lists, kind, otherwise)
   if (cut_here or by_records) and #found > room then last = found[room].place end
   if (cut_here or by_records) and (cut_here or #found > room) then
     while #found > room do found[#found] = nil end
-    resume_at(kind, lists[1].key, last, known[string.sub(last, of_grams and -8 or -5, of_grams and -4 or -1)])
+    resume_at(kind, lists[1].key, last, known[number_in(last, of_grams)])
   end
   if by_records then take(found, kind) else take_ranked(found, kind, alike) end
   return whole
@@ -315,15 +315,16 @@ function ways.t()
 
   -- Goes through a list in the order of rank as long as there may be a better one, and of one rank through all.
   local function judge_list(key, choose)
+    local function rank_at(record) return rank_of(place_of(record, key), is_gram(key)) end
     local from = key .. '\0' .. (after and after.kind == 't' and order_code(after.score) or '')
     local count, enough = 0, nil
     for records in reader(from, key .. '\1', 32) do
       local worst = collected.best[collected.needed]
       if worst and score_of(string.sub(records[1], #key + 2)) < worst.score then break end
-      if out_of_time(allowed) or enough and rank_of(place_of(records[1], key), is_gram(key)) ~= enough then break end
+      if out_of_time(allowed) or enough and rank_at(records[1]) ~= enough then break end
       local compared, others = choose(records)
       count = count + (collected.judge(compared, accept_compared)) + (collected.judge(others, compare))
-      enough = count >= collected.needed and rank_of(place_of(records[#records], key), is_gram(key))
+      enough = count >= collected.needed and rank_at(records[#records])
     end
   end
   for three in pairs(dense) do

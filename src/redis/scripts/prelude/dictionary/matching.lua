@@ -132,6 +132,8 @@ local function place_of(record, key) return string.sub(record, #key + 2, is_gram
 
 local function rank_of(place, of_gram) return string.sub(place, 1, of_gram and -10 or -7) end
 
+local function number_in(place, of_gram) return string.sub(place, of_gram and -8 or -5, of_gram and -4 or -1) end
+
 -- Calls `visit` with the value of each record's entry and the record's place, once for each entry: `known` has the
 -- numbers that were met before. With a list, only of those that fit. A few at a time, for entries may be large; returns
 -- the place of the last record that it got to.
