@@ -69,13 +69,15 @@ export interface Guard {
    */
   passport(deadline: number): readonly (string | number)[] | undefined;
   /**
-   * Undefined: nothing is said against the reply. Else it did nothing, and the promise tells what to do once it
-   * resolves.
+   * Undefined: nothing is said against the reply. Else it did nothing, or is in doubt, and the promise tells what to do
+   * once it resolves.
    */
-  objection(reply: readonly Reply[], keys: readonly string[]): Promise<Verdict> | undefined;
+  objection(reply: readonly Reply[], keys: readonly string[], sentAt: number): Promise<Verdict> | undefined;
 }
 
-export type Verdict = { readonly kind: 'again' } | { readonly kind: 'quarantined'; readonly forMs: number };
+/** In doubt: it was carried out, and should not have been. */
+export type Verdict =
+  { readonly kind: 'again' | 'in doubt' } | { readonly kind: 'quarantined'; readonly forMs: number };
 
 /** 'of-node': the guard of whichever node it is sent to. Another one is of one node, and the operation is for that alone. */
 export type GuardChoice = Guard | 'of-node';
@@ -305,7 +307,7 @@ export class RedisConnection {
     }
     const fate = fateOf(error);
     if (fate === 'defect') return operation.reject(error);
-    if (fate === 'turned-away' && this.options.topology !== undefined) {
+    if (fate === 'turned-away' && (this.options.topology !== undefined || this.isDemoted(error as Error))) {
       return this.turnAway(operation, (error as Error).message, writtenBefore);
     }
     if (fate !== 'not-written' && fate !== 'cut') {
@@ -331,6 +333,11 @@ export class RedisConnection {
     if (onStray) return onStray({ operation: operation as Operation<unknown>, written, word, from: this });
     if (this.client.status === 'ready') this.client.disconnect(true);
     this.retry(operation, written);
+  }
+
+  /** It was a master when it was asked last: behind its address there may be another one by now. */
+  private isDemoted(error: Error): boolean {
+    return error.message.startsWith('READONLY') && this.answers.info.get('role') === 'master';
   }
 
   private retry<T>(operation: Operation<T>, written: boolean): void {
@@ -375,7 +382,7 @@ export class RedisConnection {
     const onOutcome: OnOutcome = (error, reply) => {
       if (error) return this.recover(operation, error, writtenBefore, asking);
       this.heardAt = this.options.clock.now();
-      const objection = guard?.objection(reply as Reply[], keys);
+      const objection = guard?.objection(reply as Reply[], keys, sentAt);
       if (objection) return this.turnBack(operation, objection, writtenBefore);
       let answer: T | Promise<T>;
       try {
@@ -410,7 +417,9 @@ export class RedisConnection {
       .then(
         (verdict) => {
           timer.cancel();
-          if (verdict.kind === 'quarantined') reject(notDone(writtenBefore, 'quarantined', verdict.forMs));
+          if (verdict.kind === 'in doubt') reject(new StoreFailure('unknown', 'unavailable'));
+          else if (verdict.kind === 'quarantined')
+            reject(notDone(writtenBefore, 'quarantined', verdict.forMs));
           else if (clock.now() >= deadline) reject(notDone(writtenBefore));
           else this.go(operation, writtenBefore);
         },
@@ -557,6 +566,8 @@ export class RedisConnection {
     Promise.all([this.readClock(), replication, settings && askSettings(this.client)])
       .then(([sample, roles, now]) => {
         if (!this.isThere(stream)) return;
+        const isDemoted = info.get('role') === 'master' && roles.get('role') !== 'master';
+        if (isDemoted && this.options.topology !== 'cluster') return this.client.disconnect(true);
         this.answers = { info: new Map([...info, ...roles]), settings: now };
         witness.found(this.judge(), sample, false);
       })

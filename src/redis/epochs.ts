@@ -23,6 +23,9 @@ const UPTIME_SLACK_MS = 2000;
 /** No run of Redis is called so. */
 const NO_RUN = 'none';
 
+/** Where in the reply that grants stands when Redis did so, by its clock (us). */
+const GRANTED_AT = 8;
+
 /** Of one command: it holds Redis for less than a tenth of a millisecond. */
 const EPOCHS_AT_ONCE = 64;
 /** How many of a few buckets each are on their way at a time. */
@@ -58,6 +61,7 @@ interface Sweep {
   readonly cause: string;
   readonly longestMs: number;
   readonly durability: string;
+  readonly overlapMs: number;
 }
 
 /**
@@ -71,6 +75,7 @@ export class Epochs implements Witness, Guard {
   /** Of the Redis at the other end of the connection that is there now, or was last. */
   private runId: string | undefined;
   private isDurable = false;
+  private overlapMs = 0;
   /** Since this run was first heard of. */
   private wasAlwaysDurable = false;
   /** The run that this server knew before. */
@@ -116,9 +121,11 @@ export class Epochs implements Witness, Guard {
     return this.pause && remainingMs > 0 ? { remainingMs, cause: this.pause.cause } : undefined;
   }
 
-  found({ runId, durable, uptimeSeconds }: Findings, sample: ClockSample, isNew: boolean): void {
-    const isWeaker = this.isDurable && !durable;
+  found(findings: Findings, sample: ClockSample, isNew: boolean): void {
+    const { runId, durable, overlapMs, uptimeSeconds } = findings;
+    const isWeaker = (this.isDurable && !durable) || overlapMs > this.overlapMs;
     this.isDurable = durable;
+    this.overlapMs = overlapMs;
     if (isNew && runId !== this.runId) {
       if (this.runId !== undefined) {
         // One that ran beside the last one was not started with what that one left.
@@ -131,7 +138,7 @@ export class Epochs implements Witness, Guard {
       this.runId = runId;
       this.wasAlwaysDurable = true;
       this.isDue = true;
-      this.expect(durable ? 'a' : 'w');
+      this.expect(durable ? 'a' : 'w', overlapMs);
     }
     this.wasAlwaysDurable &&= durable;
     if (runId === undefined) return;
@@ -146,8 +153,11 @@ export class Epochs implements Witness, Guard {
     return [this.expected, this.setForwardUs > 0 ? 0 : this.notAfter(deadline)];
   }
 
-  objection(reply: readonly Reply[], keys: readonly string[]): Promise<Verdict> | undefined {
-    switch (reply[0]) {
+  objection(reply: readonly Reply[], keys: readonly string[], sentAt: number): Promise<Verdict> | undefined {
+    switch (reply[0] as string) {
+      case 'GRANTED':
+        if (this.isOnTime(Number(reply[GRANTED_AT]) / 1000, sentAt)) break;
+        return Promise.resolve({ kind: 'in doubt' });
       case 'EPOCH':
         return this.adoptFor(keys).then(again);
       case 'STALE':
@@ -155,11 +165,18 @@ export class Epochs implements Witness, Guard {
       case 'QUARANTINED':
         this.askAfterQuarantine();
         return Promise.resolve({ kind: 'quarantined', forMs: Number(reply[3]) / 1000 });
-      default:
-        // Carried out for its own lease alone.
-        if (reply[1] === '2') this.askAfterQuarantine();
-        return undefined;
     }
+    // Carried out for its own lease alone.
+    if (reply[1] === '2') this.askAfterQuarantine();
+    return undefined;
+  }
+
+  /** Else Redis's clock was set forward, and what was granted may be believed by another whose lease it ended early. */
+  private isOnTime(time: number, sentAt: number): boolean {
+    this.take({ time, sentAt, receivedAt: this.options.clock.now() });
+    if (this.setForwardUs === 0) return true;
+    if (!this.queued) this.adopt().catch((error: unknown) => this.failed(error));
+    return false;
   }
 
   /** Resolves once every epoch of the node is that of the Redis that runs now, and says whether grants pause. */
@@ -196,7 +213,7 @@ export class Epochs implements Witness, Guard {
 
   private async adoptOne(key: string): Promise<void> {
     const passport = await this.adoption();
-    const found = await this.connection().run(scripts.adopt, [key], [], read, alone(passport));
+    const found = await this.connection().run(scripts.adopt, [key], [], read, this.inTime(passport));
     const endsAt = this.options.clock.now() + found.leftUs / 1000;
     if (found.leftUs === 0 || endsAt <= (this.pause?.endsAt ?? 0)) return;
     this.pause = { endsAt, cause: found.cause as QuarantineCause };
@@ -211,8 +228,7 @@ export class Epochs implements Witness, Guard {
     const passport = (deadline: number) =>
       this.runId === runId && runId !== undefined ? [runId, this.notAfter(deadline)] : undefined;
     try {
-      for (const [word, , left, cause] of await this.each(scripts.end, passport, whole)) {
-        if (word !== 'OK') throw new StoreFailure('unknown', 'unavailable');
+      for (const [, , left, cause] of await this.each(scripts.end, passport, whole)) {
         const remainingMs = Number(left) / 1000;
         if (remainingMs > (longest?.remainingMs ?? 0)) {
           longest = { remainingMs, cause: cause as QuarantineCause };
@@ -229,7 +245,7 @@ export class Epochs implements Witness, Guard {
   private async sweep(): Promise<void> {
     const { runId, setForwardUs } = this;
     const passport = await this.adoption();
-    let whole: Sweep = { leftUs: 0, cause: '', longestMs: 0, durability: 'a' };
+    let whole: Sweep = { leftUs: 0, cause: '', longestMs: 0, durability: 'a', overlapMs: 0 };
     for (const part of await this.each(scripts.adopt, passport, read)) {
       const worse = part.leftUs > whole.leftUs ? part : whole;
       whole = {
@@ -237,6 +253,7 @@ export class Epochs implements Witness, Guard {
         cause: worse.cause,
         longestMs: Math.max(whole.longestMs, part.longestMs),
         durability: part.durability === 'a' ? whole.durability : part.durability,
+        overlapMs: Math.max(whole.overlapMs, part.overlapMs),
       };
     }
     if (this.runId !== runId) throw new StoreFailure('no', 'unavailable');
@@ -258,6 +275,7 @@ export class Epochs implements Witness, Guard {
             mayBeNew ? 1 : 0,
             setForwardUs,
             this.notAfter(deadline),
+            this.overlapMs,
             givers,
           ]
         : undefined;
@@ -276,7 +294,7 @@ export class Epochs implements Witness, Guard {
     for (let next = groups.splice(0, most); next.length > 0; next = groups.splice(0, most)) {
       const runs = next.map((buckets) => {
         const keys = buckets.map((bucket) => epochKey(prefix, bucket));
-        return this.connection().run(what, keys, [], read, alone(passport));
+        return this.connection().run(what, keys, [], read, this.inTime(passport));
       });
       const settled = await Promise.allSettled(runs);
       for (const one of settled) {
@@ -290,13 +308,14 @@ export class Epochs implements Witness, Guard {
     return answers;
   }
 
-  private adopted({ leftUs, cause, longestMs, durability }: Sweep, setForwardUs: number): void {
+  private adopted(sweep: Sweep, setForwardUs: number): void {
+    const { leftUs, cause, longestMs, durability, overlapMs } = sweep;
     this.known = this.runId ?? '';
     this.mayBeNew = false;
     if (this.setForwardUs === setForwardUs) this.setForwardUs = 0;
     this.isDue = this.setForwardUs > 0 || this.queued !== undefined;
     this.longestMs = longestMs;
-    this.expect(durability);
+    this.expect(durability, overlapMs);
     const before = this.pause;
     const endsAt = this.options.clock.now() + leftUs / 1000;
     this.pause = leftUs > 0 ? { endsAt, cause: cause as QuarantineCause } : undefined;
@@ -304,8 +323,8 @@ export class Epochs implements Witness, Guard {
   }
 
   /** An epoch that is in force is spelt so; of one that is spelt otherwise, a script looks closer. */
-  private expect(durability: string): void {
-    this.expected = `${this.runId ?? ''} ${durability} ${this.longestMs}`;
+  private expect(durability: string, overlapMs: number): void {
+    this.expected = `${this.runId ?? ''} ${durability} ${this.longestMs} ${overlapMs}`;
   }
 
   private notAfter(deadline: number): number {
@@ -321,8 +340,20 @@ export class Epochs implements Witness, Guard {
     this.isDue = true;
   }
 
+  /** For a script about epochs themselves: one that was late is sent again, as long as it is waited for. */
+  private inTime(passport: Guard['passport']): Guard {
+    return {
+      passport,
+      objection: ([word]) => (word === 'STALE' ? this.sampleClock().then(again) : undefined),
+    };
+  }
+
   /** A command was late. If Redis's clock was not set, it was just that, and is sent again. */
   private checkClock(): Promise<void> {
+    return this.sampleClock().then(() => (this.setForwardUs > 0 ? this.adopt() : undefined));
+  }
+
+  private sampleClock(): Promise<void> {
     this.sampling ??= this.connection()
       .readClock()
       .then((sample) => this.take(sample))
@@ -330,7 +361,7 @@ export class Epochs implements Witness, Guard {
         throw new StoreFailure('no', 'unavailable', { cause });
       })
       .finally(() => (this.sampling = undefined));
-    return this.sampling.then(() => (this.setForwardUs > 0 ? this.adopt() : undefined));
+    return this.sampling;
   }
 
   private askAfterQuarantine(): void {
@@ -362,20 +393,16 @@ function again(): Verdict {
   return { kind: 'again' };
 }
 
-/** For a script that says nothing against being sent. */
-function alone(passport: Guard['passport']): Guard {
-  return { passport, objection: () => undefined };
-}
-
 function whole(reply: Reply[]): Reply[] {
   return reply;
 }
 
-function read([, , left, cause, longest, durability]: Reply[]): Sweep {
+function read([, , , left, cause, longest, durability, overlap]: Reply[]): Sweep {
   return {
     leftUs: Number(left),
     cause: cause as string,
     longestMs: Number(longest),
     durability: durability as string,
+    overlapMs: Number(overlap),
   };
 }

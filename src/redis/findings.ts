@@ -6,6 +6,8 @@ const OLDEST_VERSION = 7;
 /** What a quarantine has room for, beside the longest ttl: see `quarantineMs`. */
 const MOST_LAG_SECONDS = 10;
 const MOST_NODE_TIMEOUT_MS = 10_000;
+/** Redis counts its replicas once a second, and their silence in whole seconds. */
+const COUNTING_MS = 2000;
 
 /** What a Redis says of itself, as far as it may be asked: INFO, and the settings that can change while it runs. */
 export interface Answers {
@@ -25,6 +27,11 @@ export interface Findings {
    * with what it left has lost nothing.
    */
   readonly durable: boolean;
+  /**
+   * For how long after this run took over another one, cut off from it, may have gone on granting (ms); 0: there can be
+   * none.
+   */
+  readonly overlapMs: number;
   /** For how long this run has gone on (s). */
   readonly uptimeSeconds: number;
   /** Sentences for the log and GetServerInfo. */
@@ -44,7 +51,7 @@ export function findingsOf({ info, settings }: Answers, topology?: Topology): Fi
   const runId = info.get('run_id');
   if (runId === undefined) {
     refuse('this Redis user may not run INFO, without which nothing can be granted: allow +info');
-    return { runId, durable: false, uptimeSeconds: 0, warnings, unsuitable };
+    return { runId, durable: false, overlapMs: 0, uptimeSeconds: 0, warnings, unsuitable };
   }
   const version = info.get('redis_version') ?? 'unknown';
   if (!(parseInt(version, 10) >= OLDEST_VERSION)) {
@@ -79,7 +86,22 @@ export function findingsOf({ info, settings }: Answers, topology?: Topology): Fi
   const uptimeSeconds = Number(info.get('uptime_in_seconds') ?? 0);
   // Where a replica may take over, another run may lack writes that were safe on this one's disk.
   const mayRestart = topology === undefined && isAlone;
-  return { runId, durable: undurable === undefined && mayRestart, uptimeSeconds, warnings, unsuitable };
+  const durable = undurable === undefined && mayRestart;
+  // Behind an address that moves a replica may take over unseen. It has a second replication id since.
+  const tookOver = topology !== undefined || /[^0]/.test(info.get('master_replid2') ?? '');
+  const overlapMs = tookOver ? overlapOf(topology, settings) : 0;
+  return { runId, durable, overlapMs, uptimeSeconds, warnings, unsuitable };
+}
+
+/** Two bounds end a cut-off master's writes, as far as they are set: silent replicas, and a silent Cluster. */
+function overlapOf(topology: Topology | undefined, settings: Answers['settings']): number {
+  const number = (name: string) => Number(settings?.get(name));
+  const lagMs = 1000 * number('min-replicas-max-lag');
+  const bounds = [1000 * MOST_LAG_SECONDS];
+  if (number('min-replicas-to-write') >= 1 && lagMs >= 1000) bounds.push(lagMs);
+  if (topology === 'cluster' && number('cluster-node-timeout') > 0)
+    bounds.push(number('cluster-node-timeout'));
+  return Math.min(...bounds) + COUNTING_MS;
 }
 
 /**

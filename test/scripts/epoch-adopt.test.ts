@@ -16,6 +16,7 @@ interface Adoption {
   readonly isNew?: boolean;
   readonly setForwardUs?: number;
   readonly notAfter?: number;
+  readonly overlapMs?: number;
 }
 
 let redis: RedisProcess;
@@ -31,17 +32,19 @@ class Bucket {
 
   async adopt(adoption: Adoption) {
     const { runId, durability = 'a', quarantineMs = Q_MS, known = '' } = adoption;
-    const { isNew = false, setForwardUs = 0, notAfter = NEVER } = adoption;
-    const args = [runId, durability, quarantineMs, known, isNew ? 1 : 0, setForwardUs, notAfter];
+    const { isNew = false, setForwardUs = 0, notAfter = NEVER, overlapMs = 0 } = adoption;
+    const args = [runId, durability, quarantineMs, known, isNew ? 1 : 0, setForwardUs, notAfter, overlapMs];
     const reply = (await redis.command('EVAL', epochAdopt, 1, this.key, ...args)) as string[];
-    const [paused, still, leftUs, cause, longestMs, weakest] = reply;
+    const [word, paused, still, leftUs, cause, longestMs, weakest, overlap] = reply;
     return {
+      word,
       paused: Number(paused),
       still: Number(still),
       leftUs: Number(leftUs),
       cause,
       longestMs,
       weakest,
+      overlap,
     };
   }
 
@@ -55,9 +58,9 @@ class Bucket {
 
   /** As if so much time had passed. */
   async pass(ms: number): Promise<void> {
-    const [run, durability, longest, since, til, ...rest] = (await this.text()).split(' ');
+    const [run, durability, longest, overlap, since, til, ...rest] = (await this.text()).split(' ');
     const moved = [since, til].map((time) => BigInt(time as string) - BigInt(ms * 1000));
-    await redis.command('SET', this.key, [run, durability, longest, ...moved, ...rest].join(' '));
+    await redis.command('SET', this.key, [run, durability, longest, overlap, ...moved, ...rest].join(' '));
   }
 }
 
@@ -72,7 +75,7 @@ describe('epoch-adopt', () => {
     expect(aWhole(answer.leftUs)).toBe(true);
     const fresh = new Bucket();
     expect(await fresh.adopt({ runId: X, isNew: true })).toMatchObject({ paused: 0, still: 0, leftUs: 0 });
-    expect(await fresh.text()).toBe(`${X} a ${Q_MS}`);
+    expect(await fresh.text()).toBe(`${X} a ${Q_MS} 0`);
   });
 
   it('takes what it does not understand for forgotten', async () => {
@@ -81,9 +84,16 @@ describe('epoch-adopt', () => {
     expect(await bucket.adopt({ runId: X })).toMatchObject({ paused: 1, cause: 'forgotten' });
   });
 
-  it('does not believe the word for a new store that comes too late', async () => {
+  it.each([
+    ['of a new store', {}, { isNew: true }],
+    ['of a restart', { runId: X, isNew: true }, { known: X }],
+    ['of a clock set forward', { runId: Y, isNew: true }, { setForwardUs: 1000 }],
+  ])('does nothing when the word %s comes too late', async (_, before, late) => {
     const bucket = new Bucket();
-    expect(await bucket.adopt({ runId: X, isNew: true, notAfter: 1 })).toMatchObject({ paused: 1 });
+    if ('runId' in before) await bucket.adopt(before);
+    const text = await bucket.text();
+    expect(await bucket.adopt({ runId: Y, ...late, notAfter: 1 })).toMatchObject({ word: 'STALE', still: 0 });
+    expect(await bucket.text()).toBe(text);
   });
 
   it.each([
@@ -106,10 +116,19 @@ describe('epoch-adopt', () => {
     },
   );
 
-  it('takes no restart to be safe by a command that runs too late', async () => {
+  it('is paused for a restart still where the clock of the new run is ahead, too', async () => {
     const bucket = new Bucket();
-    await bucket.adopt({ runId: X, isNew: true });
-    expect(await bucket.adopt({ runId: Y, notAfter: 1 })).toMatchObject({ paused: 1, cause: 'restarted' });
+    await bucket.adopt({ runId: X, isNew: true, durability: 'w' });
+    expect(await bucket.adopt({ runId: Y, setForwardUs: 1000 })).toMatchObject({ cause: 'restarted' });
+    expect(await bucket.adopt({ runId: Y, setForwardUs: 1000 })).toMatchObject({ cause: 'restarted' });
+    expect(await bucket.text()).toMatch(/ 1000 restarted$/);
+  });
+
+  it('keeps the longest overlap of a run, and none of the run before', async () => {
+    const bucket = new Bucket();
+    await bucket.adopt({ runId: X, isNew: true, overlapMs: 12_000 });
+    expect(await bucket.adopt({ runId: X, overlapMs: 4000 })).toMatchObject({ overlap: '12000' });
+    expect(await bucket.adopt({ runId: Y })).toMatchObject({ overlap: '0' });
   });
 
   it('remembers the weakest durability of a run: what was granted then may be lost', async () => {
@@ -156,7 +175,7 @@ describe('epoch-adopt', () => {
     await bucket.adopt({ runId: X });
     await bucket.pass(Q_MS);
     expect(await bucket.adopt({ runId: X })).toMatchObject({ still: 0, leftUs: 0 });
-    expect(await bucket.text()).toBe(`${X} a ${Q_MS}`);
+    expect(await bucket.text()).toBe(`${X} a ${Q_MS} 0`);
   });
 
   it('begins anew when the clock was set forward, and says how far', async () => {
@@ -168,7 +187,7 @@ describe('epoch-adopt', () => {
     expect(await bucket.text()).toMatch(/ 7000000 clock$/);
     await bucket.pass(Q_MS);
     await bucket.adopt({ runId: X });
-    expect(await bucket.text()).toBe(`${X} a ${Q_MS}`);
+    expect(await bucket.text()).toBe(`${X} a ${Q_MS} 0`);
   });
 
   it('never lasts longer than itself, when the clock was set back', async () => {
@@ -182,8 +201,8 @@ describe('epoch-adopt', () => {
     const many = Array.from({ length: 64 }, () => new Bucket());
     await many[3]?.adopt({ runId: X, isNew: true });
     const all = many.map(({ key }) => key);
-    const reply = await redis.command('EVAL', epochAdopt, 64, ...all, X, 'a', Q_MS, '', 0, 0, NEVER);
-    expect((reply as string[]).slice(0, 2)).toEqual(['63', '63']);
+    const reply = await redis.command('EVAL', epochAdopt, 64, ...all, X, 'a', Q_MS, '', 0, 0, NEVER, 0);
+    expect((reply as string[]).slice(0, 3)).toEqual(['OK', '63', '63']);
   });
 });
 
@@ -194,7 +213,7 @@ describe('epoch-end', () => {
     const [word, ended, left, cause] = await bucket.end(X);
     expect([word, ended, cause]).toEqual(['OK', '1', 'forgotten']);
     expect(aWhole(Number(left))).toBe(true);
-    expect(await bucket.text()).toBe(`${X} a ${Q_MS}`);
+    expect(await bucket.text()).toBe(`${X} a ${Q_MS} 0`);
     expect(await bucket.end(X)).toEqual(['OK', '0', '0', '']);
     expect(await bucket.adopt({ runId: X })).toMatchObject({ still: 0 });
   });

@@ -38,7 +38,7 @@ describe('guards', () => {
       server.passport = [epoch, Number(await on.now()) - 1];
     },
     'EPOCH (another run of Redis)': async () => {
-      server.passport = [`${RUN} a 60000`, NEVER];
+      server.passport = [`${RUN} a 60000 0`, NEVER];
     },
     'EPOCH (none)': async (resource: Resource) => {
       const epoch = (await on.redis.command('GET', on.epochKey(resource))) as string;
@@ -47,9 +47,9 @@ describe('guards', () => {
     },
     QUARANTINED: async (resource: Resource, shiftUs = 0n) => {
       const now = BigInt(await on.now());
-      const epoch = `${RUN} a 60000 ${now} ${now + QUARANTINE_US} ${shiftUs} restarted`;
+      const epoch = `${RUN} a 60000 0 ${now} ${now + QUARANTINE_US} ${shiftUs} restarted`;
       await change(resource, epoch);
-      server.passport = [`${RUN} a 60000`, NEVER];
+      server.passport = [`${RUN} a 60000 0`, NEVER];
     },
   };
   const names = Object.keys(reasons) as (keyof typeof reasons)[];
@@ -188,6 +188,31 @@ describe('guards', () => {
     expect(await on.stored(semaphore)).toEqual(before);
   });
 
+  it.each([
+    ['EPOCH', 'that ends while that one may is not renewed', 11_000, false],
+    ['EPOCH', 'that lasts longer is renewed', 19_000, true],
+    ['QUARANTINED', 'that ends while that one may is not renewed', 11_000, false],
+    ['QUARANTINED', 'that lasts longer is renewed', 19_000, true],
+  ])('%s, and another Redis may still be granting: a lease %s', async (reason, _, leftMs, isRenewed) => {
+    const [overlapMs, ttlMs] = [12_000, 20_000];
+    const lock = on.resource();
+    const alice = await on.request('s1', lock, { ttlMs });
+    is('granted', await alice.try());
+    await on.passInUse(lock, ttlMs - leftMs);
+    const now = BigInt(await on.now());
+    const pause = `${RUN} a 60000 ${overlapMs} ${now} ${now + QUARANTINE_US} 0 restarted`;
+    if (reason === 'QUARANTINED') await change(lock, pause);
+    server.passport = [`${RUN} a 60000 ${overlapMs}`, NEVER];
+    const before = await on.stored(lock);
+    if (isRenewed) {
+      expect(is('granted', await alice.renew(alice.secret)).remainingMs).toBe(ttlMs);
+    } else {
+      await turnedBack(alice.renew(alice.secret));
+      expect(await on.stored(lock)).toEqual(before);
+    }
+    is('released', await alice.release(alice.secret));
+  });
+
   it('an offer is not taken while grants pause, and lapses', async () => {
     const lock = on.resource();
     const [alice, bob] = [await on.request('s1', lock), await on.request('s1', lock)];
@@ -218,10 +243,10 @@ describe('guards', () => {
     const lock = on.resource();
     const now = BigInt(await on.now());
     await change(lock, `${RUN} a 60000 ${now - 9n} ${now - 1n} 0 restarted`);
-    server.passport = [`${RUN} a 60000`, NEVER];
+    server.passport = [`${RUN} a 60000 0`, NEVER];
     is('granted', await (await on.request('s1', lock)).try());
     // Spelt otherwise than expected, by a server that allows longer leases.
-    await change(lock, `${RUN} w 90000`);
+    await change(lock, `${RUN} w 90000 0`);
     is('refused', await (await on.request('s1', lock)).try());
   });
 });

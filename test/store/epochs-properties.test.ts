@@ -71,7 +71,7 @@ class World {
   async adopt(isNew = false): Promise<void> {
     const key = this.on.epochKey(this.lock);
     if (isNew) await this.on.redis.command('DEL', key);
-    const args = [this.runId, this.durability, QUARANTINE_MS, '', isNew ? 1 : 0, 0, NEVER];
+    const args = [this.runId, this.durability, QUARANTINE_MS, '', isNew ? 1 : 0, 0, NEVER, 0];
     await this.on.redis.command('EVAL', epochAdopt, 1, key, ...args);
   }
 
@@ -101,7 +101,7 @@ class World {
 
   /** Sends a command as a server does: what is turned back for its epoch is sent again once that is adopted. */
   private async send<Reply>(command: () => Promise<Reply>): Promise<Reply | undefined> {
-    this.server.passport = [`${this.runId} ${this.durability} ${QUARANTINE_MS}`, NEVER];
+    this.server.passport = [`${this.runId} ${this.durability} ${QUARANTINE_MS} 0`, NEVER];
     for (;;) {
       this.server.turnedBack.splice(0);
       const reply = await command().catch((error: unknown) => {
@@ -155,8 +155,8 @@ class World {
     await this.on.pass(this.lock, ms);
     const key = this.on.epochKey(this.lock);
     const fields = (((await this.on.redis.command('GET', key)) as string | null) ?? '').split(' ');
-    if (fields.length < 5) return;
-    for (const at of [3, 4]) fields[at] = String(BigInt(fields[at] as string) - BigInt(ms * 1000));
+    if (fields.length < 6) return;
+    for (const at of [4, 5]) fields[at] = String(BigInt(fields[at] as string) - BigInt(ms * 1000));
     await this.on.redis.command('SET', key, fields.join(' '));
   }
 

@@ -102,9 +102,9 @@ export class TestServer {
     const { connection, epochs } = this.node;
     const guard: Guard = {
       passport: (deadline) => this.passport ?? epochs.passport(deadline),
-      objection: (reply, keys) => {
+      objection: (reply, keys, sentAt) => {
         const word = String(reply[0]);
-        if (!this.passport) return epochs.objection(reply, keys);
+        if (!this.passport) return epochs.objection(reply, keys, sentAt);
         if (!TURNED_BACK.includes(word)) return undefined;
         this.turnedBack.push(word);
         return Promise.resolve({ kind: 'quarantined', forMs: Number(reply[3]) / 1000 });

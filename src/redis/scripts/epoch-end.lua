@@ -11,7 +11,7 @@ if now > not_after then return { 'STALE', 0, 0, '' } end
 
 local ended, left, why = 0, 0, ''
 for _, key in ipairs(KEYS) do
-  local settled, til, cause = string.match(redis.call('GET', key) or '', '^(%S+ %a %d+) %d+ (%d+) %d+ (%a+)$')
+  local settled, til, cause = string.match(redis.call('GET', key) or '', '^(%S+ %a %d+ %d+) %d+ (%d+) %d+ (%a+)$')
   til = tonumber(til) or 0
   if til > now and string.match(settled, '^%S+') == run_id then
     redis.call('SET', key, settled)

@@ -99,7 +99,8 @@ const (
 	// the same `lease_id` or `request_id`.
 	ErrorReason_ERROR_REASON_DRAINING ErrorReason = 20
 	// UNAVAILABLE. The store may have forgotten leases, and nothing is granted until they all have ended.
-	// RetryInfo, and `grpc-retry-pushback-ms`. Wait; renew and release work meanwhile.
+	// RetryInfo, and `grpc-retry-pushback-ms`. Wait; renew and release work meanwhile. Where a replica has just
+	// taken over, a lease is not renewed that ends while its old master may go on granting.
 	ErrorReason_ERROR_REASON_QUARANTINED ErrorReason = 21
 	// UNAVAILABLE. The stream has reached its greatest age; the lease or the wait lives on. RetryInfo, and
 	// `grpc-retry-pushback-ms`. Open the next stream at once, with the `lease_id` after `granted`, with

@@ -45,7 +45,7 @@ type LockServiceClient interface {
 	// Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
 	// ended lease back. Idempotent.
 	//
-	// Errors: INVALID_FIELD, LEASE_NOT_HELD.
+	// Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
 	RenewLock(ctx context.Context, in *RenewLockRequest, opts ...grpc.CallOption) (*RenewLockResponse, error)
 	// Gives a lease back, and the next in the queue is granted at once. Idempotent, and never touches any
 	// lease but its own: releasing late frees nobody else. That the lease had ended is an answer, not an
@@ -171,7 +171,7 @@ type LockServiceServer interface {
 	// Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
 	// ended lease back. Idempotent.
 	//
-	// Errors: INVALID_FIELD, LEASE_NOT_HELD.
+	// Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
 	RenewLock(context.Context, *RenewLockRequest) (*RenewLockResponse, error)
 	// Gives a lease back, and the next in the queue is granted at once. Idempotent, and never touches any
 	// lease but its own: releasing late frees nobody else. That the lease had ended is an answer, not an

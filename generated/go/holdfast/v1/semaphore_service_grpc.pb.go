@@ -45,7 +45,7 @@ type SemaphoreServiceClient interface {
 	// Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
 	// ended lease back. Idempotent.
 	//
-	// Errors: INVALID_FIELD, LEASE_NOT_HELD.
+	// Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
 	RenewPermits(ctx context.Context, in *RenewPermitsRequest, opts ...grpc.CallOption) (*RenewPermitsResponse, error)
 	// Gives a lease back with all its permits, and whoever is next in the queue is granted at once.
 	// Idempotent, and never touches any lease but its own. That the lease had ended is an answer, not an error.
@@ -195,7 +195,7 @@ type SemaphoreServiceServer interface {
 	// Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
 	// ended lease back. Idempotent.
 	//
-	// Errors: INVALID_FIELD, LEASE_NOT_HELD.
+	// Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
 	RenewPermits(context.Context, *RenewPermitsRequest) (*RenewPermitsResponse, error)
 	// Gives a lease back with all its permits, and whoever is next in the queue is granted at once.
 	// Idempotent, and never touches any lease but its own. That the lease had ended is an answer, not an error.

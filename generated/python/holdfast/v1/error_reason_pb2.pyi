@@ -101,7 +101,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """
     ERROR_REASON_QUARANTINED: _ErrorReason.ValueType  # 21
     """UNAVAILABLE. The store may have forgotten leases, and nothing is granted until they all have ended.
-    RetryInfo, and `grpc-retry-pushback-ms`. Wait; renew and release work meanwhile.
+    RetryInfo, and `grpc-retry-pushback-ms`. Wait; renew and release work meanwhile. Where a replica has just
+    taken over, a lease is not renewed that ends while its old master may go on granting.
     """
     ERROR_REASON_REATTACH: _ErrorReason.ValueType  # 22
     """UNAVAILABLE. The stream has reached its greatest age; the lease or the wait lives on. RetryInfo, and
@@ -214,7 +215,8 @@ the same `lease_id` or `request_id`.
 """
 ERROR_REASON_QUARANTINED: ErrorReason.ValueType  # 21
 """UNAVAILABLE. The store may have forgotten leases, and nothing is granted until they all have ended.
-RetryInfo, and `grpc-retry-pushback-ms`. Wait; renew and release work meanwhile.
+RetryInfo, and `grpc-retry-pushback-ms`. Wait; renew and release work meanwhile. Where a replica has just
+taken over, a lease is not renewed that ends while its old master may go on granting.
 """
 ERROR_REASON_REATTACH: ErrorReason.ValueType  # 22
 """UNAVAILABLE. The stream has reached its greatest age; the lease or the wait lives on. RetryInfo, and

@@ -83,7 +83,7 @@ class LockServiceServicer(object):
         """Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
         ended lease back. Idempotent.
 
-        Errors: INVALID_FIELD, LEASE_NOT_HELD.
+        Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

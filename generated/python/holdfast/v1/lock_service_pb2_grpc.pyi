@@ -53,7 +53,7 @@ class LockServiceStub:
     """Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
     ended lease back. Idempotent.
 
-    Errors: INVALID_FIELD, LEASE_NOT_HELD.
+    Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
     """
 
     ReleaseLock: grpc.UnaryUnaryMultiCallable[
@@ -135,7 +135,7 @@ class LockServiceAsyncStub:
     """Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
     ended lease back. Idempotent.
 
-    Errors: INVALID_FIELD, LEASE_NOT_HELD.
+    Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
     """
 
     ReleaseLock: grpc.aio.UnaryUnaryMultiCallable[
@@ -221,7 +221,7 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         """Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
         ended lease back. Idempotent.
 
-        Errors: INVALID_FIELD, LEASE_NOT_HELD.
+        Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
         """
 
     @abc.abstractmethod

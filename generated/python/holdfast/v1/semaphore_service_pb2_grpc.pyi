@@ -52,7 +52,7 @@ class SemaphoreServiceStub:
     """Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
     ended lease back. Idempotent.
 
-    Errors: INVALID_FIELD, LEASE_NOT_HELD.
+    Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
     """
 
     ReleasePermits: grpc.UnaryUnaryMultiCallable[
@@ -151,7 +151,7 @@ class SemaphoreServiceAsyncStub:
     """Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
     ended lease back. Idempotent.
 
-    Errors: INVALID_FIELD, LEASE_NOT_HELD.
+    Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
     """
 
     ReleasePermits: grpc.aio.UnaryUnaryMultiCallable[
@@ -254,7 +254,7 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         """Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
         ended lease back. Idempotent.
 
-        Errors: INVALID_FIELD, LEASE_NOT_HELD.
+        Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
         """
 
     @abc.abstractmethod

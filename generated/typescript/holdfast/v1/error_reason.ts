@@ -115,7 +115,8 @@ export enum ErrorReason {
   ERROR_REASON_DRAINING = 20,
   /**
    * ERROR_REASON_QUARANTINED - UNAVAILABLE. The store may have forgotten leases, and nothing is granted until they all have ended.
-   * RetryInfo, and `grpc-retry-pushback-ms`. Wait; renew and release work meanwhile.
+   * RetryInfo, and `grpc-retry-pushback-ms`. Wait; renew and release work meanwhile. Where a replica has just
+   * taken over, a lease is not renewed that ends while its old master may go on granting.
    */
   ERROR_REASON_QUARANTINED = 21,
   /**

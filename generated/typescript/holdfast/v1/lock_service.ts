@@ -1233,7 +1233,7 @@ export const LockServiceService = {
    * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
    * ended lease back. Idempotent.
    *
-   * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
    */
   renewLock: {
     path: "/holdfast.v1.LockService/RenewLock" as const,
@@ -1322,7 +1322,7 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
    * ended lease back. Idempotent.
    *
-   * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
    */
   renewLock: handleUnaryCall<RenewLockRequest, RenewLockResponse>;
   /**
@@ -1393,7 +1393,7 @@ export interface LockServiceClient extends Client {
    * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
    * ended lease back. Idempotent.
    *
-   * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
    */
   renewLock(
     request: RenewLockRequest,

@@ -1635,7 +1635,7 @@ export const SemaphoreServiceService = {
    * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
    * ended lease back. Idempotent.
    *
-   * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
    */
   renewPermits: {
     path: "/holdfast.v1.SemaphoreService/RenewPermits" as const,
@@ -1758,7 +1758,7 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
    * ended lease back. Idempotent.
    *
-   * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
    */
   renewPermits: handleUnaryCall<RenewPermitsRequest, RenewPermitsResponse>;
   /**
@@ -1839,7 +1839,7 @@ export interface SemaphoreServiceClient extends Client {
    * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
    * ended lease back. Idempotent.
    *
-   * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
    */
   renewPermits(
     request: RenewPermitsRequest,

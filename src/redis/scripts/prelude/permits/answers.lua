@@ -91,7 +91,7 @@ end
 
 local function granted(retention_ms, id, r)
   local remaining = end_of(id) - now
-  return answer(retention_ms, 'GRANTED', r.f, remaining, r.l, r.k, r.n)
+  return answer(retention_ms, 'GRANTED', r.f, remaining, r.l, r.k, r.n, NOW)
 end
 
 local function never_fit(retention)

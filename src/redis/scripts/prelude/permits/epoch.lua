@@ -8,7 +8,8 @@ local EPOCH = KEYS[8]
 --   STALE        too late, or Redis's clock is not what the server takes it for
 --   EPOCH        this Redis is not the one that the bucket was last in force for: it may have forgotten leases
 --   QUARANTINED  it has, perhaps, and leases may be believed that are not here
--- Such a script changes nothing of others. Its own lease may be renewed (not if STALE) or released, its own wait ended.
+-- Such a script changes nothing of others. Its own lease may be released, its own wait ended; and renewed, if not STALE,
+-- where it lasts beyond `rival`.
 local function turned_back()
   local expected, not_after = ARGV[#ARGV - 1], tonumber(ARGV[#ARGV])
   alone = 1
@@ -18,14 +19,20 @@ local function turned_back()
     alone = nil
     return nil
   end
-  local run_id, ends_at, set_forward = string.match(epoch or '', '^(%S+) %a %d+ ?%d* ?(%d*) ?(%d*)')
+  local run_id, overlap, since, ends_at, set_forward, cause =
+    string.match(epoch or '', '^(%S+) %a %d+ (%d+) ?(%d*) ?(%d*) ?(%d*) ?(%a*)')
   alone = 2
-  if run_id ~= string.match(expected, '^%S+') then return { 'EPOCH', 0, {}, 0 } end
+  local expected_run, expected_overlap = string.match(expected, '^(%S+) %a %d+ (%d+)')
+  if run_id ~= expected_run then
+    rival = now + expected_overlap * 1000
+    return { 'EPOCH', 0, {}, 0 }
+  end
   local left = (tonumber(ends_at) or 0) - now
   if left <= 0 then
     alone = nil
     return nil
   end
   shift = tonumber(set_forward)
+  if cause ~= 'clock' then rival = since + overlap * 1000 end
   return { 'QUARANTINED', 0, {}, left }
 end

@@ -214,7 +214,8 @@ public enum ErrorReason
   /**
    * <pre>
    * UNAVAILABLE. The store may have forgotten leases, and nothing is granted until they all have ended.
-   * RetryInfo, and `grpc-retry-pushback-ms`. Wait; renew and release work meanwhile.
+   * RetryInfo, and `grpc-retry-pushback-ms`. Wait; renew and release work meanwhile. Where a replica has just
+   * taken over, a lease is not renewed that ends while its old master may go on granting.
    * </pre>
    *
    * <code>ERROR_REASON_QUARANTINED = 21;</code>
@@ -465,7 +466,8 @@ public enum ErrorReason
   /**
    * <pre>
    * UNAVAILABLE. The store may have forgotten leases, and nothing is granted until they all have ended.
-   * RetryInfo, and `grpc-retry-pushback-ms`. Wait; renew and release work meanwhile.
+   * RetryInfo, and `grpc-retry-pushback-ms`. Wait; renew and release work meanwhile. Where a replica has just
+   * taken over, a lease is not renewed that ends while its old master may go on granting.
    * </pre>
    *
    * <code>ERROR_REASON_QUARANTINED = 21;</code>

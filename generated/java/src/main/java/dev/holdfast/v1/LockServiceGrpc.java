@@ -255,7 +255,7 @@ public final class LockServiceGrpc {
      * <pre>
      * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
      * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
      * </pre>
      */
     default void renewLock(dev.holdfast.v1.RenewLockRequest request,
@@ -379,7 +379,7 @@ public final class LockServiceGrpc {
      * <pre>
      * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
      * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
      * </pre>
      */
     public void renewLock(dev.holdfast.v1.RenewLockRequest request,
@@ -485,7 +485,7 @@ public final class LockServiceGrpc {
      * <pre>
      * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
      * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
      * </pre>
      */
     public dev.holdfast.v1.RenewLockResponse renewLock(dev.holdfast.v1.RenewLockRequest request) {
@@ -589,7 +589,7 @@ public final class LockServiceGrpc {
      * <pre>
      * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
      * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.RenewLockResponse> renewLock(

@@ -318,7 +318,7 @@ public final class SemaphoreServiceGrpc {
      * <pre>
      * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
      * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
      * </pre>
      */
     default void renewPermits(dev.holdfast.v1.RenewPermitsRequest request,
@@ -465,7 +465,7 @@ public final class SemaphoreServiceGrpc {
      * <pre>
      * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
      * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
      * </pre>
      */
     public void renewPermits(dev.holdfast.v1.RenewPermitsRequest request,
@@ -595,7 +595,7 @@ public final class SemaphoreServiceGrpc {
      * <pre>
      * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
      * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
      * </pre>
      */
     public dev.holdfast.v1.RenewPermitsResponse renewPermits(dev.holdfast.v1.RenewPermitsRequest request) {
@@ -721,7 +721,7 @@ public final class SemaphoreServiceGrpc {
      * <pre>
      * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
      * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.RenewPermitsResponse> renewPermits(
