@@ -10,7 +10,7 @@ CONSTANTS
   Steps, MostSteps,     \* by how much the clock may be stepped forward, and how often it is stepped
   Backward,             \* TRUE: backward too
   Samples,              \* "last": the last reply's TIME is believed | "compared": first held against the clock
-  Expiry                \* a lease is over at its end by "TIME" | by TIME and by what the server "expects" of TIME
+  Grants                \* a grant is "told" whatever its reply's TIME | "doubted" where that shows a step forward
 
 VARIABLES
   now, off, steps,      \* TIME = now + off
@@ -34,7 +34,7 @@ Init ==
   /\ msgs = {}
   /\ bel = [s \in Servers |-> 0]
 
-\* A granting command has not_after and what its server expects TIME to be at the least when it runs.
+\* A granting command has not_after: what its server expects TIME to be, and the command timeout.
 Send ==
   /\ Cardinality(msgs) < Flight
   /\ \E s \in Servers, op \in {"acquire", "renew", "sample"} :
@@ -58,13 +58,13 @@ Heard(m, isHeard, isStale) ==
 End == Min(lease.end, Time + Ttl)
 
 Acquire(m, isHeard) ==
-  LET sure == IF Expiry = "expects" THEN Min(Time, m.expects) ELSE Time
-      isFree == lease.who = Nobody \/ End <= sure
-      may == Time <= m.expects + Timeout /\ sure >= until
+  LET isFree == lease.who = Nobody \/ End <= Time
+      may == Time <= m.expects + Timeout /\ Time >= until
+      isTold == isHeard /\ (Grants = "told" \/ off <= guess[m.s])
   IN /\ m.op = "acquire"
      /\ IF may /\ isFree
           THEN /\ lease' = [who |-> m.s, end |-> Time + Ttl]
-               /\ bel' = IF isHeard THEN [bel EXCEPT ![m.s] = m.at + Ttl] ELSE bel
+               /\ bel' = IF isTold THEN [bel EXCEPT ![m.s] = m.at + Ttl] ELSE bel
           ELSE lease' = [lease EXCEPT !.end = End] /\ UNCHANGED bel
      /\ Heard(m, isHeard, Time > m.expects + Timeout)
      /\ UNCHANGED until
