@@ -1,0 +1,91 @@
+import { StoreFailure } from '../../src/engine/errors';
+import { eventually } from '../support/eventually';
+import { TestServer } from '../support/permits-fixture';
+import { Requester } from '../support/permits-requester';
+import { TcpProxy } from '../support/proxy';
+import { RedisProcess } from '../support/redis-process';
+import { is } from '../support/reply-kinds';
+
+/** Well below `min-replicas-max-lag`, and long enough for the other one to take over. */
+const SHORT_MS = 3500;
+const LAG_ARGS = [
+  '--min-replicas-to-write',
+  '1',
+  '--min-replicas-max-lag',
+  '10',
+  '--repl-diskless-sync-delay',
+  '0',
+];
+
+/** Two that call themselves master: one was cut off from the other, which took over, and servers talk to both. */
+describe('a master that was cut off, and the one that took over', () => {
+  let before: RedisProcess;
+  let after: RedisProcess;
+  let link: TcpProxy;
+  let stayed: TestServer;
+  let moved: TestServer;
+  beforeEach(async () => {
+    [before, after] = await Promise.all([
+      RedisProcess.start({ args: LAG_ARGS }),
+      RedisProcess.start({ args: LAG_ARGS }),
+    ]);
+    link = await TcpProxy.open({ targetPort: before.port, protocol: 'tcp' });
+    await after.command('REPLICAOF', '127.0.0.1', link.port);
+    await eventually(
+      'the replica to be there',
+      async () => /slave0:.*state=online/.test(String(await before.command('INFO', 'replication'))),
+      { timeoutMs: 15_000 },
+    );
+    stayed = await connect('stayed', before);
+  }, 60_000);
+  afterEach(async () => {
+    stayed?.close();
+    moved?.close();
+    await link?.close();
+    await Promise.all([before?.close(), after?.close()]);
+  });
+
+  async function connect(name: string, { url }: RedisProcess): Promise<TestServer> {
+    const options = { url, commandTimeoutMs: 1000, retentionMs: 3_600_000, quarantineMs: 60_000 };
+    const server = new TestServer(name, options);
+    await server.node.ready(10_000);
+    return server;
+  }
+
+  async function splits(): Promise<void> {
+    await before.command('WAIT', 1, 5000);
+    link.blackHole('both');
+    await after.command('REPLICAOF', 'NO', 'ONE');
+    await after.command('CONFIG', 'SET', 'min-replicas-to-write', 0);
+    moved = await connect('moved', after);
+  }
+
+  const failureOf = async (command: Promise<unknown>): Promise<StoreFailure> => {
+    const answer: unknown = await command.catch((error: unknown) => error);
+    if (answer instanceof StoreFailure) return answer;
+    throw new Error(`expected a StoreFailure, got ${JSON.stringify(answer)}`);
+  };
+  const quarantined = { carriedOut: 'no', kind: 'quarantined' };
+
+  it('never have two holders: what ends at the one while it may grant is not renewed at the other', async () => {
+    const [short, long, bob] = [
+      new Requester(stayed, { service: 'lock', name: 'short' }, { ttlMs: SHORT_MS }),
+      new Requester(stayed, { service: 'lock', name: 'long' }, { ttlMs: 60_000 }),
+      new Requester(stayed, { service: 'lock', name: 'short' }, { ttlMs: 60_000 }),
+    ];
+    is('granted', await short.try());
+    is('granted', await long.try());
+    await splits();
+    expect(moved.node.quarantine?.cause).toBe('restarted');
+    const there = (by: Requester) => new Requester(moved, by.resource, { requestId: by.requestId });
+    expect(await failureOf(there(short).renew(short.secret, 60_000))).toMatchObject(quarantined);
+    is('granted', await there(long).renew(long.secret, 60_000));
+    // The other one goes on until it misses its replica, and grants what ended there.
+    await eventually(
+      'the next grant',
+      async () => (await bob.try().catch(() => undefined))?.kind === 'granted',
+      { timeoutMs: 3 * SHORT_MS },
+    );
+    expect(await failureOf(there(bob).try())).toMatchObject(quarantined);
+  }, 60_000);
+});
