@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { Guard, type ChildExit } from '../../src/dev/guard';
 import { eventually } from '../support/eventually';
 import type { HistoryEvent } from '../support/history';
-import { readHistoryFile } from '../support/history-recorder';
+import { readHistoryFile, readHistoryTail } from '../support/history-recorder';
 import { lifeline } from '../support/lifeline';
 import { clientsIn, type ClientTask } from './client-program';
 import type { Scenario } from './scenario';
@@ -15,6 +15,9 @@ import type { Scenario } from './scenario';
 const PROGRAM = [join(__dirname, '..', '..', 'dist', 'test', 'faults'), __dirname]
   .map((folder) => join(folder, 'client-program.js'))
   .find(existsSync);
+
+/** What many workers write in several seconds. */
+const LATELY_BYTES = 1_000_000;
 
 type Event<Type extends HistoryEvent['type']> = Extract<HistoryEvent, { type: Type }>;
 
@@ -99,6 +102,15 @@ export class ClientProcess {
     if (this.whole !== undefined) return this.whole;
     try {
       return readHistoryFile(this.historyFile);
+    } catch {
+      return []; // it has not come to writing yet
+    }
+  }
+
+  /** The last of what it has written; to read all would keep the test from what it is at. */
+  lately(): readonly HistoryEvent[] {
+    try {
+      return readHistoryTail(this.historyFile, LATELY_BYTES);
     } catch {
       return []; // it has not come to writing yet
     }

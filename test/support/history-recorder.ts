@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { compareEvents, type EventBody, type History, type HistoryEvent, type Micros } from './history';
 
 /** The clock of every history: Node reads CLOCK_MONOTONIC here, so processes can be compared. */
@@ -68,9 +68,26 @@ export class FileSink implements EventSink {
   }
 }
 
+/** The last of a file that is still written to, from the first line that begins within so many bytes. */
+export function readHistoryTail(path: string, mostBytes: number): HistoryEvent[] {
+  const fd = openSync(path, 'r');
+  try {
+    const { size } = fstatSync(fd);
+    const from = Math.max(0, size - mostBytes);
+    const bytes = Buffer.alloc(size - from);
+    const lines = bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, from)).split('\n');
+    return parseLines(path, from === 0 ? lines : lines.slice(1));
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** Reads one file; a last line without its end was being written when its process died, and is left out. */
 export function readHistoryFile(path: string): HistoryEvent[] {
-  const lines = readFileSync(path, 'utf8').split('\n');
+  return parseLines(path, readFileSync(path, 'utf8').split('\n'));
+}
+
+function parseLines(path: string, lines: string[]): HistoryEvent[] {
   lines.pop();
   return lines.map((line, index) => {
     try {

@@ -9,7 +9,7 @@ export const USAGE = `usage: npm run test:faults -- [options]
   --seed N          the first round's seed; each further round has the next one (default: drawn, and printed)
   --minutes M       begins no round after so long (default 5)
   --rounds N        plays so many rounds at most; --seed N --rounds 1 repeats a round
-  --traffic S       seconds of traffic in a round (default 45)
+  --traffic S       seconds of traffic in a round (default 90)
   --topology T      ${TOPOLOGIES.join(', ')} (default one)
   --faults A,B      draws from these only: ${FAULT_NAMES.join(', ')}
   --mutant A,B      breaks the server or the client on purpose, and plays until a checker says so (default seed 1):

@@ -43,11 +43,11 @@ export class Crowd {
     return alive.length === 0 ? undefined : oneOf(random, alive);
   }
 
-  /** What a process is in the middle of, by what it has written. */
+  /** What a process is in the middle of, by what it has written of late: what it began long ago has ended. */
   openCalls(client: ClientProcess): Readonly<Record<'calls cut short' | 'leases held', number>> {
     const open = new Set<string>();
     const held = new Set<string>();
-    for (const event of client.events()) {
+    for (const event of client.lately()) {
       if (event.type === 'asked') open.add(event.call);
       if (event.type === 'ended' || event.type === 'cancelled') open.delete(event.call);
       if (event.type === 'granted') held.add(event.lease);

@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { permitsKeys } from '../../../src/redis/keys';
 import type { Fleet, FleetStore } from '../fleet';
 import { CallEnded } from '../held';
+import { PREFIX } from '../observer';
 import type { Scenario } from '../scenario';
 import type { LimitMove } from './plan';
 import type { Wanted } from './traffic/traffic';
 
-/** An operator who sets limits as planned, one after the other, whatever happens around. */
+const RESTORE_EVERY_MS = 1000;
+
+/** Operators who set limits as planned, one after the other, whatever happens around. */
 export class LimitMover {
   constructor(
     private readonly scene: Scenario,
@@ -14,14 +18,45 @@ export class LimitMover {
   ) {}
 
   async run(moves: readonly LimitMove[]): Promise<void> {
+    const over = new AbortController();
+    const restoring = this.restore(moves, over.signal);
+    try {
+      await this.move(moves);
+    } finally {
+      over.abort();
+      await restoring;
+    }
+  }
+
+  private async move(moves: readonly LimitMove[]): Promise<void> {
     const started = performance.now();
     const operator = this.scene.operator('limits', this.fleet.member(1));
     for (const { atMs, label, limit } of moves) {
       await sleep(Math.max(0, atMs - (performance.now() - started)));
-      const name = this.wanted.find((one) => one.name.endsWith(label))?.name;
-      if (name === undefined) throw new Error(`no resource of this round is called ${label}`);
-      await operator.setLimit(name, limit).catch(refused);
+      await operator.setLimit(this.named(label), limit).catch(refused);
     }
+  }
+
+  /** After a store that forgot, nobody could use a semaphore for the rest of the round: its last limit is its usual one. */
+  private async restore(moves: readonly LimitMove[], signal: AbortSignal): Promise<void> {
+    const operator = this.scene.operator('lost limits', this.fleet.member(0));
+    const usual = new Map(moves.map(({ label, limit }) => [this.named(label), limit]));
+    while (!signal.aborted) {
+      for (const [name, limit] of usual) {
+        const key = permitsKeys(PREFIX, { service: 'semaphore', name }).at(-1) ?? '';
+        // What cannot be asked now, for the fault that there is, is asked for next time.
+        const found = await this.fleet.redis.command('EXISTS', key).catch(() => undefined);
+        if (Number(found ?? 1) > 0 || signal.aborted) continue;
+        await operator.setLimit(name, limit).catch(refused);
+      }
+      await sleep(RESTORE_EVERY_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  private named(label: string): string {
+    const name = this.wanted.find((one) => one.name.endsWith(label))?.name;
+    if (name === undefined) throw new Error(`no resource of this round is called ${label}`);
+    return name;
   }
 }
 

@@ -57,7 +57,7 @@ export interface PlanOptions {
 }
 
 const SIZES = {
-  whole: { memberCount: 3, processCount: 3, workerCount: 24, hotNames: 5, quietNames: 72 },
+  whole: { memberCount: 3, processCount: 3, workerCount: 40, hotNames: 5, quietNames: 300 },
   /** For a test among others. */
   small: { memberCount: 2, processCount: 2, workerCount: 6, hotNames: 5, quietNames: 8 },
   /** Everybody wants the same few names: long queues. */
@@ -65,7 +65,7 @@ const SIZES = {
 } as const;
 /** How often a name that many want is chosen, beside one that few want. */
 const HOT_SHARE = 3;
-const TRAFFIC_MS = 45_000;
+const TRAFFIC_MS = 90_000;
 /** Several Redis cannot say that nothing is lost, whatever this is. */
 const WEAK_FSYNCS = ['everysec', 'no'] as const;
 const FSYNCS = ['always', 'always', ...WEAK_FSYNCS] as const;
@@ -75,6 +75,8 @@ const PACES_MS: readonly (readonly [number, number])[] = [
   [2000, 6000],
   [6000, 15_000],
 ];
+/** How many faults of a round may make grants pause: a pause takes a quarter of it, and what is tried in it is refused. */
+const MOST_PAUSES = [0, 0, 1, 1, 1, 2, 2, Infinity] as const;
 /** For a mutant: soon and many, or a single one. */
 const MUTANT_PACES_MS = { often: [2000, 4000], once: [3_600_000, 3_600_000] } as const;
 /** Traffic gets going first, and goes on for a while after the last fault. */
@@ -94,7 +96,12 @@ export function planRound(options: PlanOptions): RoundPlan {
   );
   const resources = planResources(random, nameCounts);
   const pace = options.pace === undefined ? oneOf(random, PACES_MS) : MUTANT_PACES_MS[options.pace];
-  const steps = planSteps(random, names, pace, trafficMs);
+  const drawing: Drawing = {
+    names,
+    pausing: new Set(names.filter((name) => faultOf(name).pauses?.({ topology, appendfsync }) ?? false)),
+    mostPauses: options.faults === undefined ? oneOf(random, MOST_PAUSES) : Infinity,
+  };
+  const steps = planSteps(random, drawing, pace, trafficMs);
   const needs = new Set(steps.map(({ fault }) => faultOf(fault).needs));
   return {
     seed,
@@ -136,17 +143,29 @@ function planResources(random: Random, { hotNames, quietNames }: NameCounts): Pl
   return [...hot.map((one) => ({ ...one, share: HOT_SHARE })), ...quiet.map((one) => ({ ...one, share: 1 }))];
 }
 
+interface Drawing {
+  readonly names: readonly FaultName[];
+  /** Those after which grants may pause. */
+  readonly pausing: ReadonlySet<FaultName>;
+  readonly mostPauses: number;
+}
+
 function planSteps(
   random: Random,
-  names: readonly FaultName[],
+  { names, pausing, mostPauses }: Drawing,
   pace: readonly [number, number],
   trafficMs: number,
 ): Step[] {
   const steps: Step[] = [];
-  if (names.length === 0) return steps;
+  const lasting = names.filter((name) => !pausing.has(name));
+  let pauses = 0;
   const last = Math.max(QUIET_START_MS + 1, trafficMs - Math.min(QUIET_END_MS, trafficMs / 3));
   for (let atMs = QUIET_START_MS; atMs < last; atMs += between(random, ...pace)) {
-    steps.push({ atMs, fault: drawFault(random, names), seed: between(random, 0, 2 ** 31) });
+    const possible = pauses < mostPauses ? names : lasting;
+    if (possible.length === 0) break;
+    const fault = drawFault(random, possible);
+    if (pausing.has(fault)) pauses += 1;
+    steps.push({ atMs, fault, seed: between(random, 0, 2 ** 31) });
   }
   return steps;
 }

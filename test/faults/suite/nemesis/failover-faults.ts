@@ -15,6 +15,7 @@ const FAILOVER_MS = 20_000;
 export const handedOver: Fault = {
   about: 'failover in order: the replica has all when it takes over',
   topologies: ['sentinel', 'cluster'],
+  pauses: () => true,
   touches: ['store'],
   carryOut: (stage, random) =>
     withMaster(stage, random, async (store, master) => {
@@ -34,6 +35,7 @@ export const handedOver: Fault = {
 export const staleReplicaPromoted: Fault = {
   about: 'SIGKILL of a master whose replica lags; the replica takes over',
   topologies: ['sentinel', 'cluster'],
+  pauses: () => true,
   forgets: true,
   touches: ['store'],
   weight: 3,

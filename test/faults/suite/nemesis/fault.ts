@@ -16,6 +16,8 @@ export interface Fault {
   readonly needs?: 'store proxy' | 'client proxy' | 'clocks';
   /** Writes that were acknowledged are gone after it. */
   readonly forgets?: boolean;
+  /** Grants pause for a quarantine after it, or may. */
+  readonly pauses?: (round: Pick<RoundPlan, 'topology' | 'appendfsync'>) => boolean;
   /** Where it can be done; default: everywhere. */
   readonly topologies?: readonly Topology[];
   /** With which of Redis's settings it can happen; default: with all. */

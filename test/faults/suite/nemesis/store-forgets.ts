@@ -8,6 +8,7 @@ import { FORGETTING } from './forgetting';
 export const storeFlushed: Fault = {
   about: 'FLUSHALL',
   forgets: true,
+  pauses: () => true,
   touches: ['store'],
   weight: 2,
   carryOut: async (stage, random) => {

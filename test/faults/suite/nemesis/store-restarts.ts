@@ -12,6 +12,7 @@ const LOST_MS = [300, 2500] as const;
 /** kill -9 of Redis. What the operating system had is on the disk, whatever appendfsync says: nothing is lost. */
 export const storeKilled: Fault = {
   about: 'SIGKILL of Redis, and a restart with all its data',
+  pauses: ({ topology, appendfsync }) => topology !== 'one' || appendfsync !== 'always',
   touches: ['store'],
   carryOut: async (stage, random) => {
     const redis = await stage.master(random);
@@ -38,6 +39,7 @@ export const storeTruncated: Fault = {
   topologies: ['one'],
   appendfsyncs: ['everysec', 'no'],
   forgets: true,
+  pauses: () => true,
   touches: ['store'],
   weight: 2,
   carryOut: async (stage, random) => {

@@ -7,9 +7,13 @@ import { SECOND_US } from './fault';
 const FROZEN_MS = [300, 6000] as const;
 const PAUSED_MS = [300, 4000] as const;
 
+/** Where there is one to take the place of a Redis that is silent. */
+const anotherTakesOver: Fault['pauses'] = ({ topology }) => topology !== 'one';
+
 /** SIGSTOP: what was sent meanwhile is carried out at the end, whoever gave it up. */
 export const storeStopped: Fault = {
   about: 'SIGSTOP of Redis',
+  pauses: anotherTakesOver,
   touches: ['store'],
   weight: 2,
   carryOut: async (stage, random) => {
@@ -28,6 +32,7 @@ export const storeStopped: Fault = {
 /** CLIENT PAUSE: the same, by Redis's own hand. */
 export const storePaused: Fault = {
   about: 'CLIENT PAUSE',
+  pauses: anotherTakesOver,
   touches: ['store'],
   carryOut: async (stage, random) => {
     const redis = await stage.master(random);
@@ -45,6 +50,7 @@ export const storePaused: Fault = {
 /** DEBUG SLEEP: one command that takes seconds, as a slow script does. */
 export const storeAsleep: Fault = {
   about: 'DEBUG SLEEP',
+  pauses: anotherTakesOver,
   touches: ['store'],
   carryOut: async (stage, random) => {
     const redis = await stage.master(random);
@@ -86,6 +92,7 @@ const MOST_BACK_MS = QUARANTINE_MS - 4000;
 /** Redis's wall clock, by which all ends are kept, is set forward or back. */
 export const storeClockStepped: Fault = {
   about: "Redis's wall clock is stepped",
+  pauses: () => true,
   topologies: ['one'],
   touches: ['store', 'clock'],
   needs: 'clocks',

@@ -7,9 +7,10 @@ import type { FaultTally } from './tally';
 /** A run's report for the terminal. */
 export function reportText(report: RunReport): string {
   const { seconds, operations, refused, grants, streamEvents, stalledMs, rounds, failed } = report;
+  const answered = operations - refused;
   return [
-    `${rounds} rounds in ${Math.round(seconds)} s: ${operations} operations ` +
-      `(${Math.round(operations / Math.max(1, seconds))} a second), ${refused} of them refused for a fault; ${grants} grants, ${streamEvents} stream events`,
+    `${rounds} rounds in ${Math.round(seconds)} s: ${operations} operations, ${refused} of them refused for a fault, ` +
+      `${answered} answered (${Math.round(answered / Math.max(1, seconds))} a second); ${grants} grants, ${streamEvents} stream events`,
     `the machine did not let the runner run for ${(stalledMs / 1000).toFixed(1)} s of it`,
     '',
     ...report.faults.map(faultText),

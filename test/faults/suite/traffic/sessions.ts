@@ -6,7 +6,7 @@ import type { Request, Worker } from './worker';
 
 type Session = (worker: Worker, request: Request) => Promise<void>;
 
-const WORK_MS = [3, 60] as const;
+const WORK_MS = [1, 30] as const;
 const LONG_WORK_MS = [300, 3500] as const;
 const CANCEL_AFTER_MS = [1, 150] as const;
 /** How long after its own deadline a client comes that does not look at its clock. */
@@ -99,16 +99,16 @@ async function takingOver(worker: Worker, request: Request): Promise<void> {
 
 /** How often of a hundred each is chosen. */
 const SESSIONS: readonly (readonly [number, Session])[] = [
-  [22, briefly],
-  [8, renewing],
-  [14, atOnce],
-  [14, streaming],
-  [10, streamingLong],
-  [9, cancelling],
-  [6, walkingAway],
-  [6, comingLate],
+  [46, briefly],
+  [3, renewing],
+  [18, atOnce],
+  [22, streaming],
+  [3, streamingLong],
+  [7, cancelling],
+  [2, walkingAway],
+  [2, comingLate],
   [7, repeating],
-  [4, takingOver],
+  [2, takingOver],
 ];
 
 export function pickSession(worker: Worker): Session {

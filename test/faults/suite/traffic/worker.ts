@@ -19,9 +19,12 @@ const WAIT_MS = [200, 4000] as const;
 /** Of a hundred waits, some are so long that they outlast a stall of the store. */
 const LONG_WAIT_PERCENT = 25;
 const LONG_WAIT_MS = [4000, 12_000] as const;
-const THINK_MS = [2, 40] as const;
-/** After a refusal: contract-abiding clients do not hammer. */
+const THINK_MS = [0, 15] as const;
 const PAUSE_MS = [20, 150] as const;
+/** Told when to come again, a client does, but looks again after so long at the latest. */
+const LONGEST_PAUSE_MS = 1200;
+/** Of a hundred refusals, some are not heeded: the moment in which grants go on is to be met from both sides. */
+const IMPATIENT_PERCENT = 8;
 /** How long one request is tried again and again before its worker gives it up. */
 const PATIENCE_MS = 8000;
 
@@ -47,7 +50,7 @@ export class Worker {
         // Whatever the service says is its business, and the checkers'; any other error is a mistake here.
         if (!(error instanceof CallEnded) && !(error instanceof Silence)) throw error;
         if (isOutage(error)) this.servers.next();
-        await sleep(this.between(PAUSE_MS));
+        await sleep(this.pauseAfter(error));
       }
       await sleep(this.between(THINK_MS));
     }
@@ -67,7 +70,7 @@ export class Worker {
       } catch (error) {
         if (!isOutage(error) || performance.now() >= until) throw error;
         this.servers.next();
-        await sleep(this.between(PAUSE_MS));
+        await sleep(this.pauseAfter(error));
       }
     }
   }
@@ -82,6 +85,14 @@ export class Worker {
 
   happens(percent: number): boolean {
     return this.random() * 100 < percent;
+  }
+
+  /** After a refusal: contract-abiding clients do not hammer a service that says when it can again. */
+  private pauseAfter(error: unknown): number {
+    const usual = this.between(PAUSE_MS);
+    if (!isOutage(error) || !(error instanceof CallEnded) || this.happens(IMPATIENT_PERCENT)) return usual;
+    const told = Math.min(error.ending.retryAfterMs ?? 0, LONGEST_PAUSE_MS);
+    return Math.max(usual, this.between([told / 2, told]));
   }
 
   private request({ service, name, mostPermits, sharedPercent }: Wanted, until: number): Request {
