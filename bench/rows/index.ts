@@ -2,6 +2,7 @@ import { chapter } from './chapter';
 import { contention } from './contention';
 import { dictionary } from './dictionary';
 import { etcd } from './etcd';
+import { guards } from './guards';
 import { handOver } from './hand-over';
 import { heldLeases } from './held-leases';
 import { prefix } from './prefix';
@@ -16,6 +17,7 @@ import { unary } from './unary';
 /** All benchmarks, in the order in which they run. */
 export const rows: readonly Row[] = [
   unary,
+  guards,
   semaphore,
   etcd,
   handOver,

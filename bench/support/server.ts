@@ -12,7 +12,8 @@ export class BenchServer {
     readonly address: string,
   ) {}
 
-  static async start(redisUrl: string): Promise<BenchServer> {
+  /** `built`: another dist/ than this one. */
+  static async start(redisUrl: string, built?: string): Promise<BenchServer> {
     const { PATH, HOME, TMPDIR } = process.env;
     const inherited = Object.entries({ PATH, HOME, TMPDIR }).filter(([, value]) => value !== undefined);
     let onAddress: (address: string) => void = () => undefined;
@@ -31,7 +32,7 @@ export class BenchServer {
     };
     const guard = new Guard({
       command: process.execPath,
-      args: ['--expose-gc', join(__dirname, 'server-main.js')],
+      args: ['--expose-gc', join(built ? join(built, 'bench', 'support') : __dirname, 'server-main.js')],
       env: {
         ...Object.fromEntries(inherited),
         HOLDFAST_REDIS_URL: redisUrl,

@@ -16,10 +16,11 @@ export async function onStage<T>(play: (stage: Stage) => Promise<T>): Promise<T>
   }
 }
 
-export async function openStage(): Promise<Stage> {
+/** `built`: another dist/ than this one. */
+export async function openStage(built?: string): Promise<Stage> {
   const redis = await BenchRedis.start();
   try {
-    return { redis, server: await BenchServer.start(redis.url) };
+    return { redis, server: await BenchServer.start(redis.url, built) };
   } catch (error) {
     await redis.close();
     throw error;

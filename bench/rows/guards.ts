@@ -1,0 +1,137 @@
+import type { UnaryTasks } from '../load/unary';
+import { cpuMs } from '../support/cpu';
+import { LoadGroup } from '../support/load-process';
+import { closeStage, openStage, type Stage } from '../support/stage';
+import { ratios, spreadOf } from '../support/statistics';
+import { makeVariant, type Patch } from '../support/variant';
+import type { Figure, Row, RowContext } from './row';
+
+const PROCESSES = 2;
+const IN_FLIGHT = 16;
+const CALLS = ['acquire', 'renew', 'release'] as const;
+type Call = (typeof CALLS)[number];
+const NAMES: Record<Call, string> = { acquire: 'AcquireLock', renew: 'RenewLock', release: 'ReleaseLock' };
+
+/** No script looks at its epoch or at the time, and none is told them or says when it ran; replies are not looked at. */
+const WITHOUT: readonly Patch[] = [
+  {
+    file: 'generated/redis/scripts.js',
+    find: 'local function turned_back()\\n',
+    replace: 'local function turned_back()\\nif true then return nil end\\n',
+  },
+  {
+    file: 'generated/redis/scripts.js',
+    find: 'r.f, remaining, r.l, r.k, r.n, NOW)',
+    replace: 'r.f, remaining, r.l, r.k, r.n)',
+  },
+  {
+    file: 'src/redis/epochs.js',
+    find: 'passport(deadline) {\n',
+    replace: 'passport(deadline) {\n        return NOTHING;\n',
+  },
+  {
+    file: 'src/redis/epochs.js',
+    find: 'objection(reply, keys, sentAt) {\n',
+    replace: 'objection(reply, keys, sentAt) {\n        return undefined;\n',
+  },
+  {
+    file: 'src/redis/epochs.js',
+    find: 'const scripts = {',
+    replace: 'const NOTHING = [];\nconst scripts = {',
+  },
+];
+
+/** Of one call (µs). */
+interface Cost {
+  readonly server: number;
+  readonly redis: number;
+}
+
+class Side {
+  private readonly group = new LoadGroup<UnaryTasks>('unary', PROCESSES);
+
+  private constructor(private readonly stage: Stage) {}
+
+  static async open(built?: string): Promise<Side> {
+    const side = new Side(await openStage(built));
+    const { address } = side.stage.server;
+    await side.group.askEach('connect', (index) => ({ address, label: `bench-${index}` }));
+    return side;
+  }
+
+  async cost(kind: Call, calls: number): Promise<Cost> {
+    const { server, redis } = this.stage;
+    const before = [cpuMs(server.pid), cpuMs(redis.pid)] as const;
+    await this.group.ask('work', { kind, count: calls / PROCESSES, inFlight: IN_FLIGHT });
+    return {
+      server: ((cpuMs(server.pid) - before[0]) * 1000) / calls,
+      redis: ((cpuMs(redis.pid) - before[1]) * 1000) / calls,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.group.end();
+    await closeStage(this.stage);
+  }
+}
+
+type Round = Record<Call, { readonly guarded: Cost; readonly bare: Cost }>;
+
+async function run({ quick, say }: RowContext): Promise<Figure[]> {
+  const variant = await makeVariant(WITHOUT);
+  const sides: Side[] = [];
+  try {
+    const [guarded, bare] = [await Side.open(), await Side.open(variant.folder)];
+    sides.push(guarded, bare);
+    const calls = quick ? 1000 : 3000;
+    const warmUps = quick ? 3 : 5;
+    const rounds: Round[] = [];
+    for (let index = 0; index < warmUps + (quick ? 5 : 25); index += 1) {
+      const round: Partial<Round> = {};
+      for (const kind of CALLS) {
+        // Whoever is second has a warmer machine.
+        if (index % 2 === 0) {
+          const first = await guarded.cost(kind, calls);
+          round[kind] = { guarded: first, bare: await bare.cost(kind, calls) };
+        } else {
+          const first = await bare.cost(kind, calls);
+          round[kind] = { guarded: await guarded.cost(kind, calls), bare: first };
+        }
+      }
+      if (index >= warmUps) rounds.push(round as Round);
+    }
+    say(
+      `${rounds.length} rounds of ${calls} calls of each kind, ${PROCESSES * IN_FLIGHT} in flight, in turns`,
+    );
+    return CALLS.flatMap((kind) => figuresOf(kind, rounds));
+  } finally {
+    for (const side of sides) await side.close();
+    await variant.remove();
+  }
+}
+
+function figuresOf(kind: Call, rounds: readonly Round[]): Figure[] {
+  const of = (side: 'guarded' | 'bare', what: (cost: Cost) => number) =>
+    rounds.map((round) => what(round[kind][side]));
+  const figure = (where: string, what: (cost: Cost) => number, goal?: Figure['goal']): Figure => ({
+    what: `${NAMES[kind]}: ${where} CPU by what it is without`,
+    unit: '×',
+    value: spreadOf(ratios(of('guarded', what), of('bare', what))),
+    ...(goal && { goal }),
+  });
+  return [
+    figure('server and Redis', ({ server, redis }) => server + redis, { most: 1.05 }),
+    figure('server', ({ server }) => server),
+    figure('Redis', ({ redis }) => redis),
+  ];
+}
+
+export const guards: Row = {
+  name: 'guards',
+  title: 'What epochs and lateness cost',
+  about:
+    'CPU of a call by what the same call costs a server that has neither: a copy of the build in which scripts look at no ' +
+    'epoch and no time, are not told them, and do not say when they ran. Both run at the same time, each with a Redis of its ' +
+    'own, and are asked in turns.',
+  run,
+};
