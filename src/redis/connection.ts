@@ -3,17 +3,12 @@ import type { Redis } from 'ioredis';
 import { type Clock, type Timer } from '../engine/clock';
 import { StoreFailure } from '../engine/errors';
 import type { Endpoint } from './address';
+import { Changes } from './changes';
 import { openClient, safeOptions } from './client';
-import { fateOf, isReplyError, TIMED_OUT } from './fate';
-import {
-  askClock,
-  askInfo,
-  askSettings,
-  findingsOf,
-  type Answers,
-  type Findings,
-  type Topology,
-} from './findings';
+import { Deadlines } from './deadlines';
+import { fateOf, isReplyError } from './fate';
+import { askClock, type Topology } from './findings';
+import { Pulse, type Witness } from './pulse';
 import {
   commandBytes,
   commandText,
@@ -56,11 +51,6 @@ export interface Stray {
 /** What the stores carry their steps out through. The first key says where, if there are several nodes. */
 export type Commands = Pick<RedisConnection, 'run' | 'runRaw' | 'query'>;
 
-export interface Witness {
-  /** Before any other command is sent through a new connection, and about each second after that. */
-  found(findings: Findings, sample: ClockSample, isNew: boolean): void;
-}
-
 /** What a script's last arguments and the first words of its reply are for, where it must not run anywhere, at any time. */
 export interface Guard {
   /**
@@ -95,14 +85,8 @@ export const NO_HINTS =
   'this Redis user may not subscribe to channels: a hand-over between servers takes up to a second; allow &PREFIX:*';
 /** Nobody waits longer than this for a connection that is down: it is better to say so. */
 const RECONNECT_PATIENCE_MS = 1000;
-const PING_INTERVAL_MS = 1000;
-/** How often unanswered commands are looked for. */
-const SWEEP_INTERVAL_MS = 20;
 /** Before a command is tried again on a connection that is called ready and took nothing. */
 const UNWRITABLE_PAUSE_MS = 10;
-
-/** Before a Redis that did not say who it is (it is busy) is asked again. */
-const IDENTIFY_PAUSE_MS = 50;
 
 const ASKING = commandBytes(['ASKING']).toString();
 
@@ -140,45 +124,46 @@ class UnreadableReply extends Error {
  * of the one operation, for the scripts are idempotent.
  */
 export class RedisConnection {
-  suitable = true;
-  private answers: Answers = { info: new Map(), settings: undefined };
-  private dangers: readonly string[] = [];
-  /** Its Redis has said who it is: nothing is sent through this connection before. */
-  private identified = false;
   private hintsRefused = false;
   private readonly client: Redis;
+  private readonly pulse: Pulse;
   private readonly listeners: (() => void)[] = [];
-  /** Operations that wait for the connection to come back. */
-  private readonly waiting = new Set<() => void>();
-  private answering = false;
+  /** What operations wait for: that commands can be sent again. */
+  private readonly comeback: Changes;
   private connected = false;
   private downSince: number;
   private downTimer: Timer | undefined;
-  private heardAt = -Infinity;
-  private pingTimer: Timer | undefined;
   private closed = false;
   private corked: Redis['stream'] | undefined;
-  /** Sent and perhaps not yet settled. */
-  private pending: ScriptCommand[] = [];
-  private sweepTimer: Timer | undefined;
+  private readonly deadlines: Deadlines;
 
   constructor(private readonly options: ConnectionOptions) {
     this.downSince = options.clock.now();
+    this.comeback = new Changes(options.clock);
+    this.deadlines = new Deadlines(options.clock);
     this.client = openClient(options.url, safeOptions(options.commandTimeoutMs));
     this.client.on('ready', () => {
       this.connected = true;
       this.downTimer?.cancel();
       // Ahead of every command, on the same connection. One that finds no script all the same brings it along.
       for (const { text } of options.scripts ?? []) this.client.script('LOAD', text).catch(options.onError);
-      this.identify(this.client.stream);
+      this.pulse.connected();
     });
     this.client.on('close', () => this.onClose());
     this.client.on('error', options.onError);
-    this.ping();
+    this.pulse = new Pulse(this.client, {
+      ...options,
+      onIdentified: () => {
+        this.comeback.changed();
+        options.onReady?.();
+      },
+      onChange: () => this.changed(),
+    });
   }
 
   get warnings(): readonly string[] {
-    return this.hintsRefused ? [...this.dangers, NO_HINTS] : this.dangers;
+    const { warnings } = this.pulse;
+    return this.hintsRefused ? [...warnings, NO_HINTS] : warnings;
   }
 
   /** Whether this Redis lets us hear of what other servers do. */
@@ -188,8 +173,12 @@ export class RedisConnection {
     this.changed();
   }
 
+  get suitable(): boolean {
+    return this.pulse.suitable;
+  }
+
   get reachable(): boolean {
-    return this.answering;
+    return this.pulse.answering;
   }
 
   onChange(listener: () => void): void {
@@ -198,7 +187,7 @@ export class RedisConnection {
 
   /** Whether a command that is sent now leaves at once. */
   get isReady(): boolean {
-    return this.client.status === 'ready' && this.identified;
+    return this.client.status === 'ready' && this.pulse.identified;
   }
 
   /** Until when it is worth waiting for a connection that is down. */
@@ -337,7 +326,7 @@ export class RedisConnection {
 
   /** It was a master when it was asked last: behind its address there may be another one by now. */
   private isDemoted(error: Error): boolean {
-    return error.message.startsWith('READONLY') && this.answers.info.get('role') === 'master';
+    return error.message.startsWith('READONLY') && this.pulse.wasMaster;
   }
 
   private retry<T>(operation: Operation<T>, written: boolean): void {
@@ -381,7 +370,7 @@ export class RedisConnection {
     const sentAt = this.options.clock.now();
     const onOutcome: OnOutcome = (error, reply) => {
       if (error) return this.recover(operation, error, writtenBefore, asking);
-      this.heardAt = this.options.clock.now();
+      this.pulse.heard();
       const objection = guard?.objection(reply as Reply[], keys, sentAt);
       if (objection) return this.turnBack(operation, objection, writtenBefore);
       let answer: T | Promise<T>;
@@ -397,14 +386,14 @@ export class RedisConnection {
     const command = new ScriptCommand(verb, text, deadline, onOutcome, raw);
     this.cork();
     if (asking) this.sendAsking(deadline);
-    this.keepTime(command);
+    this.deadlines.keep(command);
     void this.client.sendCommand(command.asCommand());
   }
 
   /** It counts for the very next command of this connection. If it fails, that is turned away. */
   private sendAsking(deadline: number): void {
     const asking = new ScriptCommand('asking', ASKING, deadline, () => undefined, false);
-    this.keepTime(asking);
+    this.deadlines.keep(asking);
     void this.client.sendCommand(asking.asCommand());
   }
 
@@ -443,25 +432,6 @@ export class RedisConnection {
     });
   }
 
-  /** One timer for all commands: a little late is as good as on time for one that will not be answered. */
-  private keepTime(command: ScriptCommand): void {
-    this.pending.push(command);
-    this.sweepTimer ??= this.options.clock.after(SWEEP_INTERVAL_MS, () => this.sweep());
-  }
-
-  private sweep(): void {
-    const now = this.options.clock.now();
-    const pending = this.pending;
-    this.pending = [];
-    for (const command of pending) {
-      if (command.settled) continue;
-      if (now < command.deadline) this.pending.push(command);
-      else command.reject(new Error(TIMED_OUT));
-    }
-    this.sweepTimer =
-      this.pending.length === 0 ? undefined : this.options.clock.after(SWEEP_INTERVAL_MS, () => this.sweep());
-  }
-
   private pause(ms: number): Promise<void> {
     return new Promise((resolve) => this.options.clock.after(ms, resolve));
   }
@@ -471,126 +441,28 @@ export class RedisConnection {
     return this.readyBefore(Math.min(deadline, this.downSince + RECONNECT_PATIENCE_MS));
   }
 
-  private readyBefore(deadline: number): Promise<boolean> {
-    if (this.isReady) return Promise.resolve(true);
-    const left = deadline - this.options.clock.now();
-    if (this.closed || left <= 0) return Promise.resolve(false);
-    return new Promise((resolve) => {
-      const finish = (ready: boolean) => {
-        timer.cancel();
-        this.waiting.delete(goOn);
-        resolve(ready);
-      };
-      const goOn = () => finish(true);
-      const timer = this.options.clock.after(left, () => finish(false));
-      this.waiting.add(goOn);
-    });
+  private async readyBefore(deadline: number): Promise<boolean> {
+    while (!this.isReady) {
+      if (this.closed || !(await this.comeback.before(deadline))) return false;
+    }
+    return true;
   }
 
   /** A connection that is back at once was not worth a word: commands have waited for it. */
   private onClose(): void {
-    this.identified = false;
+    this.pulse.lost();
     if (!this.connected) return; // one more attempt that failed
     this.connected = false;
     const { clock } = this.options;
     // Nobody waits for a Redis that had stopped answering before.
-    this.downSince = this.answering ? clock.now() : clock.now() - RECONNECT_PATIENCE_MS;
-    if (!this.closed) this.downTimer = clock.after(RECONNECT_PATIENCE_MS, () => this.observe(false));
-  }
-
-  private observe(answering: boolean): void {
-    if (this.answering === answering) return;
-    this.answering = answering;
-    this.changed();
-  }
-
-  /** A Redis that is stopped keeps its connections: only an unanswered PING shows it. */
-  private ping(): void {
-    this.pingTimer = this.options.clock.after(PING_INTERVAL_MS, () => {
-      if (this.client.status !== 'ready') return this.ping();
-      const sentAt = this.options.clock.now();
-      if (this.identified) this.look(this.client.stream);
-      this.client
-        .ping()
-        .then(
-          () => this.observe(true),
-          (error: unknown) => this.onPingFailed(error, sentAt),
-        )
-        .finally(() => {
-          if (!this.closed) this.ping();
-        })
-        .catch(this.options.onError);
-    });
-  }
-
-  private onPingFailed(error: unknown, sentAt: number): void {
-    if (this.closed || this.client.status !== 'ready') return;
-    if (!isReplyError(error) && this.heardAt > sentAt) return; // slow, but there
-    this.observe(false);
-    // An answer that refuses (LOADING, BUSY, MISCONF) shows a Redis that is there and takes no commands. None at
-    // all: it is stopped, or the connection is half open, and only another one can tell.
-    if (!isReplyError(error)) this.client.disconnect(true);
-  }
-
-  /** Asks who this Redis is that has just been connected to, until it answers or the connection is another one. */
-  private identify(stream: Redis['stream']): void {
-    Promise.all([askInfo(this.client), this.readClock(), askSettings(this.client)])
-      .then(
-        ([info, sample, settings]) => {
-          if (!this.isThere(stream)) return;
-          this.answers = { info, settings };
-          const findings = this.judge();
-          this.options.witness?.found(findings, sample, true);
-          this.identified = true;
-          for (const goOn of [...this.waiting]) goOn();
-          this.options.onReady?.();
-          this.observe(true);
-        },
-        (error: Error) => {
-          this.options.onError(error);
-          if (!this.isThere(stream)) return;
-          this.options.clock.after(IDENTIFY_PAUSE_MS, () => {
-            if (this.isThere(stream)) this.identify(stream);
-          });
-        },
-      )
-      .catch(this.options.onError);
-  }
-
-  /** What can change while a connection lasts: the clock, settings, replicas. */
-  private look(stream: Redis['stream']): void {
-    const { witness, onError } = this.options;
-    if (!witness) return;
-    const { info, settings } = this.answers;
-    const replication = info.size > 0 ? askInfo(this.client, 'replication') : info;
-    Promise.all([this.readClock(), replication, settings && askSettings(this.client)])
-      .then(([sample, roles, now]) => {
-        if (!this.isThere(stream)) return;
-        const isDemoted = info.get('role') === 'master' && roles.get('role') !== 'master';
-        if (isDemoted && this.options.topology !== 'cluster') return this.client.disconnect(true);
-        this.answers = { info: new Map([...info, ...roles]), settings: now };
-        witness.found(this.judge(), sample, false);
-      })
-      .catch(onError);
-  }
-
-  private isThere(stream: Redis['stream']): boolean {
-    return !this.closed && this.client.status === 'ready' && this.client.stream === stream;
-  }
-
-  private judge(): Findings {
-    const findings = findingsOf(this.answers, this.options.topology);
-    const { warnings, unsuitable } = findings;
-    const isNews = this.suitable === unsuitable || warnings.join() !== this.dangers.join();
-    this.dangers = warnings;
-    this.suitable = !unsuitable;
-    if (isNews) this.changed();
-    return findings;
+    this.downSince = this.reachable ? clock.now() : clock.now() - RECONNECT_PATIENCE_MS;
+    if (!this.closed) this.downTimer = clock.after(RECONNECT_PATIENCE_MS, () => this.pulse.observe(false));
   }
 
   close(): void {
     this.closed = true;
-    this.pingTimer?.cancel();
+    this.pulse.close();
+    this.comeback.close();
     this.downTimer?.cancel();
     this.client.disconnect();
   }

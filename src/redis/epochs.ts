@@ -2,17 +2,11 @@ import { epochAdopt, epochEnd } from '../../generated/redis/scripts';
 import type { Clock } from '../engine/clock';
 import { reportDefect, StoreFailure } from '../engine/errors';
 import type { Quarantine, QuarantineCause } from '../engine/store';
-import {
-  script,
-  type Guard,
-  type RedisConnection,
-  type Script,
-  type Verdict,
-  type Witness,
-} from './connection';
+import { script, type Guard, type RedisConnection, type Script, type Verdict } from './connection';
 import type { Findings } from './findings';
 import { BUCKET_COUNT, EPOCH_AT, epochKey } from './keys';
 import type { Reply } from './script-command';
+import type { Witness } from './pulse';
 import { ServerClock, type ClockSample } from './server-clock';
 
 const scripts = { adopt: script(epochAdopt), end: script(epochEnd) };

@@ -1,0 +1,175 @@
+import type { Redis } from 'ioredis';
+import type { Clock, Timer } from '../engine/clock';
+import { isReplyError } from './fate';
+import {
+  askClock,
+  askInfo,
+  askSettings,
+  findingsOf,
+  type Answers,
+  type Findings,
+  type Topology,
+} from './findings';
+import type { ClockSample } from './server-clock';
+
+export interface Witness {
+  /** Before any other command is sent through a new connection, and about each second after that. */
+  found(findings: Findings, sample: ClockSample, isNew: boolean): void;
+}
+
+export interface PulseOptions {
+  /** What this Redis is a part of; default: of nothing. */
+  readonly topology?: Topology;
+  readonly clock: Clock;
+  readonly onError: (error: Error) => void;
+  /** Hears what the Redis says of itself. */
+  readonly witness?: Witness;
+  /** The Redis at the other end has said who it is. */
+  readonly onIdentified: () => void;
+  /** It answers or not, or is dangerous in another way than before. */
+  readonly onChange: () => void;
+}
+
+const PING_INTERVAL_MS = 1000;
+/** Before a Redis that did not say who it is (it is busy) is asked again. */
+const IDENTIFY_PAUSE_MS = 50;
+
+/** Who the Redis is at the other end of a connection, how it is set up, what its clock shows, and whether it answers. */
+export class Pulse {
+  suitable = true;
+  warnings: readonly string[] = [];
+  answering = false;
+  /** Its Redis has said who it is: nothing is sent through this connection before. */
+  identified = false;
+  private answers: Answers = { info: new Map(), settings: undefined };
+  private heardAt = -Infinity;
+  private timer: Timer | undefined;
+  private closed = false;
+
+  constructor(
+    private readonly client: Redis,
+    private readonly options: PulseOptions,
+  ) {
+    this.ping();
+  }
+
+  /** When it was asked last it was a master. */
+  get wasMaster(): boolean {
+    return this.answers.info.get('role') === 'master';
+  }
+
+  connected(): void {
+    this.identify(this.client.stream);
+  }
+
+  lost(): void {
+    this.identified = false;
+  }
+
+  /** Some command was answered. */
+  heard(): void {
+    this.heardAt = this.options.clock.now();
+  }
+
+  observe(answering: boolean): void {
+    if (this.answering === answering) return;
+    this.answering = answering;
+    this.options.onChange();
+  }
+
+  close(): void {
+    this.closed = true;
+    this.timer?.cancel();
+  }
+
+  /** A Redis that is stopped keeps its connections: only an unanswered PING shows it. */
+  private ping(): void {
+    this.timer = this.options.clock.after(PING_INTERVAL_MS, () => {
+      if (this.client.status !== 'ready') return this.ping();
+      const sentAt = this.options.clock.now();
+      if (this.identified) this.look(this.client.stream);
+      this.client
+        .ping()
+        .then(
+          () => this.observe(true),
+          (error: unknown) => this.onPingFailed(error, sentAt),
+        )
+        .finally(() => {
+          if (!this.closed) this.ping();
+        })
+        .catch(this.options.onError);
+    });
+  }
+
+  private onPingFailed(error: unknown, sentAt: number): void {
+    if (this.closed || this.client.status !== 'ready') return;
+    if (!isReplyError(error) && this.heardAt > sentAt) return; // slow, but there
+    this.observe(false);
+    // An answer that refuses (LOADING, BUSY, MISCONF) shows a Redis that is there and takes no commands. None at
+    // all: it is stopped, or the connection is half open, and only another one can tell.
+    if (!isReplyError(error)) this.client.disconnect(true);
+  }
+
+  /** Asks who this Redis is that has just been connected to, until it answers or the connection is another one. */
+  private identify(stream: Redis['stream']): void {
+    Promise.all([
+      askInfo(this.client),
+      askClock(this.client, () => this.options.clock.now()),
+      askSettings(this.client),
+    ])
+      .then(
+        ([info, sample, settings]) => {
+          if (!this.isThere(stream)) return;
+          this.answers = { info, settings };
+          const findings = this.judge();
+          this.options.witness?.found(findings, sample, true);
+          this.identified = true;
+          this.options.onIdentified();
+          this.observe(true);
+        },
+        (error: Error) => {
+          this.options.onError(error);
+          if (!this.isThere(stream)) return;
+          this.options.clock.after(IDENTIFY_PAUSE_MS, () => {
+            if (this.isThere(stream)) this.identify(stream);
+          });
+        },
+      )
+      .catch(this.options.onError);
+  }
+
+  /** What can change while a connection lasts: the clock, settings, replicas. */
+  private look(stream: Redis['stream']): void {
+    const { witness, onError } = this.options;
+    if (!witness) return;
+    const { info, settings } = this.answers;
+    const replication = info.size > 0 ? askInfo(this.client, 'replication') : info;
+    Promise.all([
+      askClock(this.client, () => this.options.clock.now()),
+      replication,
+      settings && askSettings(this.client),
+    ])
+      .then(([sample, roles, now]) => {
+        if (!this.isThere(stream)) return;
+        const isDemoted = info.get('role') === 'master' && roles.get('role') !== 'master';
+        if (isDemoted && this.options.topology !== 'cluster') return this.client.disconnect(true);
+        this.answers = { info: new Map([...info, ...roles]), settings: now };
+        witness.found(this.judge(), sample, false);
+      })
+      .catch(onError);
+  }
+
+  private isThere(stream: Redis['stream']): boolean {
+    return !this.closed && this.client.status === 'ready' && this.client.stream === stream;
+  }
+
+  private judge(): Findings {
+    const findings = findingsOf(this.answers, this.options.topology);
+    const { warnings, unsuitable } = findings;
+    const isNews = this.suitable === unsuitable || warnings.join() !== this.warnings.join();
+    this.warnings = warnings;
+    this.suitable = !unsuitable;
+    if (isNews) this.options.onChange();
+    return findings;
+  }
+}
