@@ -16,6 +16,8 @@ type FaultScope = Partial<Pick<FaultStarted, 'clients' | 'names' | 'excuses' | '
 
 /** What a test that failed shows of its history. */
 const SHOWN_EVENTS = 40;
+/** Each has a connection of its own. */
+const PROBES_AT_ONCE = 32;
 const REST_MS = 1000;
 /** Leaves the test time to come to rest, and to say what happened. */
 const STORY_MS = 20_000;
@@ -119,7 +121,10 @@ export class Scenario {
     const ttls = this.history().flatMap((event) => ('ttlUs' in event ? [event.ttlUs ?? 0] : []));
     await sleep(Math.max(0, ...ttls) / 1000 + REST_MS);
     await this.observer.stop();
-    await Promise.all(this.resources.map((resource) => this.probe(resource, probesWaitMs)));
+    for (let next = 0; next < this.resources.length; next += PROBES_AT_ONCE) {
+      const some = this.resources.slice(next, next + PROBES_AT_ONCE);
+      await Promise.all(some.map((resource) => this.probe(resource, probesWaitMs)));
+    }
     const keys = await Promise.all(this.resources.map((resource) => residueOf(this.fleet.redis, resource)));
     this.recorder.record({ type: 'residue_observed', when: 'rest', keys: keys.flat(), gauges: {} });
   }
