@@ -3,7 +3,7 @@ import type { Clock } from '../engine/clock';
 import { reportDefect, StoreFailure } from '../engine/errors';
 import type { Quarantine, QuarantineCause } from '../engine/store';
 import { script, type Guard, type RedisConnection, type Script, type Verdict } from './connection';
-import type { Findings } from './findings';
+import { isStint, type Findings } from './findings';
 import { BUCKET_COUNT, EPOCH_AT, epochKey } from './keys';
 import type { Reply } from './script-command';
 import type { Witness } from './pulse';
@@ -115,12 +115,12 @@ export class Epochs implements Witness, Guard {
     return this.pause && remainingMs > 0 ? { remainingMs, cause: this.pause.cause } : undefined;
   }
 
-  found(findings: Findings, sample: ClockSample, isNew: boolean): void {
+  found(findings: Findings, sample: ClockSample): void {
     const { runId, durable, overlapMs, uptimeSeconds } = findings;
     const isWeaker = (this.isDurable && !durable) || overlapMs > this.overlapMs;
     this.isDurable = durable;
     this.overlapMs = overlapMs;
-    if (isNew && runId !== this.runId) {
+    if (runId !== this.runId) {
       if (this.runId !== undefined) {
         // One that ran beside the last one was not started with what that one left.
         const startedAt = sample.receivedAt - (uptimeSeconds + 1) * 1000;
@@ -129,6 +129,7 @@ export class Epochs implements Witness, Guard {
         this.known = ranBeside || !this.wasAlwaysDurable ? NO_RUN : this.runId;
         this.mayBeNew = false;
       }
+      if (runId !== undefined && !mayBeRestart(runId, this.runId)) this.known = NO_RUN;
       this.runId = runId;
       this.wasAlwaysDurable = true;
       this.isDue = true;
@@ -373,6 +374,11 @@ const WHOLE: Share = {
   buckets: () => EVERYTHING,
   givers: () => Promise.resolve([]),
 };
+
+/** One that took over from another, or was another's replica for a time, has what that one had, or less. */
+function mayBeRestart(runId: string, last: string | undefined): boolean {
+  return !isStint(runId) && !last?.startsWith(runId);
+}
 
 function wasNotDone(error: unknown): boolean {
   return error instanceof StoreFailure && error.carriedOut === 'no';

@@ -20,7 +20,7 @@ export interface Answers {
 export type Topology = 'sentinel' | 'cluster';
 
 export interface Findings {
-  /** Of this very run of Redis; undefined: it may not be asked. */
+  /** Of this very run of Redis, and of the time for which it has been master (`identityOf`); undefined: it may not be asked. */
   readonly runId: string | undefined;
   /**
    * Every write is on disk before it is answered, and no replica may lack some and take over: what comes after this run
@@ -48,7 +48,7 @@ export function findingsOf({ info, settings }: Answers, topology?: Topology): Fi
     warnings.push(sentence);
     unsuitable = true;
   };
-  const runId = info.get('run_id');
+  const runId = identityOf(info);
   if (runId === undefined) {
     refuse('this Redis user may not run INFO, without which nothing can be granted: allow +info');
     return { runId, durable: false, overlapMs: 0, uptimeSeconds: 0, warnings, unsuitable };
@@ -87,8 +87,8 @@ export function findingsOf({ info, settings }: Answers, topology?: Topology): Fi
   // Where a replica may take over, another run may lack writes that were safe on this one's disk.
   const mayRestart = topology === undefined && isAlone;
   const durable = undurable === undefined && mayRestart;
-  // Behind an address that moves a replica may take over unseen. It has a second replication id since.
-  const tookOver = topology !== undefined || /[^0]/.test(info.get('master_replid2') ?? '');
+  // Behind an address that moves a replica may take over unseen.
+  const tookOver = topology !== undefined || isStint(runId);
   const overlapMs = tookOver ? overlapOf(topology, settings) : 0;
   return { runId, durable, overlapMs, uptimeSeconds, warnings, unsuitable };
 }
@@ -102,6 +102,30 @@ function overlapOf(topology: Topology | undefined, settings: Answers['settings']
   if (topology === 'cluster' && number('cluster-node-timeout') > 0)
     bounds.push(number('cluster-node-timeout'));
   return Math.min(...bounds) + COUNTING_MS;
+}
+
+/** Between a run's id and what tells one time as master from another in it. */
+const STINT_SEPARATOR = '/';
+/** Of the id of a replication history; more would only make epochs longer. */
+const STINT_DIGITS = 16;
+const NO_HISTORY = /^0*$/;
+
+/**
+ * A Redis that was a master, became a replica and is a master again has the same run id, and may lack what was granted at
+ * the other one meanwhile. Whenever a replica becomes a master, Redis begins a replication history of its own and keeps
+ * the id of the one before; one that never was a replica has none before, also where its own gets a new id because
+ * its first replica has come.
+ */
+function identityOf(info: Answers['info']): string | undefined {
+  const runId = info.get('run_id');
+  const wasMasterAlways = info.get('role') === 'master' && NO_HISTORY.test(info.get('master_replid2') ?? '');
+  if (runId === undefined || wasMasterAlways) return runId;
+  return `${runId}${STINT_SEPARATOR}${info.get('master_replid')?.slice(0, STINT_DIGITS) ?? ''}`;
+}
+
+/** Whether the run that is called so has been a replica before, or is one. */
+export function isStint(runId: string): boolean {
+  return runId.includes(STINT_SEPARATOR);
 }
 
 /**

@@ -14,7 +14,7 @@ import type { ClockSample } from './server-clock';
 
 export interface Witness {
   /** Before any other command is sent through a new connection, and about each second after that. */
-  found(findings: Findings, sample: ClockSample, isNew: boolean): void;
+  found(findings: Findings, sample: ClockSample): void;
 }
 
 export interface PulseOptions {
@@ -122,7 +122,7 @@ export class Pulse {
           if (!this.isThere(stream)) return;
           this.answers = { info, settings };
           const findings = this.judge();
-          this.options.witness?.found(findings, sample, true);
+          this.options.witness?.found(findings, sample);
           this.identified = true;
           this.options.onIdentified();
           this.observe(true);
@@ -154,7 +154,7 @@ export class Pulse {
         const isDemoted = info.get('role') === 'master' && roles.get('role') !== 'master';
         if (isDemoted && this.options.topology !== 'cluster') return this.client.disconnect(true);
         this.answers = { info: new Map([...info, ...roles]), settings: now };
-        witness.found(this.judge(), sample, false);
+        witness.found(this.judge(), sample);
       })
       .catch(onError);
   }

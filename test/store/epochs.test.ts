@@ -143,6 +143,8 @@ describe('a store that may have forgotten', () => {
     await eventually('it to be noted', async () =>
       / w /.test(String(await first.command('GET', 'test:{3}:epoch'))),
     );
+    // That its first replica has come is no reason to pause.
+    expect(server.node.quarantine).toBeUndefined();
     is('granted', await on(server).try());
     await eventually(
       'the epochs to have come to the replica',
@@ -153,6 +155,59 @@ describe('a store that may have forgotten', () => {
     const other = await connect(second.url);
     expect(other.node.quarantine?.cause).toBe('restarted');
     await quarantined(on(other).try());
+  });
+
+  describe('that was master, became a replica, and is master again, without what was granted meanwhile', () => {
+    /** A replica with all that the first one had, which has taken over. */
+    async function takeOver(first: RedisProcess): Promise<RedisProcess> {
+      const second = await start();
+      await second.command('REPLICAOF', '127.0.0.1', first.port);
+      const hasAll = async () => (await second.command('GET', 'test:{1023}:epoch')) !== null;
+      await eventually('the replica to have the epochs', hasAll, { timeoutMs: 15_000 });
+      await second.command('REPLICAOF', 'NO', 'ONE');
+      return second;
+    }
+
+    /** Of the other one, it gets nothing. */
+    const demote = (redis: RedisProcess) => redis.command('REPLICAOF', '127.0.0.1', 1);
+    const promote = (redis: RedisProcess) => redis.command('REPLICAOF', 'NO', 'ONE');
+    const quick = { appendfsync: 'always', args: ['--repl-diskless-sync-delay', '0'] } as const;
+
+    it('may lack leases, to a server that sees neither change', async () => {
+      const first = await start(quick);
+      const before = await connect(first.url);
+      before.close();
+      const second = await takeOver(first);
+      await demote(first);
+      const meanwhile = await connect(second.url);
+      await meanwhile.node.endQuarantine();
+      is('granted', await on(meanwhile).try());
+      meanwhile.close();
+      await promote(first);
+      const after = await connect(first.url);
+      expect(after.node.quarantine?.cause).toBe('restarted');
+      await quarantined(on(after).try());
+    });
+
+    it('may lack leases, on a connection that lasts; restarted with every write on disk it lacks nothing more', async () => {
+      const first = await start(quick);
+      const server = await connect(first.url);
+      const epoch = await first.command('GET', 'test:{9}:epoch');
+      await demote(first);
+      await promote(first);
+      await eventually('it to be found', () => server.node.quarantine !== undefined);
+      expect(server.node.quarantine?.cause).toBe('restarted');
+      await quarantined(on(server).try());
+      expect(await first.command('GET', 'test:{9}:epoch')).toMatch(
+        new RegExp(`^${String(epoch).slice(0, 40)}/[0-9a-f]{16} `),
+      );
+      await server.node.endQuarantine();
+      const alice = on(server);
+      is('granted', await alice.try());
+      await restart(first, server);
+      expect(server.node.quarantine).toBeUndefined();
+      is('refused', await on(server).try());
+    });
   });
 
   it('another Redis at the same address, which ran beside the last one, is no restart of it', async () => {

@@ -79,7 +79,14 @@ export class FakeClusterNode {
       case 'EVAL':
       case 'EVALSHA': {
         if (args[2]?.endsWith(':epoch')) {
-          return array(':0\r\n', ':0\r\n', ':0\r\n', bulk(''), ':5000\r\n', bulk('w'));
+          return array(
+            bulk('OK'),
+            ...[':0\r\n', ':0\r\n', ':0\r\n'],
+            bulk(''),
+            ':5000\r\n',
+            bulk('w'),
+            ':0\r\n',
+          );
         }
         const received = `${asking ? 'ASKING ' : ''}${args.at(-1)}`;
         this.received.push(received);

@@ -1,9 +1,9 @@
 -- Puts the epochs of buckets in force for the Redis that runs now. An epoch is a text:
 --     run_id durability longest overlap [since until shift cause]
--- Which run of Redis it is in force for; whether that run has every acknowledged write on disk (a, else w: the
--- weakest since then); the longest quarantine of its servers (ms); for how long after this run took over another one may
--- have gone on granting (ms). While grants pause: since when, until when (us), how far Redis's clock was set forward
--- (us), and why: forgotten (there was no epoch), restarted, clock.
+-- Which run of Redis it is in force for, and which time as master in it (`identityOf` in findings.ts); whether that
+-- has every acknowledged write on disk (a, else w: the weakest since then); the longest quarantine of its servers (ms);
+-- for how long after this run took over another one may have gone on granting (ms). While grants pause: since when,
+-- until when (us), how far Redis's clock was set forward (us), and why: forgotten (there was no epoch), restarted, clock.
 --
 -- KEYS  epochs
 -- ARGV  1 run_id of the connection this is sent through  2 durability in force there: a or w  3 quarantine (ms)
