@@ -1,36 +1,75 @@
 import { StoreFailure } from '../engine/errors';
 import type { Quarantine } from '../engine/store';
+import type { Move } from './cluster-map';
 import { askView } from './cluster-watch';
 import type { RedisNode } from './node';
 
 /** By so much a node's clock may be ahead of another's whose buckets it is given: what is tolerated of a step, too. */
 const MOST_AHEAD_MS = 100;
 
+/** A node that can be asked, as far as it counts here. */
+export interface Stint {
+  /** Of Redis, and as master. */
+  readonly run: string;
+  /** Since when this server knows it as one whose epochs are all in force. */
+  readonly knownSince: number;
+  /** What its clock shows now. */
+  readonly clock: number;
+}
+
 /**
- * Runs of Redis from which buckets may have been moved to a node as they were: of masters that it names as such itself
- * and that run on. One whose place it has taken has no slots any more, as far as it knows. A clock that is behind this
- * node's would let leases end early here.
+ * Runs of Redis whose buckets may have been moved to the node at `address` along this path as they were: all nodes on it
+ * have been there without a break since before the slot began to move, so none of them can have lost what was granted
+ * there meanwhile. One that took over since, or was restarted, may have: it says nothing of what came through it. A
+ * clock that is behind this node's would let leases end early here.
  */
+export function giversAlong(
+  path: readonly Move[],
+  address: string,
+  stintAt: (address: string) => Stint | undefined,
+): string[] {
+  const target = stintAt(address);
+  const givers: string[] = [];
+  let next = target;
+  for (const { from, knownAt } of path) {
+    const giver = stintAt(from);
+    if (!target || !next || !giver || !(Math.max(next.knownSince, giver.knownSince) <= knownAt)) break;
+    if (target.clock - giver.clock <= MOST_AHEAD_MS) givers.push(giver.run);
+    next = giver;
+  }
+  return givers;
+}
+
+/** Of those, the ones that the node itself names as masters; whose place it has taken has no slots any more. */
 export async function giversTo(
   address: string,
+  path: readonly Move[],
   nodeAt: (address: string) => RedisNode | undefined,
 ): Promise<string[]> {
   const target = nodeAt(address);
-  if (!target?.connection.isReady) return [];
-  const { connection, epochs } = target;
+  const givers = () => giversAlong(path, address, (other) => stintOf(nodeAt(other)));
+  if (!target || givers().length === 0) return [];
+  const { connection } = target;
   const view = await askView({ address, ask: (...command) => connection.ask(...command) }).catch(
     (cause: unknown) => {
       throw new StoreFailure('no', 'unavailable', { cause });
     },
   );
   if (!view.working) return [];
-  const masters = new Set(view.owners);
-  masters.delete(address);
-  return [...masters].flatMap((master) => {
-    const giver = master === undefined ? undefined : nodeAt(master);
-    if (!giver?.connection.isReady || !giver.reachable || giver.epochs.run === undefined) return [];
-    return epochs.clock - giver.epochs.clock <= MOST_AHEAD_MS ? [giver.epochs.run] : [];
-  });
+  const masters = new Set([...new Set(view.owners)].flatMap((master) => runAt(master, nodeAt)));
+  return givers().filter((run) => masters.has(run));
+}
+
+function runAt(address: string | undefined, nodeAt: (address: string) => RedisNode | undefined): string[] {
+  const run = address === undefined ? undefined : nodeAt(address)?.epochs.run;
+  return run === undefined ? [] : [run];
+}
+
+/** Undefined: it does not answer, or has not said who it is. */
+function stintOf(node: RedisNode | undefined): Stint | undefined {
+  if (!node?.connection.isReady || !node.reachable || node.epochs.run === undefined) return undefined;
+  const { run, knownSince, clock } = node.epochs;
+  return { run, knownSince, clock };
 }
 
 export function longestOf(all: readonly (Quarantine | undefined)[]): Quarantine | undefined {

@@ -20,12 +20,13 @@ export interface ClusterWatchOptions {
   readonly commandTimeoutMs: number;
   /** Nothing is missing or unreachable. */
   readonly isWhole: () => boolean;
-  readonly onView: (view: ClusterView) => void;
+  /** What was asked for at that time. */
+  readonly onView: (view: ClusterView, askedAt: number) => void;
   readonly onError: (error: Error) => void;
 }
 
 /** How often the Cluster is looked at while all is well, and while something is missing. */
-const CALM_INTERVAL_MS = 5000;
+export const CALM_INTERVAL_MS = 5000;
 const ALERT_INTERVAL_MS = 200;
 /** Not sooner after one look than this comes the next, however many commands are turned away. */
 const SHORTEST_INTERVAL_MS = 50;
@@ -80,9 +81,10 @@ export class ClusterWatch {
   private async look(): Promise<void> {
     const { clock, onView } = this.options;
     this.looking = true;
-    this.lookedAt = clock.now();
+    const askedAt = clock.now();
+    this.lookedAt = askedAt;
     const view = await this.view();
-    if (view && !this.closed) onView(view);
+    if (view && !this.closed) onView(view, askedAt);
   }
 
   private again(): void {

@@ -4,6 +4,8 @@ import { nodeEndpoint, type RedisOptions, type Security, type StoreAddress } fro
 import { Changes } from './changes';
 import { clusterHealth, isSameHealth, type ClusterHealth } from './cluster-health';
 import { addressOf, hostOf, redirection, type ClusterView } from './cluster-view';
+import { Arrivals } from './cluster-arrivals';
+import { ClusterMap } from './cluster-map';
 import { endQuarantines, giversTo, longestOf } from './cluster-quarantine';
 import { ClusterWatch, type Source } from './cluster-watch';
 import {
@@ -30,6 +32,7 @@ export interface ClusterOptions extends Omit<
 /** A node that commands are sent to. */
 interface Node {
   readonly node: RedisNode;
+  readonly arrivals: Arrivals;
   /** Since when it has no slot; undefined: it has some. */
   idleSince: number | undefined;
 }
@@ -48,7 +51,7 @@ const OWNER_PATIENCE_MS = 1000;
  */
 export class RedisCluster implements Commands, StoreHealth, StoreOperations {
   private readonly nodes = new Map<string, Node>();
-  private owners: (string | undefined)[] = [];
+  private readonly map = new ClusterMap();
   private members: ReadonlySet<string> = new Set();
   private readonly watch: ClusterWatch;
   /** A node can be used, or the map is another one. */
@@ -70,7 +73,7 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
       seeds: () => [...new Set([...seeds, ...this.members])],
       endpoint: (address) => this.endpoint(address),
       isWhole: () => this.health.whole,
-      onView: (view) => this.adopt(view),
+      onView: (view, askedAt) => this.adopt(view, askedAt),
     });
     this.watch.soon();
   }
@@ -114,7 +117,7 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
   }
 
   ownerOf(slot: number): string | undefined {
-    return this.owners[slot];
+    return this.map.ownerOf(slot);
   }
 
   /** Calls whenever the map was looked at or corrected. */
@@ -184,7 +187,7 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
   }
 
   private master(slot: number): RedisConnection | undefined {
-    const owner = this.owners[slot];
+    const owner = this.map.ownerOf(slot);
     return owner === undefined ? undefined : this.nodes.get(owner)?.node.connection;
   }
 
@@ -210,18 +213,26 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
       onReady: () => this.changes.changed(),
       share: {
         buckets: () => this.bucketsOf(address),
-        givers: () => giversTo(address, (other) => this.nodes.get(other)?.node),
+        givers: (keys) => this.giversTo(address, keys),
+        // From the next look on it is one that was there before.
+        settled: () => this.watch.soon(),
       },
     });
     node.onChange(() => this.judge());
-    const made: Node = { node, idleSince: this.options.clock.now() };
+    const arrivals = new Arrivals((buckets) => node.epochs.adoptArrived(buckets), this.options.onError);
+    const made: Node = { node, arrivals, idleSince: this.options.clock.now() };
     this.nodes.set(address, made);
     return made;
   }
 
   /** The buckets that a node has, by slot. */
   bucketsOf(address: string): readonly (readonly number[])[] {
-    return [...bucketsBySlot].flatMap(([slot, buckets]) => (this.owners[slot] === address ? [buckets] : []));
+    return this.map.bucketsOf(address);
+  }
+
+  private giversTo(address: string, keys: readonly string[]): Promise<readonly string[]> {
+    const path = this.map.pathTo(address, slotOfKey(keys[0] ?? ''), this.options.clock.now());
+    return giversTo(address, path, (other) => this.nodes.get(other)?.node);
   }
 
   /** What a node turned away or did not answer. */
@@ -260,21 +271,22 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
   }
 
   private assign(slot: number, address: string): void {
-    if (this.owners[slot] === address) return;
+    if (this.map.ownerOf(slot) === address) return;
     this.node(address).idleSince = undefined;
-    this.owners[slot] = address;
+    this.receive(this.map.correct(slot, address, this.options.clock.now()));
     this.watch.soon();
     this.judge();
     for (const listener of this.layoutListeners) listener();
   }
 
-  private adopt(view: ClusterView): void {
-    this.owners = [...view.owners];
+  private adopt(view: ClusterView, askedAt: number): void {
+    const { clock, commandTimeoutMs } = this.options;
+    const moved = this.map.adopt(view, askedAt, clock.now());
     this.members = view.members;
     const masters = new Set(view.owners);
     for (const address of masters) if (address !== undefined) this.node(address).idleSince = undefined;
     this.started = true;
-    const { clock, commandTimeoutMs } = this.options;
+    this.receive(moved);
     for (const [address, node] of this.nodes) {
       if (masters.has(address)) continue;
       node.idleSince ??= clock.now();
@@ -287,10 +299,18 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
     for (const listener of this.layoutListeners) listener();
   }
 
+  /** What an idle name has waits for nobody: its slot may move on. */
+  private receive(slots: readonly number[]): void {
+    for (const slot of slots) {
+      const owner = this.map.ownerOf(slot);
+      if (owner !== undefined) this.nodes.get(owner)?.arrivals.add(bucketsBySlot.get(slot) ?? []);
+    }
+  }
+
   private judge(): void {
     const before = this.health;
     const now = this.options.clock.now();
-    this.health = clusterHealth(this.owners, (address) => {
+    this.health = clusterHealth(this.map.owners, (address) => {
       const node = this.nodes.get(address)?.node;
       if (!node || (!node.reachable && now < node.connection.patienceEnds)) return 'new';
       return node;

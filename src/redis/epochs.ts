@@ -2,7 +2,7 @@ import { epochAdopt, epochEnd } from '../../generated/redis/scripts';
 import type { Clock } from '../engine/clock';
 import { reportDefect, StoreFailure } from '../engine/errors';
 import type { Quarantine, QuarantineCause } from '../engine/store';
-import { script, type Guard, type RedisConnection, type Script, type Verdict } from './connection';
+import { script, type Guard, type RedisConnection, type Verdict } from './connection';
 import { isStint, type Findings } from './findings';
 import { BUCKET_COUNT, EPOCH_AT, epochKey } from './keys';
 import type { Reply } from './script-command';
@@ -45,9 +45,14 @@ export interface EpochsOptions {
 export interface Share {
   /** Its buckets, those together that one command may be about. */
   buckets(): readonly (readonly number[])[];
-  /** Runs of other nodes from which a bucket may have been moved here as it was, to be asked for after it was found. */
-  givers(): Promise<readonly string[]>;
+  /** Runs of other nodes from which the buckets of these epochs may have been moved here as they were. */
+  givers(keys: readonly string[]): Promise<readonly string[]>;
+  /** All epochs here are those of the run that is here now, which was new. */
+  settled?(): void;
 }
+
+/** With these givers, what the script is sent with. */
+type Adoption = (givers: readonly string[]) => Guard['passport'];
 
 /** What one look at all epochs found. */
 interface Sweep {
@@ -68,6 +73,8 @@ export class Epochs implements Witness, Guard {
   private readonly time = new ServerClock();
   /** Of the Redis at the other end of the connection that is there now, or was last. */
   private runId: string | undefined;
+  /** Since when all epochs are known to have been those of this run. */
+  private settledSince = Infinity;
   private isDurable = false;
   private overlapMs = 0;
   /** Since this run was first heard of. */
@@ -110,6 +117,11 @@ export class Epochs implements Witness, Guard {
     return this.runId;
   }
 
+  /** Since when this server knows that run as one whose epochs are all in force (ms, by our clock); Infinity: not yet. */
+  get knownSince(): number {
+    return this.settledSince;
+  }
+
   get quarantine(): Quarantine | undefined {
     const remainingMs = this.pause ? this.pause.endsAt - this.options.clock.now() : 0;
     return this.pause && remainingMs > 0 ? { remainingMs, cause: this.pause.cause } : undefined;
@@ -131,6 +143,7 @@ export class Epochs implements Witness, Guard {
       }
       if (runId !== undefined && !mayBeRestart(runId, this.runId)) this.known = NO_RUN;
       this.runId = runId;
+      this.settledSince = Infinity;
       this.wasAlwaysDurable = true;
       this.isDue = true;
       this.expect(durable ? 'a' : 'w', overlapMs);
@@ -196,7 +209,7 @@ export class Epochs implements Witness, Guard {
     if (!this.options.share || this.isDue || key === undefined) return this.adopt();
     let running = this.arriving.get(key);
     if (!running) {
-      running = this.adoptOne(key)
+      running = this.adoptSome([key])
         .catch((error: unknown) => {
           if (!wasNotDone(error) || (error as StoreFailure).kind !== 'unavailable') throw error;
         })
@@ -206,13 +219,17 @@ export class Epochs implements Witness, Guard {
     return running;
   }
 
-  private async adoptOne(key: string): Promise<void> {
-    const passport = await this.adoption();
-    const found = await this.connection().run(scripts.adopt, [key], [], read, this.inTime(passport));
+  private async adoptSome(keys: readonly string[]): Promise<void> {
+    const found = await this.adoptBuckets(keys, this.adoption());
     const endsAt = this.options.clock.now() + found.leftUs / 1000;
     if (found.leftUs === 0 || endsAt <= (this.pause?.endsAt ?? 0)) return;
     this.pause = { endsAt, cause: found.cause as QuarantineCause };
     this.connection().changed();
+  }
+
+  /** Of some buckets alone, which were given to this node by another; all of what one command may be about. */
+  adoptArrived(buckets: readonly number[]): Promise<void> {
+    return this.adoptSome(buckets.map((bucket) => epochKey(this.options.prefix, bucket)));
   }
 
   /** The operator's word: what the quarantine had left that this ended. */
@@ -223,7 +240,9 @@ export class Epochs implements Witness, Guard {
     const passport = (deadline: number) =>
       this.runId === runId && runId !== undefined ? [runId, this.notAfter(deadline)] : undefined;
     try {
-      for (const [, , left, cause] of await this.each(scripts.end, passport, whole)) {
+      const end = (keys: readonly string[]) =>
+        this.connection().run(scripts.end, keys, [], whole, this.inTime(passport));
+      for (const [, , left, cause] of await this.each(end)) {
         const remainingMs = Number(left) / 1000;
         if (remainingMs > (longest?.remainingMs ?? 0)) {
           longest = { remainingMs, cause: cause as QuarantineCause };
@@ -239,9 +258,9 @@ export class Epochs implements Witness, Guard {
 
   private async sweep(): Promise<void> {
     const { runId, setForwardUs } = this;
-    const passport = await this.adoption();
+    const adoption = this.adoption();
     let whole: Sweep = { leftUs: 0, cause: '', longestMs: 0, durability: 'a', overlapMs: 0 };
-    for (const part of await this.each(scripts.adopt, passport, read)) {
+    for (const part of await this.each((keys) => this.adoptBuckets(keys, adoption))) {
       const worse = part.leftUs > whole.leftUs ? part : whole;
       whole = {
         leftUs: worse.leftUs,
@@ -255,12 +274,16 @@ export class Epochs implements Witness, Guard {
     this.adopted(whole, setForwardUs);
   }
 
+  private async adoptBuckets(keys: readonly string[], adoption: Adoption): Promise<Sweep> {
+    const givers = await this.share.givers(keys);
+    return this.connection().run(scripts.adopt, keys, [], read, this.inTime(adoption(givers)));
+  }
+
   /** What epochs are adopted with, as things stand now. */
-  private async adoption(): Promise<Guard['passport']> {
+  private adoption(): Adoption {
     const { runId, setForwardUs, known, mayBeNew } = this;
     if (runId === undefined) throw new StoreFailure('no', 'unavailable');
-    const givers = (await this.share.givers()).join(' ');
-    return (deadline: number) =>
+    return (givers) => (deadline) =>
       this.runId === runId
         ? [
             runId,
@@ -271,35 +294,29 @@ export class Epochs implements Witness, Guard {
             setForwardUs,
             this.notAfter(deadline),
             this.overlapMs,
-            givers,
+            givers.join(' '),
           ]
         : undefined;
   }
 
-  /** Runs a script over the epochs of all buckets that are here. */
-  private async each<T>(
-    what: Script,
-    passport: Guard['passport'],
-    read: (reply: Reply[]) => T,
-  ): Promise<T[]> {
+  /** Does something with the epochs of all buckets that are here. */
+  private async each<T>(run: (keys: readonly string[]) => Promise<T>): Promise<T[]> {
     const { prefix } = this.options;
     const answers: T[] = [];
     const groups = [...this.share.buckets()];
+    const hasSome = groups.length > 0;
     const most = this.options.share ? AT_A_TIME : 1;
     for (let next = groups.splice(0, most); next.length > 0; next = groups.splice(0, most)) {
-      const runs = next.map((buckets) => {
-        const keys = buckets.map((bucket) => epochKey(prefix, bucket));
-        return this.connection().run(what, keys, [], read, this.inTime(passport));
-      });
+      const runs = next.map((buckets) => run(buckets.map((bucket) => epochKey(prefix, bucket))));
       const settled = await Promise.allSettled(runs);
       for (const one of settled) {
         if (one.status === 'fulfilled') answers.push(one.value);
         // Of several nodes another one may have it by now; whoever needs it asks there.
         else if (!this.options.share || !isElsewhere(one.reason)) throw one.reason;
       }
-      // Nothing was done at all: it is this node that takes no commands.
-      if (answers.length === 0) throw new StoreFailure('no', 'unavailable');
     }
+    // Nothing was done at all: it is this node that takes no commands.
+    if (hasSome && answers.length === 0) throw new StoreFailure('no', 'unavailable');
     return answers;
   }
 
@@ -311,10 +328,13 @@ export class Epochs implements Witness, Guard {
     this.isDue = this.setForwardUs > 0 || this.queued !== undefined;
     this.longestMs = longestMs;
     this.expect(durability, overlapMs);
+    const isNews = this.settledSince === Infinity;
+    if (isNews) this.settledSince = this.options.clock.now();
     const before = this.pause;
     const endsAt = this.options.clock.now() + leftUs / 1000;
     this.pause = leftUs > 0 ? { endsAt, cause: cause as QuarantineCause } : undefined;
     if (before?.cause !== this.pause?.cause) this.connection().changed();
+    if (isNews) this.share.settled?.();
   }
 
   /** An epoch that is in force is spelt so; of one that is spelt otherwise, a script looks closer. */
