@@ -7,7 +7,7 @@ import { Changes } from './changes';
 import { openClient, safeOptions } from './client';
 import { Deadlines } from './deadlines';
 import { fateOf, isReplyError } from './fate';
-import { askClock, type Topology } from './findings';
+import type { Topology } from './findings';
 import { Pulse, type Witness } from './pulse';
 import {
   commandBytes,
@@ -17,7 +17,6 @@ import {
   type RawReply,
   type Reply,
 } from './script-command';
-import type { ClockSample } from './server-clock';
 
 export interface ConnectionOptions {
   /** `redis://[user:password@]host:port[/db]`, `rediss://…`, the path of a unix socket, or what ioredis is told. */
@@ -202,9 +201,9 @@ export class RedisConnection {
     }
   }
 
-  /** Redis's clock, now; rejects if it does not answer. */
-  readClock(): Promise<ClockSample> {
-    return askClock(this.client, () => this.options.clock.now());
+  /** Has the witness hear now of what it hears of each second; rejects if Redis does not answer. */
+  look(): Promise<void> {
+    return this.pulse.look();
   }
 
   /** What is known of this Redis has changed. */

@@ -14,6 +14,11 @@ export const epochScripts = Object.values(scripts);
 
 /** Redis's uptime is between two clocks that show whole seconds, so it is a second more or less than it says. */
 const UPTIME_SLACK_MS = 2000;
+/**
+ * Three looks. What a Redis said longer ago need not be so any more, on a connection that lasts too: another one may have
+ * been master in between, while this process was stopped.
+ */
+const KNOWN_FOR_MS = 3000;
 /** No run of Redis is called so. */
 const NO_RUN = 'none';
 
@@ -158,7 +163,8 @@ export class Epochs implements Witness, Guard {
 
   passport(deadline: number): readonly (string | number)[] | undefined {
     if (this.runId === undefined) return undefined;
-    return [this.expected, this.setForwardUs > 0 ? 0 : this.notAfter(deadline)];
+    const isKnown = this.setForwardUs === 0 && this.options.clock.now() - this.heardAt <= KNOWN_FOR_MS;
+    return [this.expected, isKnown ? this.notAfter(deadline) : 0];
   }
 
   objection(reply: readonly Reply[], keys: readonly string[], sentAt: number): Promise<Verdict> | undefined {
@@ -359,19 +365,18 @@ export class Epochs implements Witness, Guard {
   private inTime(passport: Guard['passport']): Guard {
     return {
       passport,
-      objection: ([word]) => (word === 'STALE' ? this.sampleClock().then(again) : undefined),
+      objection: ([word]) => (word === 'STALE' ? this.lookAgain().then(again) : undefined),
     };
   }
 
   /** A command was late. If Redis's clock was not set, it was just that, and is sent again. */
   private checkClock(): Promise<void> {
-    return this.sampleClock().then(() => (this.setForwardUs > 0 ? this.adopt() : undefined));
+    return this.lookAgain().then(() => (this.setForwardUs > 0 ? this.adopt() : undefined));
   }
 
-  private sampleClock(): Promise<void> {
+  private lookAgain(): Promise<void> {
     this.sampling ??= this.connection()
-      .readClock()
-      .then((sample) => this.take(sample))
+      .look()
       .catch((cause: unknown) => {
         throw new StoreFailure('no', 'unavailable', { cause });
       })

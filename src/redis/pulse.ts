@@ -87,7 +87,7 @@ export class Pulse {
     this.timer = this.options.clock.after(PING_INTERVAL_MS, () => {
       if (this.client.status !== 'ready') return this.ping();
       const sentAt = this.options.clock.now();
-      if (this.identified) this.look(this.client.stream);
+      if (this.identified && this.options.witness) this.look().catch(this.options.onError);
       this.client
         .ping()
         .then(
@@ -138,25 +138,24 @@ export class Pulse {
       .catch(this.options.onError);
   }
 
-  /** What can change while a connection lasts: the clock, settings, replicas. */
-  private look(stream: Redis['stream']): void {
-    const { witness, onError } = this.options;
-    if (!witness) return;
+  /**
+   * Looks at what can change while a connection lasts: the clock, settings, replicas, whether it is a master. Resolves
+   * once the witness has heard of it; rejects if Redis does not answer.
+   */
+  async look(): Promise<void> {
+    const { witness, topology, clock } = this.options;
+    const { stream } = this.client;
     const { info, settings } = this.answers;
-    const replication = info.size > 0 ? askInfo(this.client, 'replication') : info;
-    Promise.all([
-      askClock(this.client, () => this.options.clock.now()),
-      replication,
+    const [sample, roles, now] = await Promise.all([
+      askClock(this.client, () => clock.now()),
+      info.size > 0 ? askInfo(this.client, 'replication') : info,
       settings && askSettings(this.client),
-    ])
-      .then(([sample, roles, now]) => {
-        if (!this.isThere(stream)) return;
-        const isDemoted = info.get('role') === 'master' && roles.get('role') !== 'master';
-        if (isDemoted && this.options.topology !== 'cluster') return this.client.disconnect(true);
-        this.answers = { info: new Map([...info, ...roles]), settings: now };
-        witness.found(this.judge(), sample);
-      })
-      .catch(onError);
+    ]);
+    if (!this.isThere(stream)) return;
+    const isDemoted = info.get('role') === 'master' && roles.get('role') !== 'master';
+    if (isDemoted && topology !== 'cluster') return this.client.disconnect(true);
+    this.answers = { info: new Map([...info, ...roles]), settings: now };
+    witness?.found(this.judge(), sample);
   }
 
   private isThere(stream: Redis['stream']): boolean {
