@@ -1,6 +1,6 @@
 import { checkAll } from '../support/checkers/check-all';
 import type { Invariant } from '../support/checkers/violation';
-import type { History } from '../support/history';
+import { FAULT_KINDS, type History } from '../support/history';
 import {
   asked,
   ended,
@@ -75,17 +75,32 @@ describe('exclusion', () => {
     expect(found(written(holds(0, 'a', 1), revokes(4_000, 1, false), next))).toBe(1);
   });
 
-  it('leaves out a lease that the store has forgotten since, and not one it made afterwards', () => {
+  it('leaves out a lease whose keys a hand has deleted since, and not one made afterwards', () => {
     const next = holds(5_000, 'b', 2);
-    expect(found(written(holds(0, 'a', 1), fault('redis_flushed', 2_000, 2_001), next))).toBe(0);
-    expect(found(written(fault('redis_flushed', 0, 1), holds(100, 'a', 1), next))).toBe(1);
+    expect(found(written(holds(0, 'a', 1), fault('redis_deleted', 2_000, 2_001), next))).toBe(0);
+    expect(found(written(fault('redis_deleted', 0, 1), holds(100, 'a', 1), next))).toBe(1);
     const elsewhere = fault('redis_deleted', 2_000, 2_001, { names: ['other'] });
     expect(found(written(holds(0, 'a', 1), elsewhere, next))).toBe(1);
+  });
+
+  it('lets no store that forgets excuse two holders', () => {
+    for (const kind of FAULT_KINDS.filter((one) => one !== 'redis_deleted')) {
+      const two = written(holds(0, 'a', 1), fault(kind, 2_000, 2_001), holds(5_000, 'b', 2));
+      expect([kind, found(two)]).toEqual([kind, 1]);
+    }
   });
 });
 
 describe('over-issue', () => {
   const found = (history: History) => messages('over_issue', history).length;
+
+  it('is excused by no store that forgets', () => {
+    const full = [limit(0, SEMAPHORE, 1), holdsPermits(10, 'a', 1)] as const;
+    for (const kind of FAULT_KINDS.filter((one) => one !== 'redis_deleted')) {
+      const more = written(...full, fault(kind, 2_000, 2_001), holdsPermits(2_100, 'b', 2));
+      expect([kind, found(more)]).toEqual([kind, 1]);
+    }
+  });
 
   it('sums weights up to the limit and not past it', () => {
     const full = [limit(0, SEMAPHORE, 5), holdsPermits(10, 'a', 1, 2), holdsPermits(20, 'b', 2, 3)] as const;
@@ -175,8 +190,10 @@ describe('fencing', () => {
   });
 
   it('lets no fault excuse a token that goes back', () => {
-    const flushed = fault('redis_flushed', 10, 11);
-    expect(found(written(holds(0, 'a', 9), flushed, holds(20, 'b', 2)))).toHaveLength(1);
+    for (const kind of FAULT_KINDS) {
+      const back = written(holds(0, 'a', 9), fault(kind, 10, 11), holds(20, 'b', 2));
+      expect([kind, found(back).length]).toEqual([kind, 1]);
+    }
   });
 });
 

@@ -56,7 +56,7 @@ describe('a service without faults', () => {
       'server_killed',
       'server_stopped',
       'redis_stopped',
-      'redis_flushed',
+      'redis_deleted',
     ];
     for (const kind of [...kinds, ...faults, 'reply_dropped']) {
       expect([kind, seen.has(kind)]).toEqual([kind, true]);

@@ -21,9 +21,8 @@ function effect(
   return { excuses, explains, graceUs, delays };
 }
 
+/** Grants pause until nobody believes what was forgotten, so two holders and too many permits are not among them. */
 const FORGETS: readonly Invariant[] = [
-  'exclusion',
-  'over_issue',
   'fifo',
   'lost_wake_up',
   'loss',
@@ -62,7 +61,8 @@ const EFFECTS: Readonly<Record<FaultKind, Effect>> = {
     8 * SECOND,
   ),
   redis_flushed: effect(FORGETS, ['STORE_RESET'], 2 * SECOND),
-  redis_deleted: effect(FORGETS, ['STORE_RESET'], 2 * SECOND),
+  // By hand, the keys of one name: no store can know of it.
+  redis_deleted: effect(['exclusion', 'over_issue', ...FORGETS], ['STORE_RESET'], 2 * SECOND),
   scripts_flushed: effect([], [], 0),
   connections_killed: effect([], [], 0),
   reply_dropped: effect(['lost_wake_up', 'recovery', 'dead_grant'], [], 5 * SECOND),
