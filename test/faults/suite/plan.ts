@@ -36,6 +36,8 @@ export interface RoundPlan {
   readonly withClocks: boolean;
   readonly processCount: number;
   readonly workerCount: number;
+  /** Of a hundred waits, so many outlast a stall of the store. */
+  readonly longWaitPercent: number;
   readonly resources: readonly PlannedResource[];
   readonly trafficMs: number;
   readonly limitMoves: readonly LimitMove[];
@@ -57,11 +59,25 @@ export interface PlanOptions {
 }
 
 const SIZES = {
-  whole: { memberCount: 3, processCount: 3, workerCount: 40, hotNames: 5, quietNames: 300 },
+  whole: {
+    memberCount: 3,
+    processCount: 3,
+    workerCount: 40,
+    hotNames: 5,
+    quietNames: 300,
+    longWaitPercent: 25,
+  },
   /** For a test among others. */
-  small: { memberCount: 2, processCount: 2, workerCount: 6, hotNames: 5, quietNames: 8 },
-  /** Everybody wants the same few names: long queues. */
-  crowded: { memberCount: 3, processCount: 3, workerCount: 24, hotNames: 2, quietNames: 0 },
+  small: { memberCount: 2, processCount: 2, workerCount: 6, hotNames: 5, quietNames: 8, longWaitPercent: 25 },
+  /** Everybody wants the same few names, and waits for them: long queues, which outlast a stall of the store. */
+  crowded: {
+    memberCount: 3,
+    processCount: 3,
+    workerCount: 24,
+    hotNames: 2,
+    quietNames: 0,
+    longWaitPercent: 90,
+  },
 } as const;
 /** How often a name that many want is chosen, beside one that few want. */
 const HOT_SHARE = 3;
@@ -77,8 +93,8 @@ const PACES_MS: readonly (readonly [number, number])[] = [
 ];
 /** How many faults of a round may make grants pause: a pause takes a quarter of it, and what is tried in it is refused. */
 const MOST_PAUSES = [0, 0, 1, 1, 1, 2, 2, Infinity] as const;
-/** For a mutant: soon and many, or a single one. */
-const MUTANT_PACES_MS = { often: [2000, 4000], once: [3_600_000, 3_600_000] } as const;
+/** For a mutant: soon and many, with time for long queues between them, or a single one. */
+const MUTANT_PACES_MS = { often: [2000, 4000], apart: [8000, 8600], once: [3_600_000, 3_600_000] } as const;
 /** Traffic gets going first, and goes on for a while after the last fault. */
 const QUIET_START_MS = 1000;
 const QUIET_END_MS = 10_000;
@@ -86,7 +102,7 @@ const LIMIT_EVERY_MS = [3000, 9000] as const;
 
 export function planRound(options: PlanOptions): RoundPlan {
   const { seed, topology, canStepClocks, trafficMs = TRAFFIC_MS, size = 'whole' } = options;
-  const { memberCount, processCount, workerCount, ...nameCounts } = SIZES[size];
+  const { memberCount, processCount, workerCount, longWaitPercent, ...nameCounts } = SIZES[size];
   const random = seeded(seed);
   // A process under the shim reads its clock by way of it, which is slower: not in every round.
   const appendfsync = oneOf(random, topology === 'one' ? FSYNCS : WEAK_FSYNCS);
@@ -113,6 +129,7 @@ export function planRound(options: PlanOptions): RoundPlan {
     withClocks,
     processCount,
     workerCount,
+    longWaitPercent,
     resources,
     trafficMs,
     limitMoves: planLimits(random, resources, trafficMs),

@@ -95,6 +95,7 @@ async function playRound(
       scene,
       {
         workerCount: plan.workerCount,
+        longWaitPercent: plan.longWaitPercent,
         addresses: fleet.members.map(({ address }) => address),
         wanted,
         seed: plan.seed * 100,

@@ -2,6 +2,7 @@ import type { Invariant } from '../../../support/checkers/violation';
 import type { FaultName } from '../nemesis/faults';
 import { clientMutants } from './client-mutants';
 import { engineMutants } from './engine-mutants';
+import { epochMutants } from './epoch-mutants';
 import type { PlanOptions } from '../plan';
 import type { Patch } from './patch';
 import { scriptMutants } from './script-mutants';
@@ -14,12 +15,12 @@ export interface Mutant {
   /** The faults beside which it shows; none where it shows by itself. */
   readonly faults: readonly FaultName[];
   /** How it is played, where that is not the usual way. */
-  readonly play?: Pick<PlanOptions, 'pace' | 'size'>;
+  readonly play?: Partial<Pick<PlanOptions, 'pace' | 'size' | 'topology' | 'canStepClocks'>>;
   /** One of these must speak. */
   readonly caughtBy: readonly Invariant[];
 }
 
-export const MUTANTS = { ...scriptMutants, ...engineMutants, ...clientMutants } as const;
+export const MUTANTS = { ...scriptMutants, ...epochMutants, ...engineMutants, ...clientMutants } as const;
 export type MutantName = keyof typeof MUTANTS;
 export const MUTANT_NAMES = Object.keys(MUTANTS) as MutantName[];
 

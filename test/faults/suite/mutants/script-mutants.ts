@@ -147,7 +147,7 @@ r.k = secret`,
     about: 'after a stall of the store everybody is judged dead at once',
     patches: [luaPatch('if now - meta.seen > STALL_US then', 'if false then')],
     faults: ['store-stopped'],
-    play: { size: 'crowded' },
+    play: { pace: 'apart', size: 'crowded' },
     caughtBy: ['fifo'],
   },
   'weights-not-counted': {

@@ -1,10 +1,14 @@
-import { between } from '../../../../bench/support/random';
+import { between, oneOf } from '../../../../bench/support/random';
 import { QUARANTINE_MS } from '../settings';
 import { FORGETTING } from './forgetting';
 import type { Fault } from './fault';
 import { SECOND_US } from './fault';
 
-const FROZEN_MS = [300, 6000] as const;
+/** For a part of a ttl; or for longer than any lease, and than a server may be silent before its waiters are passed over. */
+const FROZEN_MS: readonly (readonly [number, number])[] = [
+  [300, 3000],
+  [4000, 6500],
+];
 const PAUSED_MS = [300, 4000] as const;
 
 /** Where there is one to take the place of a Redis that is silent. */
@@ -21,7 +25,7 @@ export const storeStopped: Fault = {
     const runs = await stage.store.scriptRuns(redis);
     const end = stage.scene.fault('redis_stopped', 'SIGSTOP', stage.absence({}));
     await redis.stop();
-    await stage.sleep(between(random, ...FROZEN_MS));
+    await stage.sleep(between(random, ...oneOf(random, FROZEN_MS)));
     await redis.cont();
     const late = (await stage.store.scriptRuns(redis)) - runs;
     end();

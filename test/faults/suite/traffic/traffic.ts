@@ -21,6 +21,7 @@ export interface TrafficTask {
   /** The workers' names begin with it. */
   readonly client: string;
   readonly workerCount: number;
+  readonly longWaitPercent: number;
   /** The servers; each worker begins at one, and goes on at the next where one fails it. */
   readonly addresses: readonly string[];
   readonly wanted: readonly Wanted[];

@@ -16,8 +16,7 @@ const SHORT_PERCENT = 20;
 const SHORT_TTL_MS = [300, 900] as const;
 const TTL_MS = [1000, 2500] as const;
 const WAIT_MS = [200, 4000] as const;
-/** Of a hundred waits, some are so long that they outlast a stall of the store. */
-const LONG_WAIT_PERCENT = 25;
+/** Some waits are so long that they outlast a stall of the store. */
 const LONG_WAIT_MS = [4000, 12_000] as const;
 const THINK_MS = [0, 15] as const;
 const PAUSE_MS = [20, 150] as const;
@@ -33,10 +32,12 @@ export class Worker {
   readonly random: Random;
   readonly servers: Servers;
   private readonly wanted: readonly Wanted[];
+  private readonly longWaitPercent: number;
 
   constructor(name: string, index: number, task: TrafficTask, recorder: Recorder) {
     this.random = seeded(task.seed * 1000 + index);
     this.servers = new Servers(name, index, task.addresses, recorder);
+    this.longWaitPercent = task.longWaitPercent;
     this.wanted = task.wanted.flatMap((wanted) => Array<Wanted>(wanted.share).fill(wanted));
   }
 
@@ -96,7 +97,7 @@ export class Worker {
   }
 
   private request({ service, name, mostPermits, sharedPercent }: Wanted, until: number): Request {
-    const waitMs = this.between(this.happens(LONG_WAIT_PERCENT) ? LONG_WAIT_MS : WAIT_MS);
+    const waitMs = this.between(this.happens(this.longWaitPercent) ? LONG_WAIT_MS : WAIT_MS);
     return {
       name,
       requestId: randomUUID(),
