@@ -20,6 +20,11 @@ import type {
 import { Waiter, type WaitQueue } from './wait-queue';
 
 const GIVE_BACK_RETRY_MS = 500;
+/**
+ * A lease ends by its ttl; a place in the queue stays as long as its server waits there, and each that nobody is behind
+ * costs the next one an offer. No store that comes back at all is given up sooner.
+ */
+const GIVE_BACK_AT_LEAST_MS = 600_000;
 const nothingSeen: Outlook = {
   earliestEndMs: undefined,
   waiterCount: 0,
@@ -286,7 +291,7 @@ export class Acquisitions {
     if (this.givingBack >= MAX_GIVING_BACK) return;
     const { store, clock } = this.options;
     const { requestId, attach, ttlMs } = wanted;
-    const until = clock.now() + ttlMs;
+    const until = clock.now() + Math.max(ttlMs, GIVE_BACK_AT_LEAST_MS);
     this.givingBack += 1;
     const attempt = () => {
       store.withdraw(resource, { requestId, attach, giveBack: true }).then(
