@@ -57,6 +57,7 @@ export class ClusterStore implements FailoverStore {
 
   /** Moves a slot that has keys to another master; how many keys went. */
   async moveSlot(random: Random): Promise<number | undefined> {
+    this.believed = undefined; // a failover may just be over
     const masters = await this.masterNodes();
     const source = oneOf(random, masters);
     const targets = masters.filter((node) => node !== source);
