@@ -8,15 +8,8 @@ import { Arrivals } from './cluster-arrivals';
 import { ClusterMap } from './cluster-map';
 import { endQuarantines, giversTo, longestOf } from './cluster-quarantine';
 import { ClusterWatch, type Source } from './cluster-watch';
-import {
-  NO_HINTS,
-  type Commands,
-  type GuardChoice,
-  type RawArgument,
-  type RedisConnection,
-  type Script,
-  type Stray,
-} from './connection';
+import { NO_HINTS, type Commands, type RedisConnection, type Stray } from './connection';
+import type { GuardChoice, RawArgument, Script } from './operation';
 import { absentKey, bucketsBySlot, slotOfKey } from './keys';
 import { RedisNode, type NodeOptions } from './node';
 import type { RawReply, Reply } from './script-command';

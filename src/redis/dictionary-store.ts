@@ -23,7 +23,8 @@ import type {
   UnknownDictionary,
 } from '../engine/dictionary-store';
 import { StoreFailure } from '../engine/errors';
-import { script, type Commands, type RawArgument, type RedisConnection, type Script } from './connection';
+import type { Commands, RedisConnection } from './connection';
+import { script, type RawArgument, type Script } from './operation';
 import {
   kindLetters,
   listOf,

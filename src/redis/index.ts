@@ -5,7 +5,8 @@ import type { PermitsStore, StoreHealth, StoreOperations } from '../engine/store
 import { singleEndpoint, tlsOptions, userOptions, type Security, type StoreAddress } from './address';
 import { RedisCluster } from './cluster';
 import { ClusterNotifications } from './cluster-notifications';
-import { RedisConnection, type Commands, type Script } from './connection';
+import { RedisConnection, type Commands } from './connection';
+import type { Script } from './operation';
 import { dictionaryScripts, RedisDictionaryStore } from './dictionary-store';
 import { RedisNode, type NodeOptions } from './node';
 import { Notifications, type NotificationsOptions } from './notifications';

@@ -33,7 +33,8 @@ import type {
   WithdrawCommand,
   WithdrawReply,
 } from '../engine/store';
-import { script, type Commands, type GuardChoice, type Script } from './connection';
+import type { Commands } from './connection';
+import { script, type GuardChoice, type Script } from './operation';
 import { permitsKeys } from './keys';
 import {
   parseAcquire,

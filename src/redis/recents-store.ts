@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { recentsAdd, recentsRemove } from '../../generated/redis/scripts';
 import type { RecentIdentity, RecentsStore } from '../engine/recents-store';
 import type { Recent } from '../engine/suggestion';
-import { script, type Commands, type Script } from './connection';
+import type { Commands } from './connection';
+import { script, type Script } from './operation';
 import { recentsKey, recentsRemovalKey } from './keys';
 import { identityOf, readRecents, valueOf } from './recents-layout';
 

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { systemClock } from '../../src/engine/clock';
-import { RedisConnection, script } from '../../src/redis/connection';
+import { RedisConnection } from '../../src/redis/connection';
+import { script } from '../../src/redis/operation';
 import type { Reply } from '../../src/redis/script-command';
 import { RedisProcess } from '../support/redis-process';
 

@@ -1,6 +1,7 @@
 import { systemClock } from '../../src/engine/clock';
 import { StoreFailure } from '../../src/engine/errors';
-import { RedisConnection, script } from '../../src/redis/connection';
+import { RedisConnection } from '../../src/redis/connection';
+import { script } from '../../src/redis/operation';
 import type { Reply } from '../../src/redis/script-command';
 import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../src/engine/clock';
 import type { Resource, Service } from '../../src/engine/lease';
 import type { RemoveReply, SetLimitReply } from '../../src/engine/store';
 import { permitsKeys, wakeChannel } from '../../src/redis/keys';
-import type { Guard } from '../../src/redis/connection';
+import type { Guard } from '../../src/redis/operation';
 import { RedisNode } from '../../src/redis/node';
 import { Notifications } from '../../src/redis/notifications';
 import { RedisPermitsStore } from '../../src/redis/permits-store';
