@@ -81,6 +81,15 @@ describe('loss', () => {
     expect(found(written(given, late))[0]).toMatch('both by release and by loss');
   });
 
+  it('lets a release find a lease that was too short for a slow machine to renew', () => {
+    const given = [
+      holds(0, 'a', 1, { ttlMs: 9 }),
+      lost(9, 'a', 1, 'STORE_UNAVAILABLE'),
+      ended(9, 'a', 'ABORTED/LEASE_LOST'),
+    ];
+    expect(found(written(given, releases(10, 'a', 1)))).toEqual([]);
+  });
+
   it('wants the status of a stream to agree with its last event', () => {
     expect(found(written(stream, ended(100, 'a', 'OK')))[0]).toMatch('without the event');
     expect(found(written(stream, ended(100, 'a', 'ABORTED/LEASE_LOST')))[0]).toMatch('without the event');

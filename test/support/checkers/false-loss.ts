@@ -1,5 +1,6 @@
 import type { HistoryEvent, LossCause, Lost, Micros } from '../history';
 import { concerns } from './fault-effects';
+import { lastAnswer, ranOut } from './ran-out';
 import { madeAfter, type Grant, type LeaseCall, type Timeline } from './timeline';
 import type { CheckOptions, Violation } from './violation';
 
@@ -28,8 +29,7 @@ function losses(grant: Grant, lost: Lost, timeline: Timeline, options: CheckOpti
     return [violation(grant, message, [last, lost])];
   }
   if (explained(grant, lost.cause, since, lost.at, timeline)) return [];
-  // One that had less left than a slow machine takes for an answer runs out before its next renewal is answered.
-  if (timedOut && last.deadline - last.at < options.latencyUs) return [];
+  if (ranOut(grant, lost, options)) return [];
   const message = `token ${grant.token} was told LOST / ${lost.cause}, and nothing had happened that explains it`;
   return [violation(grant, message, [last, lost])];
 }
@@ -77,16 +77,6 @@ function explained(grant: Grant, cause: LossCause, from: Micros, to: Micros, tim
       window.shownTo >= from &&
       concerns(window, { name: grant.name }),
   );
-}
-
-/** The answer with the latest deadline by then: of one call, or of all. */
-function lastAnswer(grant: Grant, before: Micros, call?: string): Grant['answers'][number] {
-  let last: Grant['answers'][number] | null = null;
-  for (const answer of grant.answers) {
-    if (answer.at > before || (call !== undefined && answer.call !== call)) continue;
-    if (last === null || answer.deadline > last.deadline) last = answer;
-  }
-  return last ?? grant.received;
 }
 
 function violation(grant: Grant, message: string, trace: readonly HistoryEvent[]): Violation {

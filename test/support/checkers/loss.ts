@@ -1,6 +1,7 @@
 import type { Granted, HistoryEvent, LossCause, Lost, Micros, Renewed } from '../history';
 import { isBelieved } from './belief';
 import { concerns, erases, type Scope } from './fault-effects';
+import { ranOut } from './ran-out';
 import { WHOLE_LOCK, type Call, type Grant, type Timeline } from './timeline';
 import type { CheckOptions, Violation } from './violation';
 
@@ -8,7 +9,7 @@ import type { CheckOptions, Violation } from './violation';
 export function checkLoss(timeline: Timeline, options: CheckOptions): Violation[] {
   return [
     ...timeline.names().flatMap((name) => lateLosses(name, timeline)),
-    ...timeline.grants.flatMap((grant) => [...contradictions(grant, timeline), ...trailing(grant)]),
+    ...timeline.grants.flatMap((grant) => [...contradictions(grant, timeline, options), ...trailing(grant)]),
     ...timeline.grants.flatMap((grant) =>
       grant.calls
         .filter((call) => call.asked.rpc !== 'acquire')
@@ -34,7 +35,7 @@ function lateLosses(name: string, timeline: Timeline): Violation[] {
 }
 
 /** Released and lost at once, or lost for two reasons. */
-function contradictions(grant: Grant, timeline: Timeline): Violation[] {
+function contradictions(grant: Grant, timeline: Timeline, options: CheckOptions): Violation[] {
   const lost = grant.ends.filter((end): end is Lost => end.type === 'lost');
   const released: HistoryEvent[] = [
     ...grant.ends.filter((end) => end.type === 'released'),
@@ -45,7 +46,8 @@ function contradictions(grant: Grant, timeline: Timeline): Violation[] {
   const violations: Violation[] = [];
   // A server that does not hear from the store gives up at the last end it was sure of; the store's own
   // may be later, so that a late release still finds the lease.
-  const unheard = (event: Lost) => silentStore(grant, grant.received.at, event.at, timeline);
+  const unheard = (event: Lost) =>
+    silentStore(grant, grant.received.at, event.at, timeline) || ranOut(grant, event, options);
   const certain = lost.find((event) => event.cause === 'REVOKED' || !unheard(event));
   if (certain !== undefined && released[0] !== undefined && !timeline.forgot('loss', grant, certain.at)) {
     const message = `token ${grant.token} ended both by release and by loss (${certain.cause})`;
