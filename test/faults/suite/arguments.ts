@@ -10,6 +10,7 @@ export const USAGE = `usage: npm run test:faults -- [options]
   --minutes M       begins no round after so long (default 5)
   --rounds N        plays so many rounds at most; --seed N --rounds 1 repeats a round
   --traffic S       seconds of traffic in a round (default 90)
+  --workers N       workers in each of three processes (default 40): fewer where several runs share a machine
   --topology T      ${TOPOLOGIES.join(', ')} (default one)
   --faults A,B      draws from these only: ${FAULT_NAMES.join(', ')}
   --mutant A,B      breaks the server or the client on purpose, and plays until a checker says so (default seed 1):
@@ -23,6 +24,7 @@ export interface Wanted {
   readonly seconds: number;
   readonly rounds: number;
   readonly trafficMs: number | undefined;
+  readonly workerCount: number | undefined;
   readonly topology: Topology;
   readonly faults: readonly FaultName[] | undefined;
   readonly mutants: readonly MutantName[];
@@ -37,6 +39,7 @@ export function parseArguments(args: readonly string[]): Wanted {
     seconds: numberOf(values.minutes, 'minutes', 5) * 60,
     rounds: numberOf(values.rounds, 'rounds', Infinity),
     trafficMs: traffic === undefined ? undefined : traffic * 1000,
+    workerCount: numberOf(values.workers, 'workers', undefined),
     topology: topologyOf(values.topology),
     faults: values.faults?.split(',').filter(Boolean).map(faultNamed),
     mutants: values.mutant === undefined ? [] : mutantsNamed(values.mutant),
@@ -54,6 +57,7 @@ function read(args: readonly string[]) {
         minutes: text,
         rounds: text,
         traffic: text,
+        workers: text,
         topology: text,
         faults: text,
         mutant: text,

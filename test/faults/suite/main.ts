@@ -14,7 +14,7 @@ import { runRound } from './round';
 
 /** True: nothing was violated. */
 async function play(wanted: Wanted): Promise<boolean> {
-  const { seed, topology, faults, trafficMs } = wanted;
+  const { seed, topology, faults, trafficMs, workerCount } = wanted;
   const shim = await clockShim();
   if ('missing' in shim) console.error(`NO CLOCK IS STEPPED IN THIS RUN: ${shim.missing}`);
   const tally = new RunTally(seed, topology);
@@ -27,6 +27,7 @@ async function play(wanted: Wanted): Promise<boolean> {
       canStepClocks: 'path' in shim,
       ...(faults && { faults }),
       ...(trafficMs !== undefined && { trafficMs }),
+      ...(workerCount !== undefined && { workerCount }),
     });
     const steps = plan.steps.map(({ fault }) => fault).join(', ');
     console.log(`round ${plan.seed}, appendfsync ${plan.appendfsync}: ${steps || 'no fault'}`);

@@ -52,6 +52,8 @@ export interface PlanOptions {
   /** Where no clock can be stepped, no such fault is drawn. */
   readonly canStepClocks: boolean;
   readonly trafficMs?: number;
+  /** In each process; default: by its size. */
+  readonly workerCount?: number;
   /** How faults follow each other where there is a mutant to be caught; default: drawn. */
   readonly pace?: keyof typeof MUTANT_PACES_MS;
   /** How much there is of everything; default `whole`. */
@@ -102,7 +104,9 @@ const LIMIT_EVERY_MS = [3000, 9000] as const;
 
 export function planRound(options: PlanOptions): RoundPlan {
   const { seed, topology, canStepClocks, trafficMs = TRAFFIC_MS, size = 'whole' } = options;
-  const { memberCount, processCount, workerCount, longWaitPercent, ...nameCounts } = SIZES[size];
+  const { memberCount, processCount, longWaitPercent, ...sized } = SIZES[size];
+  const { workerCount: usual, ...nameCounts } = sized;
+  const { workerCount = usual } = options;
   const random = seeded(seed);
   // A process under the shim reads its clock by way of it, which is slower: not in every round.
   const appendfsync = oneOf(random, topology === 'one' ? FSYNCS : WEAK_FSYNCS);
