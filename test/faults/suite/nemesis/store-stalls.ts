@@ -85,7 +85,7 @@ export const storeFull: Fault = {
   },
 };
 
-const STEP_MS = [2000, 120_000] as const;
+const STEP_MS = [700, 120_000] as const;
 
 /**
  * Tokens may go back where the clock was set back by more than the quarantine and the store has then forgotten them too:
