@@ -14,6 +14,8 @@ export interface RedisClusterOptions {
   readonly secure?: boolean;
   /** More arguments of each redis-server. */
   readonly args?: readonly string[];
+  /** Added to the environment of each. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface ClusterNode {
@@ -42,9 +44,11 @@ export class RedisClusterProcesses {
   ) {}
 
   static async start(options: RedisClusterOptions = {}): Promise<RedisClusterProcesses> {
-    const { masters = 3, replicas = 0, spares = 0, secure = false, args = [] } = options;
+    const { masters = 3, replicas = 0, spares = 0, secure = false, args = [], env = {} } = options;
     const count = masters * (1 + replicas) + spares;
-    const started = await Promise.allSettled(Array.from({ length: count }, () => startNode(secure, args)));
+    const started = await Promise.allSettled(
+      Array.from({ length: count }, () => startNode(secure, args, env)),
+    );
     const nodes = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const cluster = new RedisClusterProcesses(nodes, secure);
     try {
@@ -184,7 +188,11 @@ export class RedisClusterProcesses {
   }
 }
 
-async function startNode(secure: boolean, args: readonly string[]): Promise<StartedNode> {
+async function startNode(
+  secure: boolean,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<StartedNode> {
   const [bus, tlsPort] = await Promise.all([freePort(), freePort()]);
   const redis = await RedisProcess.start({
     appendfsync: 'no',
@@ -195,6 +203,7 @@ async function startNode(secure: boolean, args: readonly string[]): Promise<Star
       ...(secure ? [...tlsArguments(tlsPort), '--tls-cluster', 'yes'] : []),
       ...args,
     ],
+    env,
   });
   const id = String(await redis.command('CLUSTER', 'MYID'));
   const address = `127.0.0.1:${secure ? tlsPort : redis.port}`;

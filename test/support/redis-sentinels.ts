@@ -12,6 +12,8 @@ export interface RedisSentinelsOptions {
   readonly secure?: boolean;
   /** More arguments of each redis-server. */
   readonly args?: readonly string[];
+  /** Added to the environment of each redis-server, the sentinels aside. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const MASTER = 'main';
@@ -39,15 +41,15 @@ export class RedisSentinels {
   ) {}
 
   static async start(options: RedisSentinelsOptions = {}): Promise<RedisSentinels> {
-    const { replicas = 2, sentinels = 3, secure = false, args = [] } = options;
+    const { replicas = 2, sentinels = 3, secure = false, args = [], env = {} } = options;
     const members: Place[] = [];
     const watchers: Place[] = [];
     const all = new RedisSentinels(members, watchers, secure);
     try {
-      const master = await startRedis(secure, args);
+      const master = await startRedis(secure, args, env);
       members.push(master);
       const follow = ['--replicaof', '127.0.0.1', String(master.port)];
-      const others = Array.from({ length: replicas }, () => startRedis(secure, [...args, ...follow]));
+      const others = Array.from({ length: replicas }, () => startRedis(secure, [...args, ...follow], env));
       members.push(...(await settled(others)));
       watchers.push(
         ...(await settled(Array.from({ length: sentinels }, () => startSentinel(master.port, secure)))),
@@ -145,11 +147,16 @@ function fields(flat: readonly string[]): Map<string, string> {
   return new Map(flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] as string] as const] : [])));
 }
 
-async function startRedis(secure: boolean, args: readonly string[]): Promise<Place> {
+async function startRedis(
+  secure: boolean,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Place> {
   const tlsPort = await freePort();
   const redis = await RedisProcess.start({
     appendfsync: 'no',
     args: ['--repl-diskless-sync-delay', '0', ...(secure ? tlsArguments(tlsPort) : []), ...args],
+    env,
   });
   if (secure) await redis.command(...userCommand());
   return { redis, port: secure ? tlsPort : redis.port };

@@ -1,3 +1,4 @@
+import { eventually } from '../../support/eventually';
 import type { RedisProcess } from '../../support/redis-process';
 import type { SuiteStore } from './stores/store';
 import { PREFIX } from '../observer';
@@ -5,12 +6,18 @@ import { PREFIX } from '../observer';
 /** What a lease in the store is known by, and its end by the store's clock (us). */
 export type StoredLeases = ReadonlyMap<string, number>;
 
+const PATIENCE = { timeoutMs: 15_000, everyMs: 100 };
+
 /** What the store says of itself, past all servers: by it a fault's effect is measured. */
 export class StoreView {
   constructor(private readonly store: SuiteStore) {}
 
-  /** Leases that are held now, by key and request. */
-  async leases(): Promise<StoredLeases> {
+  /** Leases that are held now, by key and request. A node that was just started is waited for. */
+  leases(): Promise<StoredLeases> {
+    return eventually('every master to show its leases', () => this.heldNow(), PATIENCE);
+  }
+
+  private async heldNow(): Promise<StoredLeases> {
     const found = new Map<string, number>();
     for (const redis of await this.store.masters()) {
       const now = await timeUs(redis);

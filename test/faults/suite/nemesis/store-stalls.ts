@@ -97,7 +97,6 @@ const MOST_BACK_MS = QUARANTINE_MS - 4000;
 export const storeClockStepped: Fault = {
   about: "Redis's wall clock is stepped",
   pauses: () => true,
-  topologies: ['one'],
   touches: ['store', 'clock'],
   needs: 'clocks',
   weight: 2,

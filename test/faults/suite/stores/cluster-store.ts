@@ -1,6 +1,10 @@
 import { Cluster } from 'ioredis';
 import { oneOf, type Random } from '../../../../bench/support/random';
-import { RedisClusterProcesses, type ClusterNode } from '../../../support/redis-cluster';
+import {
+  RedisClusterProcesses,
+  type RedisClusterOptions,
+  type ClusterNode,
+} from '../../../support/redis-cluster';
 import type { RedisProcess } from '../../../support/redis-process';
 import type { FailoverStore } from './store';
 
@@ -18,8 +22,8 @@ export class ClusterStore implements FailoverStore {
     private readonly client: Cluster,
   ) {}
 
-  static async start(args: readonly string[]): Promise<ClusterStore> {
-    const cluster = await RedisClusterProcesses.start({ masters: MASTERS, replicas: 1, args });
+  static async start(options: Pick<RedisClusterOptions, 'args' | 'env'>): Promise<ClusterStore> {
+    const cluster = await RedisClusterProcesses.start({ ...options, masters: MASTERS, replicas: 1 });
     const client = new Cluster(
       cluster.nodes.map(({ redis: { port } }) => ({ host: '127.0.0.1', port })),
       {

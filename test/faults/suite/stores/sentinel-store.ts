@@ -1,5 +1,5 @@
 import type { RedisProcess } from '../../../support/redis-process';
-import { RedisSentinels } from '../../../support/redis-sentinels';
+import { RedisSentinels, type RedisSentinelsOptions } from '../../../support/redis-sentinels';
 import type { FailoverStore } from './store';
 
 /** How long it is believed who the master is: to ask a sentinel for each command would be most of the work. */
@@ -11,8 +11,8 @@ export class SentinelStore implements FailoverStore {
 
   private constructor(private readonly sentinels: RedisSentinels) {}
 
-  static async start(args: readonly string[]): Promise<SentinelStore> {
-    return new SentinelStore(await RedisSentinels.start({ args }));
+  static async start(options: Pick<RedisSentinelsOptions, 'args' | 'env'>): Promise<SentinelStore> {
+    return new SentinelStore(await RedisSentinels.start(options));
   }
 
   get url(): string {
