@@ -30,6 +30,8 @@ export interface StageParts {
   readonly isDurable: boolean;
 }
 
+const TAKE_OVER_MS = 4000;
+
 /** What the nemesis acts on: the processes of a round and the ways between them. */
 export class Stage {
   /** Members that a fault is at. */
@@ -64,6 +66,11 @@ export class Stage {
    */
   absence(marks: Partial<FaultStarted>): Partial<FaultStarted> {
     return this.parts.topology === 'one' ? marks : FORGETTING;
+  }
+
+  /** A replica may take over from a store that was silent, and does so when that is already back. */
+  async agreed(): Promise<void> {
+    if (this.parts.topology !== 'one') await this.sleep(TAKE_OVER_MS);
   }
 
   /** Does something to a member that no other fault is at; undefined: all are taken, and nothing was done. */

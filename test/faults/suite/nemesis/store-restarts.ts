@@ -25,6 +25,7 @@ export const storeKilled: Fault = {
     await redis.kill();
     await stage.sleep(between(random, ...DOWN_MS));
     await redis.restart();
+    await stage.agreed();
     end();
     return { restarts: 1, 'leases brought back': before.size - (await stage.store.missing(before)) };
   },

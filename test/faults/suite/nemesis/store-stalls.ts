@@ -28,6 +28,7 @@ export const storeStopped: Fault = {
     await stage.sleep(between(random, ...oneOf(random, FROZEN_MS)));
     await redis.cont();
     const late = (await stage.store.scriptRuns(redis)) - runs;
+    await stage.agreed();
     end();
     return { 'scripts run late': late };
   },
@@ -46,6 +47,7 @@ export const storePaused: Fault = {
     await redis.command('CLIENT', 'PAUSE', ms, 'ALL');
     await stage.sleep(ms);
     const late = (await stage.store.scriptRuns(redis)) - runs;
+    await stage.agreed();
     end();
     return { 'scripts run late': late };
   },
@@ -62,6 +64,7 @@ export const storeAsleep: Fault = {
     const end = stage.scene.fault('redis_stopped', 'DEBUG SLEEP', stage.absence({}));
     await redis.command('DEBUG', 'SLEEP', between(random, ...PAUSED_MS) / 1000);
     const late = (await stage.store.scriptRuns(redis)) - runs;
+    await stage.agreed();
     end();
     return { 'scripts run late': late };
   },
