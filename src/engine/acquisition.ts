@@ -20,11 +20,13 @@ import type {
 import { Waiter, type WaitQueue } from './wait-queue';
 
 const GIVE_BACK_RETRY_MS = 500;
+/** Against a store that does not come back thousands of them must not become its load, or ours. */
+const GIVE_BACK_LONGEST_PAUSE_MS = 8000;
 /**
  * A lease ends by its ttl; a place in the queue stays as long as its server waits there, and each that nobody is behind
  * costs the next one an offer. No store that comes back at all is given up sooner.
  */
-const GIVE_BACK_AT_LEAST_MS = 600_000;
+const GIVE_BACK_AT_LEAST_MS = 300_000;
 const nothingSeen: Outlook = {
   earliestEndMs: undefined,
   waiterCount: 0,
@@ -185,6 +187,11 @@ export class Acquisitions {
         this.giveBack(resource, wanted);
         throw error;
       }
+      // What was granted should not have been, so this call must not find it there when it asks again.
+      if (error.kind === 'quarantined' && error.carriedOut === 'unknown') {
+        this.giveBack(resource, wanted);
+        throw outcomes.storeFailed(error, resource, wanted.requestId);
+      }
       // Where grants pause, the next touch after that brings the news; so many need not ask each by itself.
       if (error.kind === 'quarantined') return undefined;
       this.options.agenda.at(clock.now() + GIVE_BACK_RETRY_MS / 2, () => waiter.raise('look'));
@@ -292,13 +299,15 @@ export class Acquisitions {
     const { store, clock } = this.options;
     const { requestId, attach, ttlMs } = wanted;
     const until = clock.now() + Math.max(ttlMs, GIVE_BACK_AT_LEAST_MS);
+    let pauseMs = GIVE_BACK_RETRY_MS;
     this.givingBack += 1;
     const attempt = () => {
       store.withdraw(resource, { requestId, attach, giveBack: true }).then(
         () => (this.givingBack -= 1),
         (error) => {
           reportDefect(error, this.options.onDefect);
-          const retryAt = clock.now() + GIVE_BACK_RETRY_MS;
+          const retryAt = clock.now() + pauseMs;
+          pauseMs = Math.min(1.5 * pauseMs, GIVE_BACK_LONGEST_PAUSE_MS);
           if (retryAt < until) this.options.agenda.at(retryAt, attempt);
           else this.givingBack -= 1;
         },

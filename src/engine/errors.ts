@@ -65,7 +65,10 @@ export class StoreFailure extends Error {
 
   constructor(
     readonly carriedOut: 'no' | 'unknown',
-    /** 'full' is Redis out of memory: nothing was done. 'quarantined': it may have forgotten leases, and grants pause. */
+    /**
+     * 'full' is Redis out of memory: nothing was done. 'quarantined': it may have forgotten leases, and grants pause; with
+     * 'unknown' it has granted all the same what nobody may be told of.
+     */
     readonly kind: 'unavailable' | 'full' | 'quarantined',
     options: ErrorOptions & { readonly retryAfterMs?: number | undefined } = {},
   ) {

@@ -56,6 +56,11 @@ export class ClusterMap {
     return bucketsBySlot.has(slot) && this.note(slot, before, now) ? [slot] : [];
   }
 
+  /** Its buckets are adopted where it is: it does not matter any more where it came from. */
+  settle(slot: number, address: string): void {
+    if (this.current[slot] === address) this.moves.delete(slot);
+  }
+
   /** The nodes that a slot has come from, the last one first, if it is at `address` now or is just coming there. */
   pathTo(address: string, slot: number, now: number): readonly Move[] {
     if (!this.isUnbroken(now)) return [];

@@ -43,11 +43,11 @@ export function giversAlong(
 /** Of those, the ones that the node itself names as masters; whose place it has taken has no slots any more. */
 export async function giversTo(
   address: string,
-  path: readonly Move[],
+  path: () => readonly Move[],
   nodeAt: (address: string) => RedisNode | undefined,
 ): Promise<string[]> {
   const target = nodeAt(address);
-  const givers = () => giversAlong(path, address, (other) => stintOf(nodeAt(other)));
+  const givers = () => giversAlong(path(), address, (other) => stintOf(nodeAt(other)));
   if (!target || givers().length === 0) return [];
   const { connection } = target;
   const view = await askView({ address, ask: (...command) => connection.ask(...command) }).catch(
@@ -65,9 +65,10 @@ function runAt(address: string | undefined, nodeAt: (address: string) => RedisNo
   return run === undefined ? [] : [run];
 }
 
-/** Undefined: it does not answer, or has not said who it is. */
+/** Undefined: it does not answer, or has not said who it is, or not lately. */
 function stintOf(node: RedisNode | undefined): Stint | undefined {
   if (!node?.connection.isReady || !node.reachable || node.epochs.run === undefined) return undefined;
+  if (!node.epochs.isCurrent) return undefined;
   const { run, knownSince, clock } = node.epochs;
   return { run, knownSince, clock };
 }

@@ -212,7 +212,7 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
       },
     });
     node.onChange(() => this.judge());
-    const arrivals = new Arrivals((buckets) => node.epochs.adoptArrived(buckets), this.options.onError);
+    const arrivals = new Arrivals((slot) => this.adoptArrived(node, address, slot), this.options.onError);
     const made: Node = { node, arrivals, idleSince: this.options.clock.now() };
     this.nodes.set(address, made);
     return made;
@@ -224,7 +224,8 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
   }
 
   private giversTo(address: string, keys: readonly string[]): Promise<readonly string[]> {
-    const path = this.map.pathTo(address, slotOfKey(keys[0] ?? ''), this.options.clock.now());
+    const slot = slotOfKey(keys[0] ?? '');
+    const path = () => this.map.pathTo(address, slot, this.options.clock.now());
     return giversTo(address, path, (other) => this.nodes.get(other)?.node);
   }
 
@@ -292,11 +293,16 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
     for (const listener of this.layoutListeners) listener();
   }
 
+  private async adoptArrived({ epochs }: RedisNode, address: string, slot: number): Promise<void> {
+    await epochs.adoptArrived(bucketsBySlot.get(slot) ?? []);
+    this.map.settle(slot, address);
+  }
+
   /** What an idle name has waits for nobody: its slot may move on. */
   private receive(slots: readonly number[]): void {
     for (const slot of slots) {
       const owner = this.map.ownerOf(slot);
-      if (owner !== undefined) this.nodes.get(owner)?.arrivals.add(bucketsBySlot.get(slot) ?? []);
+      if (owner !== undefined) this.nodes.get(owner)?.arrivals.add(slot);
     }
   }
 

@@ -314,7 +314,7 @@ export class RedisConnection {
     const guard = operation.guard === 'of-node' ? this.options.witness : operation.guard;
     let { args } = operation;
     if (guard) {
-      const passport = guard.passport(deadline);
+      const passport = guard.passport(deadline, keys);
       if (!passport) return operation.reject(notDone(writtenBefore));
       args = args.concat(passport);
     }
@@ -358,7 +358,7 @@ export class RedisConnection {
       .then(
         (verdict) => {
           timer.cancel();
-          if (verdict.kind === 'in doubt') reject(new StoreFailure('unknown', 'unavailable'));
+          if (verdict.kind === 'in doubt') reject(new StoreFailure('unknown', 'quarantined'));
           else if (verdict.kind === 'quarantined')
             reject(notDone(writtenBefore, 'quarantined', verdict.forMs));
           else if (clock.now() >= deadline) reject(notDone(writtenBefore));

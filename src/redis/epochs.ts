@@ -20,6 +20,8 @@ const UPTIME_SLACK_MS = 2000;
  * been master in between, while this process was stopped.
  */
 const KNOWN_FOR_MS = 3000;
+/** A command that was late is sent again so often, with what is known by then. */
+const MOST_TRIES = 3;
 /** No run of Redis is called so. */
 const NO_RUN = 'none';
 
@@ -57,8 +59,13 @@ export interface Share {
   settled?(): void;
 }
 
-/** With these givers, what the script is sent with. */
-type Adoption = (givers: readonly string[]) => Guard['passport'];
+/** What epochs are adopted with, beside who may have given a bucket. */
+interface Adoption {
+  readonly runId: string;
+  readonly known: string;
+  readonly mayBeNew: boolean;
+  readonly setForwardUs: number;
+}
 
 /** What one look at all epochs found. */
 interface Sweep {
@@ -89,6 +96,8 @@ export class Epochs implements Witness, Guard {
   private known = '';
   /** When that one answered last. */
   private heardAt = -Infinity;
+  /** When that answer was asked for: it may have lain here for long. */
+  private askedAt = -Infinity;
   private mayBeNew: boolean;
   /** By how much Redis's clock was found to be set forward, until all epochs say so (us). */
   private setForwardUs = 0;
@@ -96,11 +105,15 @@ export class Epochs implements Witness, Guard {
   private isDue = true;
   private expected = '';
   private longestMs: number;
+  private durability = 'a';
+  private widestMs = 0;
   private pause: { readonly endsAt: number; readonly cause: QuarantineCause } | undefined;
   private running: Promise<unknown> = Promise.resolve();
   private queued: Promise<void> | undefined;
   private sampling: Promise<void> | undefined;
   private readonly share: Share;
+  /** Epochs on their way to another node when the clock was found to be set forward (by so much), which may stay here. */
+  private readonly leaving = new Map<string, number>();
   /** Buckets that are being adopted by themselves, by key. */
   private readonly arriving = new Map<string, Promise<void>>();
 
@@ -128,6 +141,11 @@ export class Epochs implements Witness, Guard {
     return this.settledSince;
   }
 
+  /** What is known of it is not older than what grants may be based on. */
+  get isCurrent(): boolean {
+    return this.options.clock.now() - this.askedAt <= KNOWN_FOR_MS;
+  }
+
   get quarantine(): Quarantine | undefined {
     const remainingMs = this.pause ? this.pause.endsAt - this.options.clock.now() : 0;
     return this.pause && remainingMs > 0 ? { remainingMs, cause: this.pause.cause } : undefined;
@@ -152,20 +170,29 @@ export class Epochs implements Witness, Guard {
       this.settledSince = Infinity;
       this.wasAlwaysDurable = true;
       this.isDue = true;
-      this.expect(durable ? 'a' : 'w', overlapMs);
+      this.leaving.clear();
+      this.durability = durable ? 'a' : 'w';
+      this.widestMs = overlapMs;
+      this.expect();
     }
     this.wasAlwaysDurable &&= durable;
     if (runId === undefined) return;
     this.heardAt = sample.receivedAt;
+    this.askedAt = sample.sentAt;
     this.take(sample);
     if (isWeaker || this.pause) this.isDue = true;
     if (this.isDue) this.adopt().catch((error: unknown) => this.failed(error));
+    else if (this.leaving.size > 0) this.followUp().catch((error: unknown) => this.failed(error));
   }
 
-  passport(deadline: number): readonly (string | number)[] | undefined {
+  passport(deadline: number, keys: readonly string[]): readonly (string | number)[] | undefined {
     if (this.runId === undefined) return undefined;
-    const isKnown = this.setForwardUs === 0 && this.options.clock.now() - this.heardAt <= KNOWN_FOR_MS;
+    const isKnown = this.setForwardUs === 0 && this.isCurrent && !this.isLeaving(keys);
     return [this.expected, isKnown ? this.notAfter(deadline) : 0];
+  }
+
+  private isLeaving(keys: readonly string[]): boolean {
+    return this.leaving.size > 0 && this.leaving.has(keys[EPOCH_AT] ?? '');
   }
 
   objection(reply: readonly Reply[], keys: readonly string[], sentAt: number): Promise<Verdict> | undefined {
@@ -228,6 +255,7 @@ export class Epochs implements Witness, Guard {
 
   private async adoptSome(keys: readonly string[]): Promise<void> {
     const found = await this.adoptBuckets(keys, this.adoption());
+    this.learn(found);
     const endsAt = this.options.clock.now() + found.leftUs / 1000;
     if (found.leftUs === 0 || endsAt <= (this.pause?.endsAt ?? 0)) return;
     this.pause = { endsAt, cause: found.cause as QuarantineCause };
@@ -264,62 +292,103 @@ export class Epochs implements Witness, Guard {
   }
 
   private async sweep(): Promise<void> {
-    const { runId, setForwardUs } = this;
     const adoption = this.adoption();
-    let whole: Sweep = { leftUs: 0, cause: '', longestMs: 0, durability: 'a', overlapMs: 0 };
-    for (const part of await this.each((keys) => this.adoptBuckets(keys, adoption))) {
+    const { runId, setForwardUs } = adoption;
+    // Where nothing is here yet, it begins with what is known of the run itself.
+    let whole: Sweep = {
+      leftUs: 0,
+      cause: '',
+      longestMs: this.options.quarantineMs,
+      durability: this.isDurable ? 'a' : 'w',
+      overlapMs: this.overlapMs,
+    };
+    const leaves = (keys: readonly string[]) => {
+      for (const key of setForwardUs > 0 ? keys : []) this.leaving.set(key, setForwardUs);
+    };
+    for (const part of await this.each((keys) => this.adoptBuckets(keys, adoption), leaves)) {
       const worse = part.leftUs > whole.leftUs ? part : whole;
-      whole = {
-        leftUs: worse.leftUs,
-        cause: worse.cause,
-        longestMs: Math.max(whole.longestMs, part.longestMs),
-        durability: part.durability === 'a' ? whole.durability : part.durability,
-        overlapMs: Math.max(whole.overlapMs, part.overlapMs),
-      };
+      whole = { ...worst(whole, part), leftUs: worse.leftUs, cause: worse.cause };
     }
     if (this.runId !== runId) throw new StoreFailure('no', 'unavailable');
     this.adopted(whole, setForwardUs);
   }
 
+  /** Buckets that a sweep did not reach since they were on their way: they have gone, or they are here after all. */
+  private async followUp(): Promise<void> {
+    for (const [key, setForwardUs] of [...this.leaving]) {
+      const gone = await this.adoptBuckets([key], { ...this.adoption(), setForwardUs }).then(
+        (found) => {
+          this.learn(found);
+          return true;
+        },
+        (error: unknown) => {
+          if (isElsewhere(error)) return isMoved(error);
+          throw error;
+        },
+      );
+      if (gone) this.leaving.delete(key);
+    }
+  }
+
+  /** Who may have given them is asked for each time that it is sent: that is as old as anything may be. */
   private async adoptBuckets(keys: readonly string[], adoption: Adoption): Promise<Sweep> {
-    const givers = await this.share.givers(keys);
-    return this.connection().run(scripts.adopt, keys, [], read, this.inTime(adoption(givers)));
+    for (let tries = 1; ; tries += 1) {
+      const startedAt = this.options.clock.now();
+      const givers = await this.share.givers(keys);
+      const passport = this.adoptionPassport(adoption, givers, startedAt);
+      const found = await this.connection().run(scripts.adopt, keys, [], read, { passport, objection: none });
+      if (found !== LATE) return found;
+      if (tries === MOST_TRIES) throw new StoreFailure('no', 'unavailable');
+      await this.lookAgain();
+    }
+  }
+
+  private adoptionPassport(
+    { runId, known, mayBeNew, setForwardUs }: Adoption,
+    givers: readonly string[],
+    startedAt: number,
+  ): Guard['passport'] {
+    return (deadline) => {
+      if (this.runId !== runId) return undefined;
+      return [
+        runId,
+        this.isDurable ? 'a' : 'w',
+        Math.max(this.options.quarantineMs, this.longestMs),
+        known,
+        mayBeNew ? 1 : 0,
+        setForwardUs,
+        this.notAfter(Math.min(deadline, startedAt + KNOWN_FOR_MS)),
+        Math.max(this.overlapMs, this.widestMs),
+        givers.join(' '),
+      ];
+    };
   }
 
   /** What epochs are adopted with, as things stand now. */
   private adoption(): Adoption {
     const { runId, setForwardUs, known, mayBeNew } = this;
     if (runId === undefined) throw new StoreFailure('no', 'unavailable');
-    return (givers) => (deadline) =>
-      this.runId === runId
-        ? [
-            runId,
-            this.isDurable ? 'a' : 'w',
-            this.options.quarantineMs,
-            known,
-            mayBeNew ? 1 : 0,
-            setForwardUs,
-            this.notAfter(deadline),
-            this.overlapMs,
-            givers.join(' '),
-          ]
-        : undefined;
+    return { runId, setForwardUs, known, mayBeNew };
   }
 
   /** Does something with the epochs of all buckets that are here. */
-  private async each<T>(run: (keys: readonly string[]) => Promise<T>): Promise<T[]> {
+  private async each<T>(
+    run: (keys: readonly string[]) => Promise<T>,
+    leaves: (keys: readonly string[]) => void = () => undefined,
+  ): Promise<T[]> {
     const { prefix } = this.options;
     const answers: T[] = [];
     const groups = [...this.share.buckets()];
     const hasSome = groups.length > 0;
     const most = this.options.share ? AT_A_TIME : 1;
     for (let next = groups.splice(0, most); next.length > 0; next = groups.splice(0, most)) {
-      const runs = next.map((buckets) => run(buckets.map((bucket) => epochKey(prefix, bucket))));
-      const settled = await Promise.allSettled(runs);
-      for (const one of settled) {
+      const groupsOfKeys = next.map((buckets) => buckets.map((bucket) => epochKey(prefix, bucket)));
+      const settled = await Promise.allSettled(groupsOfKeys.map(run));
+      for (const [index, one] of settled.entries()) {
         if (one.status === 'fulfilled') answers.push(one.value);
         // Of several nodes another one may have it by now; whoever needs it asks there.
         else if (!this.options.share || !isElsewhere(one.reason)) throw one.reason;
+        else if (!isMoved(one.reason)) leaves(groupsOfKeys[index] ?? []);
       }
     }
     // Nothing was done at all: it is this node that takes no commands.
@@ -328,13 +397,15 @@ export class Epochs implements Witness, Guard {
   }
 
   private adopted(sweep: Sweep, setForwardUs: number): void {
-    const { leftUs, cause, longestMs, durability, overlapMs } = sweep;
+    const { leftUs, cause } = sweep;
     this.known = this.runId ?? '';
     this.mayBeNew = false;
     if (this.setForwardUs === setForwardUs) this.setForwardUs = 0;
     this.isDue = this.setForwardUs > 0 || this.queued !== undefined;
-    this.longestMs = longestMs;
-    this.expect(durability, overlapMs);
+    this.longestMs = sweep.longestMs;
+    this.durability = sweep.durability;
+    this.widestMs = sweep.overlapMs;
+    this.expect();
     const isNews = this.settledSince === Infinity;
     if (isNews) this.settledSince = this.options.clock.now();
     const before = this.pause;
@@ -344,9 +415,24 @@ export class Epochs implements Witness, Guard {
     if (isNews) this.share.settled?.();
   }
 
+  /** Of some buckets that were not among the others. */
+  private learn(found: Sweep): void {
+    const known = {
+      ...found,
+      longestMs: this.longestMs,
+      durability: this.durability,
+      overlapMs: this.widestMs,
+    };
+    const { longestMs, durability, overlapMs } = worst(known, found);
+    this.longestMs = longestMs;
+    this.durability = durability;
+    this.widestMs = overlapMs;
+    this.expect();
+  }
+
   /** An epoch that is in force is spelt so; of one that is spelt otherwise, a script looks closer. */
-  private expect(durability: string, overlapMs: number): void {
-    this.expected = `${this.runId ?? ''} ${durability} ${this.longestMs} ${overlapMs}`;
+  private expect(): void {
+    this.expected = `${this.runId ?? ''} ${this.durability} ${this.longestMs} ${this.widestMs}`;
   }
 
   private notAfter(deadline: number): number {
@@ -362,7 +448,7 @@ export class Epochs implements Witness, Guard {
     this.isDue = true;
   }
 
-  /** For a script about epochs themselves: one that was late is sent again, as long as it is waited for. */
+  /** For a script that has no more to know than the time: one that was late is sent again, as long as it is waited for. */
   private inTime(passport: Guard['passport']): Guard {
     return {
       passport,
@@ -415,6 +501,23 @@ function isElsewhere(error: unknown): boolean {
   return cause instanceof Error && /^(MOVED|ASK|TRYAGAIN)\b/.test(cause.message);
 }
 
+function isMoved(error: unknown): boolean {
+  return ((error as StoreFailure).cause as Error).message.startsWith('MOVED');
+}
+
+function worst(a: Sweep, b: Sweep): Sweep {
+  return {
+    ...a,
+    longestMs: Math.max(a.longestMs, b.longestMs),
+    durability: b.durability === 'a' ? a.durability : b.durability,
+    overlapMs: Math.max(a.overlapMs, b.overlapMs),
+  };
+}
+
+function none(): undefined {
+  return undefined;
+}
+
 function again(): Verdict {
   return { kind: 'again' };
 }
@@ -423,7 +526,11 @@ function whole(reply: Reply[]): Reply[] {
   return reply;
 }
 
-function read([, , , left, cause, longest, durability, overlap]: Reply[]): Sweep {
+/** It did nothing, since it ran too late. */
+const LATE = 'late';
+
+function read([word, , , left, cause, longest, durability, overlap]: Reply[]): Sweep | typeof LATE {
+  if (word === 'STALE') return LATE;
   return {
     leftUs: Number(left),
     cause: cause as string,

@@ -8,7 +8,7 @@ export interface Guard {
    * Arguments that hold for the connection that is there now, and for a command that is waited for until `deadline`;
    * undefined: it must not be sent through this one.
    */
-  passport(deadline: number): readonly (string | number)[] | undefined;
+  passport(deadline: number, keys: readonly string[]): readonly (string | number)[] | undefined;
   /**
    * Undefined: nothing is said against the reply. Else it did nothing, or is in doubt, and the promise tells what to do
    * once it resolves.

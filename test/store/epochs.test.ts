@@ -351,8 +351,8 @@ describe('a store that may have forgotten', () => {
       const { epochs } = server.node;
       const passport = epochs.passport.bind(epochs);
       let late = 2;
-      epochs.passport = (deadline) => {
-        const [epoch, notAfter] = passport(deadline) as [string, number];
+      epochs.passport = (deadline, keys) => {
+        const [epoch, notAfter] = passport(deadline, keys) as [string, number];
         return [epoch, (late -= 1) >= 0 ? 1 : notAfter];
       };
       is('granted', await on(server).try());

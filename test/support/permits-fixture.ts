@@ -101,7 +101,7 @@ export class TestServer {
     });
     const { connection, epochs } = this.node;
     const guard: Guard = {
-      passport: (deadline) => this.passport ?? epochs.passport(deadline),
+      passport: (deadline, keys) => this.passport ?? epochs.passport(deadline, keys),
       objection: (reply, keys, sentAt) => {
         const word = String(reply[0]);
         if (!this.passport) return epochs.objection(reply, keys, sentAt);

@@ -24,13 +24,14 @@ local now = clock[1] * 1000000 + clock[2]
 -- What was known of runs and givers when it was sent is no longer true.
 if now > not_after then return { 'STALE', 0, 0, 0, '', 0, durability, 0 } end
 
-local paused, still, left, why, most, weakest = 0, 0, 0, '', quarantine, durability
+local paused, still, left, why, most, weakest, widest = 0, 0, 0, '', quarantine, durability, overlap
 for _, key in ipairs(KEYS) do
   local before = redis.call('GET', key)
   local id, kept, longest, other, since, til, shift, cause =
     string.match(before or '', '^(%S+) (%a) (%d+) (%d+) ?(%d*) ?(%d*) ?(%d*) ?(%a*)$')
   longest, since = math.max(tonumber(longest) or 0, quarantine), tonumber(since)
   til, shift = tonumber(til), tonumber(shift)
+  local own = id == run_id and math.max(overlap, tonumber(other)) or overlap -- settings may change within a run
   if (til or 0) <= now then since, til, shift = nil, nil, nil end
   local function pause(reason)
     if not (til and reason == 'clock') then cause = reason end -- for a restart more is refused than for a clock
@@ -50,20 +51,19 @@ for _, key in ipairs(KEYS) do
     if not is_whole then pause('restarted') end
   else
     if durability ~= 'a' then kept = durability end
-    overlap = math.max(overlap, tonumber(other)) -- of the same run: settings were changed
     if til then til = math.max(til, since + longest * 1000) end -- other servers allow longer leases
   end
   if set_forward > 0 then pause('clock') end
   if til then til = math.min(til, now + longest * 1000) end -- Redis's clock was set back
 
-  local after = string.format('%s %s %d %d', run_id, kept, longest, overlap)
+  local after = string.format('%s %s %d %d', run_id, kept, longest, own)
   if til and til > now then
     after = string.format('%s %d %d %d %s', after, math.min(since, now), til, shift, cause)
     still = still + 1
     if til - now > left then left, why = til - now, cause end
   end
   if after ~= before then redis.call('SET', key, after) end
-  most = math.max(most, longest)
+  most, widest = math.max(most, longest), math.max(widest, own)
   if kept ~= 'a' then weakest = kept end
 end
-return { 'OK', paused, still, left, why, most, weakest, overlap }
+return { 'OK', paused, still, left, why, most, weakest, widest }

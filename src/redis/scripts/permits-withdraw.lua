@@ -5,11 +5,11 @@
 -- ARGV  1 server  2 request id  3 attach  4 give back: 1 the caller is gone, 0 it takes a grant
 --       5 what is given back is the grant with this token, and nothing else ("": whatever the call was granted or waits for)
 --       6 retention (ms)
--- Reply GRANTED token remaining_us ttl_us secret permits (only if 4 is 0) | WITHDRAWN outlook | KEPT (given back too
+-- Reply GRANTED token remaining_us ttl_us secret permits now_us (only if 4 is 0) | WITHDRAWN outlook | KEPT (given back too
 --       late: another call was answered with the lease) | SUPERSEDED | FINISHED cause |
 --       AGAIN
--- Holds Acts only for the stored attach; while nothing may be granted it takes no offer, and the wait is over all the
---       same. The place is kept for the same request id for a while.
+-- Holds Acts only for the stored attach; while nothing may be granted it takes no offer and no grant that nobody was told
+--       of, and the wait is over all the same. The place is kept for the same request id for a while.
 local server, id, attach = ARGV[1], ARGV[2], ARGV[3]
 local give_back, token, retention = ARGV[4] == '1', ARGV[5], tonumber(ARGV[6])
 
@@ -32,7 +32,11 @@ if r and not give_back then
   if r.s == 'O' then
     if not turned then hold(id, r, attach) end
   elseif r.s == 'H' then
-    if not turned then lease_until(id, math.max(end_of(id), now + r.l)) end
+    if not turned then
+      lease_until(id, math.max(end_of(id), now + r.l))
+    elseif r.o == attach and r.w == 1 then
+      take_back(id, r) -- nobody was told of it, and it may be what should not have been granted
+    end
   elseif r.s == 'W' then
     detach(id, r)
     promote() -- whoever waited behind it may fit now
