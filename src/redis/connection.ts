@@ -34,6 +34,8 @@ export interface ConnectionOptions {
   readonly url: Endpoint;
   /** What this Redis is a part of; default: of nothing. */
   readonly topology?: Topology;
+  /** No lease is believed for longer (ms). */
+  readonly quarantineMs?: number;
   /** How long one store operation may take, retries after a broken connection included (ms). */
   readonly commandTimeoutMs: number;
   /** Loaded into each Redis that is connected to, so that a crowd that comes back does not bring them one by one. */

@@ -182,7 +182,7 @@ export class Epochs implements Witness, Guard {
     this.take(sample);
     if (isWeaker || this.pause) this.isDue = true;
     if (this.isDue) this.adopt().catch((error: unknown) => this.failed(error));
-    else if (this.leaving.size > 0) this.followUp().catch((error: unknown) => this.failed(error));
+    if (this.leaving.size > 0) this.followUp().catch((error: unknown) => this.failed(error));
   }
 
   passport(deadline: number, keys: readonly string[]): readonly (string | number)[] | undefined {

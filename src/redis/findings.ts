@@ -41,7 +41,12 @@ export interface Findings {
 }
 
 /** What in a Redis's configuration can lose leases. What cannot be read counts as unsafe. */
-export function findingsOf({ info, settings }: Answers, topology?: Topology): Findings {
+export function findingsOf(
+  { info, settings }: Answers,
+  topology?: Topology,
+  /** No lease is believed for longer (ms). */
+  quarantineMs = 0,
+): Findings {
   const warnings: string[] = [];
   let unsuitable = false;
   const refuse = (sentence: string) => {
@@ -78,6 +83,12 @@ export function findingsOf({ info, settings }: Answers, topology?: Topology): Fi
   if (topology === 'cluster' && settings?.get('cluster-require-full-coverage') === 'yes') {
     warnings.push(
       'cluster-require-full-coverage is yes: when one node fails the others refuse to work too; set it to no',
+    );
+  }
+  const backlogSeconds = Number(settings?.get('repl-backlog-ttl') ?? 0);
+  if (topology !== undefined && backlogSeconds > 0 && backlogSeconds * 1000 < quarantineMs) {
+    warnings.push(
+      `repl-backlog-ttl is ${backlogSeconds}: a master without replicas forgets by then that it took over, while leases live on that another one granted before; set it to ${Math.ceil(quarantineMs / 1000)} or more, or to 0`,
     );
   }
   const undurable = whyUndurable({ info, settings });
@@ -178,6 +189,7 @@ export async function askSettings(client: Redis): Promise<Answers['settings']> {
       'min-replicas-max-lag',
       'cluster-require-full-coverage',
       'cluster-node-timeout',
+      'repl-backlog-ttl',
     ],
   ];
   try {

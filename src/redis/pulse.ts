@@ -20,6 +20,8 @@ export interface Witness {
 export interface PulseOptions {
   /** What this Redis is a part of; default: of nothing. */
   readonly topology?: Topology;
+  /** No lease is believed for longer (ms). */
+  readonly quarantineMs?: number;
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
   /** Hears what the Redis says of itself. */
@@ -163,7 +165,7 @@ export class Pulse {
   }
 
   private judge(): Findings {
-    const findings = findingsOf(this.answers, this.options.topology);
+    const findings = findingsOf(this.answers, this.options.topology, this.options.quarantineMs);
     const { warnings, unsuitable } = findings;
     const isNews = this.suitable === unsuitable || warnings.join() !== this.warnings.join();
     this.warnings = warnings;

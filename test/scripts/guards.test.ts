@@ -225,6 +225,16 @@ describe('guards', () => {
     expect((await on.stored(lock)).records[bob.requestId]).toMatchObject({ s: 'O' });
   });
 
+  it.each(notLate)('%s: what a wait was granted and never heard of is not taken at its end', async (name) => {
+    const lock = on.resource();
+    const alice = await on.request('s1', lock);
+    is('granted', await alice.try());
+    await reasons[name](lock);
+    await turnedBack(alice.withdraw());
+    expect((await on.stored(lock)).records[alice.requestId]).toMatchObject({ s: 'D' });
+    expect((await on.stored(lock)).sets.ends).toEqual([]);
+  });
+
   it('a lease that seems over because the clock was set forward is renewed, while grants pause for that', async () => {
     const lock = on.resource();
     const alice = await on.request('s1', lock, { ttlMs: 20_000 });
