@@ -3,9 +3,21 @@ import type { Clock } from '../engine/clock';
 import { reportDefect, StoreFailure } from '../engine/errors';
 import type { Quarantine, QuarantineCause } from '../engine/store';
 import type { RedisConnection } from './connection';
+import {
+  eachOf,
+  isElsewhere,
+  isMoved,
+  LATE,
+  readSweep,
+  wasNotDone,
+  WHOLE,
+  worst,
+  type Share,
+  type Sweep,
+} from './epoch-buckets';
 import { script, type Guard, type Verdict } from './operation';
 import { isStint, type Findings } from './findings';
-import { BUCKET_COUNT, EPOCH_AT, epochKey } from './keys';
+import { EPOCH_AT, epochKey } from './keys';
 import type { Reply } from './script-command';
 import type { Witness } from './pulse';
 import { ServerClock, type ClockSample } from './server-clock';
@@ -28,15 +40,6 @@ const NO_RUN = 'none';
 /** Where in the reply that grants stands when Redis did so, by its clock (us). */
 const GRANTED_AT = 8;
 
-/** Of one command: it holds Redis for less than a tenth of a millisecond. */
-const EPOCHS_AT_ONCE = 64;
-/** How many of a few buckets each are on their way at a time. */
-const AT_A_TIME = 16;
-const EVERYTHING: readonly (readonly number[])[] = Array.from(
-  { length: BUCKET_COUNT / EPOCHS_AT_ONCE },
-  (_, group) => Array.from({ length: EPOCHS_AT_ONCE }, (_, at) => group * EPOCHS_AT_ONCE + at),
-);
-
 export interface EpochsOptions {
   readonly prefix: string;
   /** How long grants pause once this node may have forgotten leases: no lease is believed for longer (ms). */
@@ -49,31 +52,12 @@ export interface EpochsOptions {
   readonly onError: (error: Error) => void;
 }
 
-/** What one of several nodes has; it changes. */
-export interface Share {
-  /** Its buckets, those together that one command may be about. */
-  buckets(): readonly (readonly number[])[];
-  /** Runs of other nodes from which the buckets of these epochs may have been moved here as they were. */
-  givers(keys: readonly string[]): Promise<readonly string[]>;
-  /** All epochs here are those of the run that is here now, which was new. */
-  settled?(): void;
-}
-
 /** What epochs are adopted with, beside who may have given a bucket. */
 interface Adoption {
   readonly runId: string;
   readonly known: string;
   readonly mayBeNew: boolean;
   readonly setForwardUs: number;
-}
-
-/** What one look at all epochs found. */
-interface Sweep {
-  readonly leftUs: number;
-  readonly cause: string;
-  readonly longestMs: number;
-  readonly durability: string;
-  readonly overlapMs: number;
 }
 
 /**
@@ -277,7 +261,7 @@ export class Epochs implements Witness, Guard {
     try {
       const end = (keys: readonly string[]) =>
         this.connection().run(scripts.end, keys, [], whole, this.inTime(passport));
-      for (const [, , left, cause] of await this.each(end)) {
+      for (const [, , left, cause] of await eachOf(this.share, this.options.prefix, end)) {
         const remainingMs = Number(left) / 1000;
         if (remainingMs > (longest?.remainingMs ?? 0)) {
           longest = { remainingMs, cause: cause as QuarantineCause };
@@ -305,7 +289,8 @@ export class Epochs implements Witness, Guard {
     const leaves = (keys: readonly string[]) => {
       for (const key of setForwardUs > 0 ? keys : []) this.leaving.set(key, setForwardUs);
     };
-    for (const part of await this.each((keys) => this.adoptBuckets(keys, adoption), leaves)) {
+    const run = (keys: readonly string[]) => this.adoptBuckets(keys, adoption);
+    for (const part of await eachOf(this.share, this.options.prefix, run, leaves)) {
       const worse = part.leftUs > whole.leftUs ? part : whole;
       whole = { ...worst(whole, part), leftUs: worse.leftUs, cause: worse.cause };
     }
@@ -336,7 +321,10 @@ export class Epochs implements Witness, Guard {
       const startedAt = this.options.clock.now();
       const givers = await this.share.givers(keys);
       const passport = this.adoptionPassport(adoption, givers, startedAt);
-      const found = await this.connection().run(scripts.adopt, keys, [], read, { passport, objection: none });
+      const found = await this.connection().run(scripts.adopt, keys, [], readSweep, {
+        passport,
+        objection: none,
+      });
       if (found !== LATE) return found;
       if (tries === MOST_TRIES) throw new StoreFailure('no', 'unavailable');
       await this.lookAgain();
@@ -369,31 +357,6 @@ export class Epochs implements Witness, Guard {
     const { runId, setForwardUs, known, mayBeNew } = this;
     if (runId === undefined) throw new StoreFailure('no', 'unavailable');
     return { runId, setForwardUs, known, mayBeNew };
-  }
-
-  /** Does something with the epochs of all buckets that are here. */
-  private async each<T>(
-    run: (keys: readonly string[]) => Promise<T>,
-    leaves: (keys: readonly string[]) => void = () => undefined,
-  ): Promise<T[]> {
-    const { prefix } = this.options;
-    const answers: T[] = [];
-    const groups = [...this.share.buckets()];
-    const hasSome = groups.length > 0;
-    const most = this.options.share ? AT_A_TIME : 1;
-    for (let next = groups.splice(0, most); next.length > 0; next = groups.splice(0, most)) {
-      const groupsOfKeys = next.map((buckets) => buckets.map((bucket) => epochKey(prefix, bucket)));
-      const settled = await Promise.allSettled(groupsOfKeys.map(run));
-      for (const [index, one] of settled.entries()) {
-        if (one.status === 'fulfilled') answers.push(one.value);
-        // Of several nodes another one may have it by now; whoever needs it asks there.
-        else if (!this.options.share || !isElsewhere(one.reason)) throw one.reason;
-        else if (!isMoved(one.reason)) leaves(groupsOfKeys[index] ?? []);
-      }
-    }
-    // Nothing was done at all: it is this node that takes no commands.
-    if (hasSome && answers.length === 0) throw new StoreFailure('no', 'unavailable');
-    return answers;
   }
 
   private adopted(sweep: Sweep, setForwardUs: number): void {
@@ -481,37 +444,9 @@ export class Epochs implements Witness, Guard {
   }
 }
 
-/** All buckets, of one node that has them all. */
-const WHOLE: Share = {
-  buckets: () => EVERYTHING,
-  givers: () => Promise.resolve([]),
-};
-
 /** One that took over from another, or was another's replica for a time, has what that one had, or less. */
 function mayBeRestart(runId: string, last: string | undefined): boolean {
   return !isStint(runId) && !last?.startsWith(runId);
-}
-
-function wasNotDone(error: unknown): boolean {
-  return error instanceof StoreFailure && error.carriedOut === 'no';
-}
-
-function isElsewhere(error: unknown): boolean {
-  const cause = wasNotDone(error) ? (error as StoreFailure).cause : undefined;
-  return cause instanceof Error && /^(MOVED|ASK|TRYAGAIN)\b/.test(cause.message);
-}
-
-function isMoved(error: unknown): boolean {
-  return ((error as StoreFailure).cause as Error).message.startsWith('MOVED');
-}
-
-function worst(a: Sweep, b: Sweep): Sweep {
-  return {
-    ...a,
-    longestMs: Math.max(a.longestMs, b.longestMs),
-    durability: b.durability === 'a' ? a.durability : b.durability,
-    overlapMs: Math.max(a.overlapMs, b.overlapMs),
-  };
 }
 
 function none(): undefined {
@@ -524,18 +459,4 @@ function again(): Verdict {
 
 function whole(reply: Reply[]): Reply[] {
   return reply;
-}
-
-/** It did nothing, since it ran too late. */
-const LATE = 'late';
-
-function read([word, , , left, cause, longest, durability, overlap]: Reply[]): Sweep | typeof LATE {
-  if (word === 'STALE') return LATE;
-  return {
-    leftUs: Number(left),
-    cause: cause as string,
-    longestMs: Number(longest),
-    durability: durability as string,
-    overlapMs: Number(overlap),
-  };
 }

@@ -1,0 +1,101 @@
+import { StoreFailure } from '../engine/errors';
+import { BUCKET_COUNT, epochKey } from './keys';
+import type { Reply } from './script-command';
+
+/** Of one command: it holds Redis for less than a tenth of a millisecond. */
+const EPOCHS_AT_ONCE = 64;
+/** How many of a few buckets each are on their way at a time. */
+const AT_A_TIME = 16;
+const EVERYTHING: readonly (readonly number[])[] = Array.from(
+  { length: BUCKET_COUNT / EPOCHS_AT_ONCE },
+  (_, group) => Array.from({ length: EPOCHS_AT_ONCE }, (_, at) => group * EPOCHS_AT_ONCE + at),
+);
+
+/** What one of several nodes has; it changes. */
+export interface Share {
+  /** Its buckets, those together that one command may be about. */
+  buckets(): readonly (readonly number[])[];
+  /** Runs of other nodes from which the buckets of these epochs may have been moved here as they were. */
+  givers(keys: readonly string[]): Promise<readonly string[]>;
+  /** All epochs here are those of the run that is here now, which was new. */
+  settled?(): void;
+}
+
+/** What one look at all epochs found. */
+export interface Sweep {
+  readonly leftUs: number;
+  readonly cause: string;
+  readonly longestMs: number;
+  readonly durability: string;
+  readonly overlapMs: number;
+}
+
+/** All buckets, of one node that has them all. */
+export const WHOLE: Share = {
+  buckets: () => EVERYTHING,
+  givers: () => Promise.resolve([]),
+};
+
+/** Does something with the epochs of all buckets that are here; some may be leaving, and are told of. */
+export async function eachOf<T>(
+  share: Share,
+  prefix: string,
+  run: (keys: readonly string[]) => Promise<T>,
+  leaves: (keys: readonly string[]) => void = () => undefined,
+): Promise<T[]> {
+  const answers: T[] = [];
+  const groups = [...share.buckets()];
+  const hasSome = groups.length > 0;
+  const isAlone = share === WHOLE;
+  const most = isAlone ? 1 : AT_A_TIME;
+  for (let next = groups.splice(0, most); next.length > 0; next = groups.splice(0, most)) {
+    const groupsOfKeys = next.map((buckets) => buckets.map((bucket) => epochKey(prefix, bucket)));
+    const settled = await Promise.allSettled(groupsOfKeys.map(run));
+    for (const [index, one] of settled.entries()) {
+      if (one.status === 'fulfilled') answers.push(one.value);
+      // Of several nodes another one may have it by now; whoever needs it asks there.
+      else if (isAlone || !isElsewhere(one.reason)) throw one.reason;
+      else if (!isMoved(one.reason)) leaves(groupsOfKeys[index] ?? []);
+    }
+  }
+  // Nothing was done at all: it is this node that takes no commands.
+  if (hasSome && answers.length === 0) throw new StoreFailure('no', 'unavailable');
+  return answers;
+}
+
+export function wasNotDone(error: unknown): boolean {
+  return error instanceof StoreFailure && error.carriedOut === 'no';
+}
+
+export function isElsewhere(error: unknown): boolean {
+  const cause = wasNotDone(error) ? (error as StoreFailure).cause : undefined;
+  return cause instanceof Error && /^(MOVED|ASK|TRYAGAIN)\b/.test(cause.message);
+}
+
+export function isMoved(error: unknown): boolean {
+  return ((error as StoreFailure).cause as Error).message.startsWith('MOVED');
+}
+
+export function worst(a: Sweep, b: Sweep): Sweep {
+  return {
+    ...a,
+    longestMs: Math.max(a.longestMs, b.longestMs),
+    durability: b.durability === 'a' ? a.durability : b.durability,
+    overlapMs: Math.max(a.overlapMs, b.overlapMs),
+  };
+}
+
+/** It did nothing, since it ran too late. */
+export const LATE = 'late';
+
+export function readSweep([word, , , left, cause, longest, durability, overlap]: Reply[]):
+  Sweep | typeof LATE {
+  if (word === 'STALE') return LATE;
+  return {
+    leftUs: Number(left),
+    cause: cause as string,
+    longestMs: Number(longest),
+    durability: durability as string,
+    overlapMs: Number(overlap),
+  };
+}
