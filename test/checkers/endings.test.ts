@@ -15,6 +15,7 @@ import {
   renewsByCall,
   revokes,
   written,
+  type Written,
 } from './written-history';
 
 const SHARP: Partial<CheckOptions> = { latencyUs: 10_000 };
@@ -116,6 +117,42 @@ describe('no false loss', () => {
     expect(found(written(brief, lost(9, 'a', 1, 'STORE_UNAVAILABLE')))).toEqual([]);
     expect(found(written(brief, lost(7, 'a', 1, 'STORE_UNAVAILABLE')))[0]).toMatch('before its deadline');
     expect(found(written(long, lost(11, 'a', 1, 'STORE_UNAVAILABLE')))[0]).toMatch('nothing had happened');
+  });
+
+  describe('forgives that of a short lease', () => {
+    const TTL = 600;
+    const brief = holds(0, 'a', 1, { ttlMs: TTL });
+    const expired = lost(TTL, 'a', 1, 'EXPIRED');
+    /** Calls of others, each of which takes so long. */
+    const calls = (tookMs: (atMs: number) => number, everyMs = 40) =>
+      Array.from({ length: 1 + TTL / everyMs }, (_, index) => {
+        const [atMs, other] = [index * everyMs, `other ${index}`];
+        const lease = holds(atMs, other, 10 + index, { name: other });
+        return [lease, releases(atMs, other, 10 + index, { answeredMs: atMs + tookMs(atMs) })];
+      });
+    const told = (others: Written) =>
+      checkAll(written(brief, expired, others), { latencyUs: 1_500_000, only: ['false_loss'] }).violations;
+
+    it('where a call of anybody took a third of its ttl while it lasted', () => {
+      expect(told(calls((atMs) => (atMs === 240 ? 200 : 5)))).toEqual([]);
+    });
+
+    it('where one failed, however soon', () => {
+      const failed = ended(245, 'other 6', 'UNAVAILABLE', 'release by other 6 at 240');
+      const others = calls(() => 5).map((call, index) => (index === 6 ? [] : call));
+      const asking = releases(240, 'other 6', 16).slice(0, 1);
+      const lease = holds(240, 'other 6', 16, { name: 'other 6' });
+      expect(told([...others, [lease, asking, failed].flat()])).toEqual([]);
+    });
+
+    it('where for so long there was none', () => {
+      expect(told(calls(() => 5, 300))).toEqual([]);
+    });
+
+    it('and not where all were answered sooner', () => {
+      expect(told(calls(() => 199))).toHaveLength(1);
+      expect(told(calls(() => 5))[0]?.message).toMatch('nothing had happened');
+    });
   });
 
   it('lets a lease end before its deadline where the store may have lost the renewal', () => {

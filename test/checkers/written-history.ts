@@ -18,7 +18,7 @@ interface Timed {
 }
 
 /** Whatever a test finds handy to put together. */
-type Written = Timed | readonly Written[];
+export type Written = Timed | readonly Written[];
 
 interface CallOptions {
   readonly name?: string;

@@ -29,7 +29,7 @@ function losses(grant: Grant, lost: Lost, timeline: Timeline, options: CheckOpti
     return [violation(grant, message, [last, lost])];
   }
   if (explained(grant, lost.cause, since, lost.at, timeline)) return [];
-  if (ranOut(grant, lost, options)) return [];
+  if (ranOut(grant, lost, timeline, options)) return [];
   const message = `token ${grant.token} was told LOST / ${lost.cause}, and nothing had happened that explains it`;
   return [violation(grant, message, [last, lost])];
 }

@@ -47,7 +47,7 @@ function contradictions(grant: Grant, timeline: Timeline, options: CheckOptions)
   // A server that does not hear from the store gives up at the last end it was sure of; the store's own
   // may be later, so that a late release still finds the lease.
   const unheard = (event: Lost) =>
-    silentStore(grant, grant.received.at, event.at, timeline) || ranOut(grant, event, options);
+    silentStore(grant, grant.received.at, event.at, timeline) || ranOut(grant, event, timeline, options);
   const certain = lost.find((event) => event.cause === 'REVOKED' || !unheard(event));
   if (certain !== undefined && released[0] !== undefined && !timeline.forgot('loss', grant, certain.at)) {
     const message = `token ${grant.token} ended both by release and by loss (${certain.cause})`;

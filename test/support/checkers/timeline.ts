@@ -19,6 +19,7 @@ import type {
 import { beliefOf, type Belief } from './belief';
 import { concerns, faultWindow, forgetsBackUs, type FaultWindow, type Scope } from './fault-effects';
 import { LimitHistory } from './limit-history';
+import { Pace } from './pace';
 import type { Invariant } from './violation';
 
 /** A lock is a semaphore of this many permits: an exclusive holder takes all, a shared one takes one. */
@@ -107,12 +108,18 @@ export class Timeline {
   readonly observations = new Map<string, ExpiryObserved[]>();
   readonly end: Micros;
 
+  private knownPace: Pace | undefined;
   private readonly grantsByName = new Map<string, Grant[]>();
   private readonly callsByName = new Map<string, Call[]>();
   private readonly requestsByName = new Map<string, Request[]>();
 
   constructor(readonly history: History) {
     this.end = history.at(-1)?.at ?? 0;
+  }
+
+  /** Once all is read. */
+  get pace(): Pace {
+    return (this.knownPace ??= new Pace(this.grants));
   }
 
   names(): string[] {

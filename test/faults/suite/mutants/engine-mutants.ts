@@ -71,4 +71,22 @@ export const engineMutants = {
     faults: ['store-link-half-open', 'store-stopped'],
     caughtBy: ['false_loss'],
   },
+  'short-leases-not-renewed': {
+    about: 'a stream does not renew a lease whose ttl is below a second',
+    patches: [
+      {
+        file: 'src/engine/held-lease.js',
+        find: 'return Math.min(this.ttlMs / 3, LONGEST_RENEWAL_INTERVAL_MS);',
+        replace:
+          'return this.ttlMs < 1000 ? Infinity : Math.min(this.ttlMs / 3, LONGEST_RENEWAL_INTERVAL_MS);',
+      },
+      {
+        file: 'src/engine/held-lease.js',
+        find: 'Math.min(granted.remainingMs / 2, this.interval())',
+        replace: '(this.ttlMs < 1000 ? Infinity : Math.min(granted.remainingMs / 2, this.interval()))',
+      },
+    ],
+    faults: [],
+    caughtBy: ['false_loss'],
+  },
 } as const satisfies Record<string, Mutant>;
