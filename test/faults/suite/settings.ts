@@ -2,7 +2,7 @@ import type { CheckOptions } from '../../support/checkers/violation';
 
 /** Short spans, so that a minute has many leases, expiries and quarantines in it. */
 const MAX_TTL_MS = 4000;
-const COMMAND_TIMEOUT_MS = 1000;
+export const COMMAND_TIMEOUT_MS = 1000;
 const KEEPALIVE_MS = 1000;
 
 /** What every server of the suite is started with. */

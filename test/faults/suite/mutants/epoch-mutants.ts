@@ -24,4 +24,26 @@ export const epochMutants = {
     play: { canStepClocks: true },
     caughtBy: ['exclusion', 'over_issue'],
   },
+  'doubt-ignored': {
+    about: "a grant is told whose reply shows that the store's clock was set forward",
+    patches: [
+      {
+        file: 'src/redis/epochs.js',
+        find: 'isOnTime(time, sentAt) {',
+        replace: 'isOnTime(time, sentAt) {\n        return true;',
+      },
+      // Else a single step would take most of a round. Such a step ends nothing that is believed for longer than this.
+      luaPatch(
+        'til, shift = math.max(til or 0, now + longest * 1000)',
+        "til, shift = math.max(til or 0, now + (reason == 'clock' and 1500 or longest) * 1000)",
+      ),
+      luaPatch(
+        'if til then til = math.max(til, since + longest * 1000) end',
+        "if til and cause ~= 'clock' then til = math.max(til, since + longest * 1000) end",
+      ),
+    ],
+    faults: ['store-clock-nudged'],
+    play: { canStepClocks: true },
+    caughtBy: ['exclusion', 'over_issue'],
+  },
 } as const satisfies Record<string, Mutant>;

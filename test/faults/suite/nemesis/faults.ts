@@ -11,9 +11,10 @@ import {
   storeLinkSlow,
 } from './link-faults';
 import { machineKilled, rollingRestart, serverDrained, serverKilled, serverStopped } from './server-faults';
+import { storeClockNudged, storeClockStepped } from './store-clock';
 import { resourceDeleted, storeFlushed } from './store-forgets';
 import { storeKilled, storeTruncated } from './store-restarts';
-import { storeAsleep, storeClockStepped, storeFull, storePaused, storeStopped } from './store-stalls';
+import { storeAsleep, storeFull, storePaused, storeStopped } from './store-stalls';
 import { commandsCut, hintsCut, scriptsFlushed } from './store-unnoticed';
 
 /** All there are, by the names that the command line and the reports call them. */
@@ -48,6 +49,7 @@ export const FAULTS = {
   'server-clock-stepped': serverClockStepped,
   'client-clock-stepped': clientClockStepped,
   'store-clock-stepped': storeClockStepped,
+  'store-clock-nudged': storeClockNudged,
 } as const satisfies Record<string, Fault>;
 
 export type FaultName = keyof typeof FAULTS;

@@ -1,8 +1,5 @@
 import { between, oneOf } from '../../../../bench/support/random';
-import { QUARANTINE_MS } from '../settings';
-import { FORGETTING } from './forgetting';
 import type { Fault } from './fault';
-import { SECOND_US } from './fault';
 
 /** For a part of a ttl; or for longer than any lease, and than a server may be silent before its waiters are passed over. */
 const FROZEN_MS: readonly (readonly [number, number])[] = [
@@ -85,35 +82,5 @@ export const storeFull: Fault = {
     await redis.command('CONFIG', 'SET', 'maxmemory', 0);
     end();
     return { 'commands refused': (await stage.store.refusals(redis, 'OOM')) - refused };
-  },
-};
-
-const STEP_MS = [700, 120_000] as const;
-
-/**
- * Tokens may go back where the clock was set back by more than the quarantine and the store has then forgotten them too:
- * that is not promised, so in a round with both it is set back by less.
- */
-const MOST_BACK_MS = QUARANTINE_MS - 4000;
-
-/** Redis's wall clock, by which all ends are kept, is set forward or back. */
-export const storeClockStepped: Fault = {
-  about: "Redis's wall clock is stepped",
-  pauses: () => true,
-  touches: ['store', 'clock'],
-  needs: 'clocks',
-  weight: 2,
-  carryOut: async (stage, random) => {
-    const clock = stage.parts.clocks?.store;
-    if (clock === undefined) return undefined;
-    const before = await stage.store.timeUs();
-    const started = performance.now();
-    const end = stage.scene.fault('clock_jumped', 'of the store', FORGETTING);
-    const step = between(random, ...STEP_MS) * (random() < 0.5 ? -1 : 1);
-    clock.step(Math.max(step, stage.parts.mayForget ? clock.highestMs - MOST_BACK_MS - clock.offMs : step));
-    const passedUs = (performance.now() - started) * 1000;
-    const stepped = (await stage.store.timeUs()) - before - passedUs;
-    end();
-    return { 'seconds stepped': Math.round(Math.abs(stepped) / SECOND_US) };
   },
 };
