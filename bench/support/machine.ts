@@ -39,7 +39,8 @@ export async function describeMachine(): Promise<Machine> {
   };
 }
 
-async function commit(): Promise<string> {
+/** With "+" if the tree had changes; "unknown" where there is no git. */
+export async function commit(): Promise<string> {
   const git = (...args: string[]) => runCommand('git', args, { cwd: projectRoot(), timeoutMs: 10_000 });
   const head = await git('rev-parse', '--short=12', 'HEAD');
   if (head.code !== 0) return 'unknown';

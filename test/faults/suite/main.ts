@@ -2,6 +2,7 @@
  * `npm run test:faults`: plays rounds of real processes, faults and traffic, checks what the clients saw, and says
  * what each fault did. See README.md beside this file.
  */
+import { commit } from '../../../bench/support/machine';
 import { parseArguments, USAGE, UsageError, type Wanted } from './arguments';
 import { clockShim } from './clock-shim/shim';
 import { hunt } from './mutants/hunt';
@@ -17,7 +18,7 @@ async function play(wanted: Wanted): Promise<boolean> {
   const { seed, topology, faults, trafficMs, workerCount } = wanted;
   const shim = await clockShim();
   if ('missing' in shim) console.error(`NO CLOCK IS STEPPED IN THIS RUN: ${shim.missing}`);
-  const tally = new RunTally(seed, topology);
+  const tally = new RunTally({ seed, topology, commit: await commit(), workerCount });
   const started = performance.now();
   const seconds = (): number => (performance.now() - started) / 1000;
   for (let index = 0; index < wanted.rounds && seconds() < wanted.seconds; index += 1) {

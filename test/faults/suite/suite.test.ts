@@ -27,7 +27,7 @@ beforeAll(async () => {
 }, 40_000);
 
 test('a short round of the fault suite ends without a violation', () => {
-  const failed = new RunTally(SEED, 'one').add(outcome);
+  const failed = new RunTally({ seed: SEED, topology: 'one', commit: 'here' }).add(outcome);
   expect(failed === undefined ? '' : failureText(failed)).toBe('');
 });
 

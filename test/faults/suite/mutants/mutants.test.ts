@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../../support/root';
 import { MUTANT_NAMES, mutantOf } from './mutants';
-import { applyPatch, luaPatch } from './patch';
+import { applyPatch } from '../../../../bench/support/variant';
+import { luaPatch } from './patch';
 
 test.each(MUTANT_NAMES)('%s still finds in the product what it replaces', (name) => {
   const texts = new Map<string, string>();

@@ -1,22 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Patch } from '../../../../bench/support/variant';
 import { ROOT } from '../../../support/root';
-
-/** One exact change of a built file; where the text is not found, the mutant is out of date and says so. */
-export interface Patch {
-  /** From dist/. */
-  readonly file: string;
-  readonly find: string;
-  readonly replace: string;
-}
-
-/** Replaces every place where the text is found; of a script's prelude there is one in each script that uses it. */
-export function applyPatch(text: string, { file, find, replace }: Patch): string {
-  const parts = text.split(find);
-  if (parts.length === 1)
-    throw new Error(`dist/${file} has nowhere the text that a mutant replaces:\n${find}`);
-  return parts.join(replace);
-}
 
 const SCRIPTS = 'generated/redis/scripts.js';
 

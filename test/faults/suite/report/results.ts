@@ -31,12 +31,12 @@ export function resultsPage(runs: readonly RunReport[], catches: readonly Catch[
 Written by \`npm run test:faults -- --write-results\` from the runs that were made; do not edit. How a run works and
 what its words mean: [suite/README.md](suite/README.md).
 
-Machine: ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), Node ${process.versions.node}. Each run can be repeated:
-\`npm run test:faults -- --topology T --seed N\`.
+Machine: ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), Node ${process.versions.node}. Each run can be repeated at
+its commit: \`npm run test:faults -- --topology T --seed N --workers W\`.
 
 ## Runs
 
-${table(['topology', 'first seed', 'minutes', 'rounds', 'operations', 'refused', 'answered', 'answered a second', 'grants', 'stream events', 'seconds stalled', 'rounds with violations'], [...runs.map(runRow), sumRow(runs)])}
+${table(['commit', 'topology', 'first seed', 'workers', 'minutes', 'rounds', 'operations', 'refused', 'answered', 'answered a second', 'grants', 'stream events', 'seconds stalled', 'rounds with violations'], [...runs.map(runRow), sumRow(runs)])}
 
 ${violations(runs)}
 
@@ -59,14 +59,15 @@ ${table(
 }
 
 function runRow(run: RunReport): string[] {
-  return [run.topology, String(run.seed), ...numbersOf([run])];
+  const workers = String(run.workerCount ?? 'usual');
+  return [run.commit, run.topology, String(run.seed), workers, ...numbersOf([run])];
 }
 
 function sumRow(runs: readonly RunReport[]): string[] {
-  return ['all', '', ...numbersOf(runs)];
+  return ['all', '', '', '', ...numbersOf(runs)];
 }
 
-/** Added up; all but the first two columns. */
+/** Added up; all but the first columns. */
 function numbersOf(runs: readonly RunReport[]): string[] {
   const sum = (of: (run: RunReport) => number) => runs.reduce((all, run) => all + of(run), 0);
   const seconds = sum((run) => run.seconds);

@@ -13,10 +13,19 @@ export interface FailedRound {
   readonly smallest: string | undefined;
 }
 
-/** What a run did and found; all of it is kept, histories only of rounds that failed. */
-export interface RunReport {
+/** What is run. */
+export interface RunSubject {
+  /** Of its first round. */
   readonly seed: number;
   readonly topology: Topology;
+  /** What the plan of a seed is drawn by, and what was tried. */
+  readonly commit: string;
+  /** In each client process; undefined: as the plan has it. */
+  readonly workerCount?: number | undefined;
+}
+
+/** What a run did and found; all of it is kept, histories only of rounds that failed. */
+export interface RunReport extends RunSubject {
   readonly seconds: number;
   readonly rounds: number;
   readonly operations: number;
@@ -33,10 +42,7 @@ export class RunTally {
   private readonly tallies: RoundTally[] = [];
   private readonly failed: FailedRound[] = [];
 
-  constructor(
-    private readonly seed: number,
-    private readonly topology: Topology,
-  ) {}
+  constructor(private readonly subject: RunSubject) {}
 
   add(outcome: RoundOutcome): FailedRound | undefined {
     this.tallies.push(tallyRound(outcome));
@@ -53,11 +59,10 @@ export class RunTally {
   }
 
   report(seconds: number): RunReport {
-    const { seed, topology, tallies, failed } = this;
+    const { subject, tallies, failed } = this;
     const total = (of: (tally: RoundTally) => number) => tallies.reduce((all, tally) => all + of(tally), 0);
     return {
-      seed,
-      topology,
+      ...subject,
       seconds,
       rounds: tallies.length,
       operations: total(({ operations }) => operations),
