@@ -1,5 +1,11 @@
 import type { Mutant } from './mutants';
-import { luaPatch } from './patch';
+import { luaPatch, type Patch } from './patch';
+
+const tellWhatIsInDoubt: Patch = {
+  file: 'src/redis/epochs.js',
+  find: 'isOnTime(time, sentAt) {',
+  replace: 'isOnTime(time, sentAt) {\n        return true;',
+};
 
 /** Mistakes about a store that has forgotten, or whose clock was set. */
 export const epochMutants = {
@@ -18,8 +24,10 @@ export const epochMutants = {
     caughtBy: ['exclusion', 'over_issue'],
   },
   'no-not-after': {
-    about: "a script does not look whether it is late by the store's clock, which may have been set forward",
-    patches: [luaPatch('if now > not_after then', 'if false then')],
+    about:
+      "neither a script nor the reader of its reply looks whether it is late by the store's clock, which may have been set forward",
+    // Alone it would not be seen: the reply of what ran late shows the step, and is not told.
+    patches: [luaPatch('if now > not_after then', 'if false then'), tellWhatIsInDoubt],
     faults: ['store-clock-stepped'],
     play: { canStepClocks: true },
     caughtBy: ['exclusion', 'over_issue'],
@@ -27,11 +35,7 @@ export const epochMutants = {
   'doubt-ignored': {
     about: "a grant is told whose reply shows that the store's clock was set forward",
     patches: [
-      {
-        file: 'src/redis/epochs.js',
-        find: 'isOnTime(time, sentAt) {',
-        replace: 'isOnTime(time, sentAt) {\n        return true;',
-      },
+      tellWhatIsInDoubt,
       // Else a single step would take most of a round. Such a step ends nothing that is believed for longer than this.
       luaPatch(
         'til, shift = math.max(til or 0, now + longest * 1000)',
