@@ -15,6 +15,7 @@ import {
   resourceOfStateKey,
   wakeChannel,
 } from '../../src/redis/keys';
+import { freePort } from '../support/free-port';
 import { RedisProcess } from '../support/redis-process';
 
 /** What has keys: a name of one is another thing than the same name of another. */
@@ -163,7 +164,9 @@ describe('keys', () => {
   describe('in Redis Cluster', () => {
     let redis: RedisProcess;
     beforeAll(async () => {
-      redis = await RedisProcess.start({ args: ['--cluster-enabled', 'yes'] });
+      // Its own is ten thousand higher than the other one, and may be taken.
+      const bus = ['--cluster-port', String(await freePort())];
+      redis = await RedisProcess.start({ args: ['--cluster-enabled', 'yes', ...bus] });
     });
     afterAll(() => redis.close());
 

@@ -36,7 +36,7 @@ describe('a master that was cut off, and the one that took over', () => {
       async () => /slave0:.*state=online/.test(String(await before.command('INFO', 'replication'))),
       { timeoutMs: 15_000 },
     );
-    stayed = await connect('stayed', before);
+    stayed = await connect('stayed', before, true);
   }, 60_000);
   afterEach(async () => {
     stayed?.close();
@@ -45,15 +45,16 @@ describe('a master that was cut off, and the one that took over', () => {
     await Promise.all([before?.close(), after?.close()]);
   });
 
-  async function connect(name: string, { url }: RedisProcess): Promise<TestServer> {
-    const options = { url, commandTimeoutMs: 1000, retentionMs: 3_600_000, quarantineMs: 60_000 };
+  async function connect(name: string, { url }: RedisProcess, storeIsNew = false): Promise<TestServer> {
+    const options = { url, commandTimeoutMs: 1000, retentionMs: 3_600_000, quarantineMs: 60_000, storeIsNew };
     const server = new TestServer(name, options);
     await server.node.ready(10_000);
     return server;
   }
 
   async function splits(): Promise<void> {
-    await before.command('WAIT', 1, 5000);
+    await before.command('SET', 'mark', 'all before it has come');
+    await eventually('the replica to have all', async () => (await after.command('GET', 'mark')) !== null);
     link.blackHole('both');
     await after.command('REPLICAOF', 'NO', 'ONE');
     await after.command('CONFIG', 'SET', 'min-replicas-to-write', 0);

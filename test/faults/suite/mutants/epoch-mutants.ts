@@ -1,5 +1,6 @@
 import type { Mutant } from './mutants';
-import { luaPatch, type Patch } from './patch';
+import type { Patch } from '../../../../bench/support/variant';
+import { luaPatch } from './patch';
 
 const tellWhatIsInDoubt: Patch = {
   file: 'src/redis/epochs.js',
