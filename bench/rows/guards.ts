@@ -13,7 +13,7 @@ type Call = (typeof CALLS)[number];
 const NAMES: Record<Call, string> = { acquire: 'AcquireLock', renew: 'RenewLock', release: 'ReleaseLock' };
 
 /** No script looks at its epoch or at the time, and none is told them or says when it ran; replies are not looked at. */
-const WITHOUT: readonly Patch[] = [
+export const WITHOUT: readonly Patch[] = [
   {
     file: 'generated/redis/scripts.js',
     find: 'local function turned_back()\\n',
@@ -26,8 +26,8 @@ const WITHOUT: readonly Patch[] = [
   },
   {
     file: 'src/redis/epochs.js',
-    find: 'passport(deadline) {\n',
-    replace: 'passport(deadline) {\n        return NOTHING;\n',
+    find: 'passport(deadline, keys) {\n',
+    replace: 'passport(deadline, keys) {\n        return NOTHING;\n',
   },
   {
     file: 'src/redis/epochs.js',

@@ -1,0 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { WITHOUT } from '../../bench/rows/guards';
+import { applyPatch } from '../../bench/support/variant';
+import { ROOT } from '../support/root';
+
+test.each(WITHOUT)('what is measured against is still made: $file, $find', (patch) => {
+  const built = readFileSync(join(ROOT, 'dist', patch.file), 'utf8');
+  expect(applyPatch(built, patch)).not.toBe(built);
+});
