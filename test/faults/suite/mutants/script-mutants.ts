@@ -56,7 +56,7 @@ if not exists(initial_limit)`,
       ),
     ],
     faults: ['machine-killed'],
-    play: { pace: 'once', size: 'crowded' },
+    play: { size: 'crowded' },
     caughtBy: ['recovery', 'lost_wake_up', 'dead_grant', 'leak'],
   },
   'renewal-resurrects': {
