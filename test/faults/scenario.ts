@@ -148,8 +148,7 @@ export class Scenario {
   private async probe({ service, name }: Resource, waitMs: number): Promise<void> {
     const probe = leaseStub(service, this.witness.address);
     try {
-      // A machine that stood still may just be closing connections.
-      const { limit } = await eventually(`an answer about ${name}`, () => probe.look(name));
+      const { limit } = await answered(name, () => probe.look(name));
       if (limit === 0) return;
       const { lease } = await probe.acquire({ name, waitMs, permits: limit }).catch(notGranted);
       const obtained = lease === undefined ? 0 : limit;
@@ -188,6 +187,21 @@ export async function story(
     await scenario.close();
   }
   expectInvariantsToHold(scenario.history(), checks);
+}
+
+/** A server whose machine stood still may just be closing connections; any other word is an answer. */
+async function answered<T>(name: string, ask: () => Promise<T>): Promise<T> {
+  const ending = await eventually(`an answer about ${name}`, () =>
+    ask().then(
+      (answer) => ({ answer }),
+      (error: unknown) => {
+        if (endingOf(error).code === 'UNAVAILABLE') throw error;
+        return { error };
+      },
+    ),
+  );
+  if ('error' in ending) throw ending.error;
+  return ending.answer;
 }
 
 function notGranted(error: unknown): { lease: undefined } {
