@@ -1,12 +1,11 @@
 import type { UnaryTasks } from '../load/unary';
-import { cpuMs } from '../support/cpu';
 import { LoadGroup } from '../support/load-process';
 import { closeStage, openStage, type Stage } from '../support/stage';
 import { ratios, spreadOf } from '../support/statistics';
 import { makeVariant, type Patch } from '../support/variant';
 import type { Figure, Row, RowContext } from './row';
+import { PROCESSES, slice } from './unary';
 
-const PROCESSES = 2;
 const IN_FLIGHT = 16;
 const CALLS = ['acquire', 'renew', 'release'] as const;
 type Call = (typeof CALLS)[number];
@@ -59,14 +58,8 @@ class Side {
     return side;
   }
 
-  async cost(kind: Call, calls: number): Promise<Cost> {
-    const { server, redis } = this.stage;
-    const before = [cpuMs(server.pid), cpuMs(redis.pid)] as const;
-    await this.group.ask('work', { kind, count: calls / PROCESSES, inFlight: IN_FLIGHT });
-    return {
-      server: ((cpuMs(server.pid) - before[0]) * 1000) / calls,
-      redis: ((cpuMs(redis.pid) - before[1]) * 1000) / calls,
-    };
+  cost(kind: Call, calls: number): Promise<Cost> {
+    return slice(this.stage, this.group, kind, IN_FLIGHT, calls);
   }
 
   async close(): Promise<void> {

@@ -5,7 +5,7 @@ import { onStage, type Stage } from '../support/stage';
 import { ratios, spreadOf } from '../support/statistics';
 import type { Figure, Row, RowContext } from './row';
 
-const PROCESSES = 2;
+export const PROCESSES = 2;
 /** In this order: what is acquired is renewed, shown and released. The yardstick comes twice. */
 const TURN = ['empty', 'acquire', 'renew', 'get', 'release', 'empty'] as const satisfies UnaryWork[];
 type Work = (typeof TURN)[number];
@@ -20,7 +20,8 @@ interface Round {
   readonly script: Record<Work, number>;
 }
 
-async function slice(
+/** What each of so many calls costs (µs). */
+export async function slice(
   stage: Stage,
   group: LoadGroup<UnaryTasks>,
   kind: Work,

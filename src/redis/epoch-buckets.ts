@@ -21,13 +21,17 @@ export interface Share {
   settled?(): void;
 }
 
-/** What one look at all epochs found. */
-export interface Sweep {
-  readonly leftUs: number;
-  readonly cause: string;
+/** What epochs say while nothing pauses, beside the run that they are in force for. */
+export interface Bounds {
   readonly longestMs: number;
   readonly durability: string;
   readonly overlapMs: number;
+}
+
+/** What one look at all epochs found. */
+export interface Sweep extends Bounds {
+  readonly leftUs: number;
+  readonly cause: string;
 }
 
 /** All buckets, of one node that has them all. */
@@ -76,9 +80,8 @@ export function isMoved(error: unknown): boolean {
   return ((error as StoreFailure).cause as Error).message.startsWith('MOVED');
 }
 
-export function worst(a: Sweep, b: Sweep): Sweep {
+export function worst(a: Bounds, b: Bounds): Bounds {
   return {
-    ...a,
     longestMs: Math.max(a.longestMs, b.longestMs),
     durability: b.durability === 'a' ? a.durability : b.durability,
     overlapMs: Math.max(a.overlapMs, b.overlapMs),

@@ -12,6 +12,7 @@ import {
   wasNotDone,
   WHOLE,
   worst,
+  type Bounds,
   type Share,
   type Sweep,
 } from './epoch-buckets';
@@ -88,13 +89,12 @@ export class Epochs implements Witness, Guard {
   /** There is something to adopt that has not come to its end. */
   private isDue = true;
   private expected = '';
-  private longestMs: number;
-  private durability = 'a';
-  private widestMs = 0;
+  /** Of the epochs that are in force here. */
+  private bounds: Bounds;
   private pause: { readonly endsAt: number; readonly cause: QuarantineCause } | undefined;
   private running: Promise<unknown> = Promise.resolve();
   private queued: Promise<void> | undefined;
-  private sampling: Promise<void> | undefined;
+  private looking: Promise<void> | undefined;
   private readonly share: Share;
   /** Epochs on their way to another node when the clock was found to be set forward (by so much), which may stay here. */
   private readonly leaving = new Map<string, number>();
@@ -106,7 +106,7 @@ export class Epochs implements Witness, Guard {
     private readonly connection: () => RedisConnection,
   ) {
     this.mayBeNew = options.storeIsNew;
-    this.longestMs = options.quarantineMs;
+    this.bounds = { longestMs: options.quarantineMs, durability: 'a', overlapMs: 0 };
     this.share = options.share ?? WHOLE;
   }
 
@@ -155,9 +155,7 @@ export class Epochs implements Witness, Guard {
       this.wasAlwaysDurable = true;
       this.isDue = true;
       this.leaving.clear();
-      this.durability = durable ? 'a' : 'w';
-      this.widestMs = overlapMs;
-      this.expect();
+      this.expect({ ...this.bounds, durability: durable ? 'a' : 'w', overlapMs });
     }
     this.wasAlwaysDurable &&= durable;
     if (runId === undefined) return;
@@ -239,7 +237,7 @@ export class Epochs implements Witness, Guard {
 
   private async adoptSome(keys: readonly string[]): Promise<void> {
     const found = await this.adoptBuckets(keys, this.adoption());
-    this.learn(found);
+    this.expect(worst(this.bounds, found));
     const endsAt = this.options.clock.now() + found.leftUs / 1000;
     if (found.leftUs === 0 || endsAt <= (this.pause?.endsAt ?? 0)) return;
     this.pause = { endsAt, cause: found.cause as QuarantineCause };
@@ -292,7 +290,7 @@ export class Epochs implements Witness, Guard {
     const run = (keys: readonly string[]) => this.adoptBuckets(keys, adoption);
     for (const part of await eachOf(this.share, this.options.prefix, run, leaves)) {
       const worse = part.leftUs > whole.leftUs ? part : whole;
-      whole = { ...worst(whole, part), leftUs: worse.leftUs, cause: worse.cause };
+      whole = { ...worse, ...worst(whole, part) };
     }
     if (this.runId !== runId) throw new StoreFailure('no', 'unavailable');
     this.adopted(whole, setForwardUs);
@@ -303,7 +301,7 @@ export class Epochs implements Witness, Guard {
     for (const [key, setForwardUs] of [...this.leaving]) {
       const gone = await this.adoptBuckets([key], { ...this.adoption(), setForwardUs }).then(
         (found) => {
-          this.learn(found);
+          this.expect(worst(this.bounds, found));
           return true;
         },
         (error: unknown) => {
@@ -341,12 +339,12 @@ export class Epochs implements Witness, Guard {
       return [
         runId,
         this.isDurable ? 'a' : 'w',
-        Math.max(this.options.quarantineMs, this.longestMs),
+        Math.max(this.options.quarantineMs, this.bounds.longestMs),
         known,
         mayBeNew ? 1 : 0,
         setForwardUs,
         this.notAfter(Math.min(deadline, startedAt + KNOWN_FOR_MS)),
-        Math.max(this.overlapMs, this.widestMs),
+        Math.max(this.overlapMs, this.bounds.overlapMs),
         givers.join(' '),
       ];
     };
@@ -365,10 +363,7 @@ export class Epochs implements Witness, Guard {
     this.mayBeNew = false;
     if (this.setForwardUs === setForwardUs) this.setForwardUs = 0;
     this.isDue = this.setForwardUs > 0 || this.queued !== undefined;
-    this.longestMs = sweep.longestMs;
-    this.durability = sweep.durability;
-    this.widestMs = sweep.overlapMs;
-    this.expect();
+    this.expect(sweep);
     const isNews = this.settledSince === Infinity;
     if (isNews) this.settledSince = this.options.clock.now();
     const before = this.pause;
@@ -378,24 +373,10 @@ export class Epochs implements Witness, Guard {
     if (isNews) this.share.settled?.();
   }
 
-  /** Of some buckets that were not among the others. */
-  private learn(found: Sweep): void {
-    const known = {
-      ...found,
-      longestMs: this.longestMs,
-      durability: this.durability,
-      overlapMs: this.widestMs,
-    };
-    const { longestMs, durability, overlapMs } = worst(known, found);
-    this.longestMs = longestMs;
-    this.durability = durability;
-    this.widestMs = overlapMs;
-    this.expect();
-  }
-
   /** An epoch that is in force is spelt so; of one that is spelt otherwise, a script looks closer. */
-  private expect(): void {
-    this.expected = `${this.runId ?? ''} ${this.durability} ${this.longestMs} ${this.widestMs}`;
+  private expect({ longestMs, durability, overlapMs }: Bounds): void {
+    this.bounds = { longestMs, durability, overlapMs };
+    this.expected = `${this.runId ?? ''} ${durability} ${longestMs} ${overlapMs}`;
   }
 
   private notAfter(deadline: number): number {
@@ -404,7 +385,7 @@ export class Epochs implements Witness, Guard {
 
   private take(sample: ClockSample): void {
     // Whatever was granted before that has ended, and its end may have come by either clock.
-    if (sample.receivedAt - this.time.takenAt > this.longestMs) this.time.forget();
+    if (sample.receivedAt - this.time.takenAt > this.bounds.longestMs) this.time.forget();
     const step = this.time.take(sample);
     if (step <= 0) return;
     this.setForwardUs = Math.max(this.setForwardUs, Math.ceil(step * 1000));
@@ -425,13 +406,13 @@ export class Epochs implements Witness, Guard {
   }
 
   private lookAgain(): Promise<void> {
-    this.sampling ??= this.connection()
+    this.looking ??= this.connection()
       .look()
       .catch((cause: unknown) => {
         throw new StoreFailure('no', 'unavailable', { cause });
       })
-      .finally(() => (this.sampling = undefined));
-    return this.sampling;
+      .finally(() => (this.looking = undefined));
+    return this.looking;
   }
 
   private askAfterQuarantine(): void {
