@@ -18,13 +18,13 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const steps = [
   { title: 'ESLint', command: 'eslint --config .ci/eslint.config.mjs --max-warnings 0 .' },
   { title: 'TypeScript', command: 'tsc --noEmit --project tsconfig.json' },
-  { title: 'Generated stubs', command: 'node proto/generate.mjs --check', notes: true },
+  { title: 'Generated stubs', command: 'node tools/generate.mjs --check', notes: true },
   { title: 'Prettier', command: 'prettier --check --log-level warn .' },
-  { title: 'Embedded scripts', command: 'node src/redis/scripts/embed.mjs --check' },
+  { title: 'Embedded scripts', command: 'node tools/embed-scripts.mjs --check' },
   { title: 'Contract, lint', command: 'buf lint' },
   { title: 'Contract, format', command: 'buf format --diff --exit-code' },
   { title: 'Contract, breaking', command: 'buf breaking --against proto/baseline.binpb' },
-  { title: 'Table of settings', command: 'node dist/src/config-table.js --check' },
+  { title: 'Table of settings', command: 'node dist/tools/config-table.js --check' },
   { title: 'Lock file', problems: registryHosts },
 ];
 

@@ -1,5 +1,5 @@
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
-import type { Config } from './config';
+import type { Config } from './config/config';
 
 /**
  * Names under which something might be logged that gives power over a lease or the store. The code logs none

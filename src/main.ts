@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { ConfigError, readConfig, type Config } from './config';
+import { ConfigError, readConfig, type Config } from './config/config';
 import { createLog } from './log';
 import { createServer, StartError, type HoldfastServer } from './server';
 

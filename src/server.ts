@@ -4,17 +4,17 @@ import { createSecureContext } from 'node:tls';
 import { format } from 'node:util';
 import { ServerCredentials, setLogger, type Server } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
-import type { Config } from './config';
-import { Autocomplete } from './engine/autocomplete';
+import type { Config } from './config/config';
+import { Autocomplete } from './engine/autocomplete/autocomplete';
 import { systemClock } from './engine/clock';
 import { systemIdentities } from './engine/identities';
-import { defaultLimits, type Limits } from './engine/limits';
-import { Permits, type PermitsStats } from './engine/permits';
-import type { StoreHealth } from './engine/store';
+import { defaultLimits, type Limits } from './engine/leases/limits';
+import { Permits, type PermitsStats } from './engine/leases/permits';
+import type { StoreHealth } from './engine/store-health';
 import { connectStore, quarantineMs, type Security, type Store } from './redis';
-import type { CallContext } from './transport/call';
+import type { CallContext } from './transport/grpc/call';
 import { GrpcServer } from './transport/grpc-server';
-import { ListenError } from './transport/listen';
+import { ListenError } from './transport/grpc/listen';
 import { readVersion } from './version';
 
 /** How long Redis may take to come up before a start is given up. */

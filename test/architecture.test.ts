@@ -8,41 +8,42 @@ const ROOT = [join(__dirname, '..'), join(__dirname, '..', '..')].find((folder) 
   existsSync(join(folder, 'package-lock.json')),
 )!;
 const SRC = join(ROOT, 'src');
+const SDK = join(ROOT, 'clients', 'typescript');
 
-/** For each room of src/, what it may import of ours. A room is a folder, or a file beside the folders. */
+/** What each room may import of this repository. A room is a folder of src/, a file beside the folders, or the SDK. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   engine: [],
   redis: ['engine', 'generated/redis'],
   wire: ['generated/typescript'],
   transport: ['engine', 'wire', 'generated/typescript'],
-  client: ['wire', 'generated/typescript'],
   config: [],
   log: ['config'],
   version: [],
   server: ['config', 'transport', 'engine', 'redis', 'version'],
   main: ['config', 'log', 'server'],
   dev: ['main'],
+  'clients/typescript': ['wire', 'generated/typescript'],
 };
 
 /** Packages that stop at a wall. */
 const PACKAGE_STAYS_IN: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['redis'],
-  '@grpc/grpc-js': ['transport', 'client', 'server'],
+  '@grpc/grpc-js': ['transport', 'clients/typescript', 'server'],
   zod: ['config'],
   pino: ['log', 'server', 'main'],
 };
 
 const ALLOWED_AT_TOP = new Set([
   ...['package.json', 'package-lock.json', 'tsconfig.json', 'buf.yaml'],
-  ...['README.md', 'CHANGELOG.md', 'LICENSE'],
-  ...['proto', 'src', 'generated', 'test', 'bench', 'examples', 'deploy', '.ci'],
+  ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'docs'],
+  ...['proto', 'src', 'generated', 'clients', 'tools', 'test', 'bench', 'examples', 'deploy', '.ci'],
   ...['.git', '.gitignore', '.npmrc', '.prettierignore'],
 ]);
 /** What programs make there, and .gitignore names. */
 const MADE_AT_TOP = /^(node_modules|dist|coverage|\.holdfast|.*\.log)$/;
 
 interface Source {
-  /** From src/, with slashes. */
+  /** From src/, or from the root for the SDK; with slashes. */
   readonly path: string;
   readonly room: string;
   readonly tree: ts.SourceFile;
@@ -55,17 +56,23 @@ function filesBelow(folder: string): string[] {
   });
 }
 
-/** `config-options.ts` is a part of `config`. */
-function roomOf(path: string): string {
-  const [first = ''] = path.split('/');
-  const room = first.replace(/\.[cm]?[jt]s$/, '');
-  return room.startsWith('config-') ? 'config' : room;
+/** The path as tests name it: from src/ for the server's files, from the root for all others. */
+function shownPath(file: string): string {
+  const path = relative(ROOT, file).split(sep).join('/');
+  return path.startsWith('src/') ? path.slice('src/'.length) : path;
 }
 
-const sources: readonly Source[] = filesBelow(SRC)
+function roomOf(path: string): string {
+  const [first = '', second = ''] = path.split('/');
+  if (first === 'generated' || first === 'clients') return `${first}/${second}`;
+  return first.replace(/\.[cm]?[jt]s$/, '');
+}
+
+const sources: readonly Source[] = [SRC, SDK]
+  .flatMap(filesBelow)
   .filter((file) => /\.(ts|cts|mts|mjs|cjs|js)$/.test(file))
   .map((file) => {
-    const path = relative(SRC, file).split(sep).join('/');
+    const path = shownPath(file);
     const tree = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
     return { path, room: roomOf(path), tree };
   });
@@ -75,12 +82,9 @@ function importsOf({ tree }: Source): string[] {
   return ts.preProcessFile(tree.text, true, true).importedFiles.map(({ fileName }) => fileName);
 }
 
-/** The room that a relative import leads to: one of src/, or `generated/…`. */
-function targetRoom(source: Source, specifier: string): string {
-  const target = join(SRC, dirname(source.path), specifier);
-  const fromSrc = relative(SRC, target).split(sep).join('/');
-  if (!fromSrc.startsWith('..')) return roomOf(fromSrc);
-  return relative(ROOT, target).split(sep).slice(0, 2).join('/');
+/** The path, as tests name it, that a relative import leads to. */
+function targetOf(source: Source, specifier: string): string {
+  return shownPath(join(dirname(source.tree.fileName), specifier));
 }
 
 function packageOf(specifier: string): string {
@@ -108,7 +112,7 @@ function usesOf(source: Source, global: string): string[] {
 /** Of the product; what only builds it or starts its Redis is a program of its own. */
 function filesUsing(global: string, pattern: RegExp): string[] {
   return sources
-    .filter(({ path, room }) => room !== 'dev' && !path.endsWith('.mjs'))
+    .filter(({ room }) => room !== 'dev')
     .filter((source) => usesOf(source, global).some((use) => pattern.test(use)))
     .map(({ path }) => path);
 }
@@ -129,10 +133,25 @@ test.each(Object.keys(MAY_IMPORT))('%s imports only what it may', (room) => {
     .filter((source) => source.room === room)
     .flatMap((source) =>
       importsOf(source)
-        .filter((specifier) => specifier.startsWith('.') && !allowed.includes(targetRoom(source, specifier)))
+        .filter(
+          (specifier) => specifier.startsWith('.') && !allowed.includes(roomOf(targetOf(source, specifier))),
+        )
         .map((specifier) => `${source.path} imports ${specifier}`),
     );
   expect(forbidden).toEqual([]);
+});
+
+test('leases and autocomplete never import each other', () => {
+  const productOf = (path: string) =>
+    path.split('/').find((part) => part === 'leases' || part === 'autocomplete');
+  const crossings = sources.flatMap((source) =>
+    importsOf(source)
+      .filter((specifier) => specifier.startsWith('.'))
+      .map((specifier) => [productOf(source.path), productOf(targetOf(source, specifier)), specifier])
+      .filter(([from, to]) => from !== undefined && to !== undefined && from !== to)
+      .map(([, , specifier]) => `${source.path} imports ${specifier}`),
+  );
+  expect(crossings).toEqual([]);
 });
 
 test.each(Object.entries(PACKAGE_STAYS_IN))('%s stays in %j', (name, rooms) => {
@@ -145,7 +164,7 @@ test.each(Object.entries(PACKAGE_STAYS_IN))('%s stays in %j', (name, rooms) => {
 
 test('only config.ts reads the environment', () => {
   // main.ts hands it over, unread.
-  expect(filesUsing('process', /^process\.(env|\*)$/)).toEqual(['config.ts', 'main.ts']);
+  expect(filesUsing('process', /^process\.(env|\*)$/)).toEqual(['config/config.ts', 'main.ts']);
 });
 
 test('only main.ts ends the process', () => {
@@ -154,7 +173,7 @@ test('only main.ts ends the process', () => {
 
 test('the time of day decides nothing', () => {
   // grpc-js tells a deadline as a time of day; the wrapper turns it into a span at once.
-  expect(filesUsing('Date', /./)).toEqual(['transport/call.ts']);
+  expect(filesUsing('Date', /./)).toEqual(['transport/grpc/call.ts']);
 });
 
 test('the engine asks for chance, ids and time only where tests can answer', () => {

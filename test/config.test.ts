@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
-import { ConfigError, readConfig } from '../src/config';
-import { options } from '../src/config-options';
-import { configTable, withConfigTable } from '../src/config-table';
+import { ConfigError, readConfig } from '../src/config/config';
+import { options } from '../src/config/options';
+import { configTable, withConfigTable } from '../tools/config-table';
 
 const REDIS = 'redis://127.0.0.1:6379';
 const read = (env: NodeJS.ProcessEnv) => readConfig({ HOLDFAST_REDIS_URL: REDIS, ...env });

@@ -5,7 +5,7 @@ module.exports = {
   rootDir: '..',
   roots: ['<rootDir>/test'],
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  // Long ones, which have a script of their own: jest.topology.cjs.
+  // `npm run test:slow` runs these.
   testPathIgnorePatterns: ['/node_modules/', '\\.slow\\.test\\.ts$'],
   transform: {
     '^.+\\.ts$': [

@@ -4,7 +4,7 @@ import {
   AcquirePermitsRequest,
   SemaphoreServiceClient,
 } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import { deadline, duration, holdfastError } from '../../src/client';
+import { deadline, duration, holdfastError } from '../../clients/typescript';
 import { acquireRequest, LockClient, promised } from '../load/lock-client';
 import { monotonicMs } from '../support/monotonic';
 import type { Contender, Permit, Place } from './contender';

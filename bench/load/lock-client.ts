@@ -6,7 +6,7 @@ import {
   type Lock,
   type ReleaseLockResponse,
 } from '../../generated/typescript/holdfast/v1/lock_service';
-import { duration } from '../../src/client';
+import { duration } from '../../clients/typescript';
 
 /** What a benchmark asks of LockService, as promises. One client is one connection. */
 export class LockClient {

@@ -5,7 +5,7 @@ import {
   SemaphoreServiceClient,
   type ReleasePermitsResponse,
 } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import { duration } from '../../src/client';
+import { duration } from '../../clients/typescript';
 import { promised } from './lock-client';
 
 /** What a benchmark asks of SemaphoreService, as promises. One client is one connection. */

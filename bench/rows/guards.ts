@@ -24,17 +24,17 @@ export const WITHOUT: readonly Patch[] = [
     replace: 'r.f, remaining, r.l, r.k, r.n)',
   },
   {
-    file: 'src/redis/epochs.js',
-    find: 'passport(deadline, keys) {\n',
-    replace: 'passport(deadline, keys) {\n        return NOTHING;\n',
+    file: 'src/redis/epochs/epochs.js',
+    find: 'epochArguments(deadline, keys) {\n',
+    replace: 'epochArguments(deadline, keys) {\n        return NOTHING;\n',
   },
   {
-    file: 'src/redis/epochs.js',
+    file: 'src/redis/epochs/epochs.js',
     find: 'objection(reply, keys, sentAt) {\n',
     replace: 'objection(reply, keys, sentAt) {\n        return undefined;\n',
   },
   {
-    file: 'src/redis/epochs.js',
+    file: 'src/redis/epochs/epochs.js',
     find: 'const scripts = {',
     replace: 'const NOTHING = [];\nconst scripts = {',
   },

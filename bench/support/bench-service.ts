@@ -1,6 +1,6 @@
 import type { ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js';
 import { GetServerInfoRequest } from '../../generated/typescript/holdfast/v1/server_service';
-import { unary, type CallContext } from '../../src/transport/call';
+import { unary, type CallContext } from '../../src/transport/grpc/call';
 
 /** A message without fields, coded by the same generator as the contract's messages. */
 const nothing = {

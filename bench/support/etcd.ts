@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Guard } from '../../src/dev/guard';
+import { ChildSupervisor } from '../../src/dev/child-supervisor';
 import { runCommand } from '../../src/dev/run-command';
 import { freePort } from './free-port';
 import { scratchFolder } from './scratch';
@@ -32,7 +32,7 @@ export async function findEtcd(): Promise<EtcdProgram | { readonly missing: stri
 /** One etcd with its data in memory, as it comes: no option but where to listen and where to write. */
 export class BenchEtcd {
   private constructor(
-    private readonly guard: Guard,
+    private readonly guard: ChildSupervisor,
     readonly address: string,
   ) {}
 
@@ -41,7 +41,7 @@ export class BenchEtcd {
     const folder = await scratchFolder('etcd');
     const address = `127.0.0.1:${await freePort()}`;
     const peer = `http://127.0.0.1:${await freePort()}`;
-    const guard = new Guard({
+    const guard = new ChildSupervisor({
       command,
       args: [
         ...['--data-dir', join(folder, 'data'), '--log-level', 'error'],

@@ -1,4 +1,4 @@
-import { typoMatch } from '../../src/engine/typo';
+import { typoMatch } from '../../src/engine/autocomplete/typo';
 import type { Person } from './people';
 import { between, oneOf, type Random } from './random';
 

@@ -1,6 +1,6 @@
-import { forms, kindOf } from '../../src/engine/match';
-import { MATCH_KINDS, type MatchKind } from '../../src/engine/suggestion';
-import { isTypo } from '../../src/engine/typo';
+import { forms, kindOf } from '../../src/engine/autocomplete/match';
+import { MATCH_KINDS, type MatchKind } from '../../src/engine/autocomplete/suggestion';
+import { isTypo } from '../../src/engine/autocomplete/typo';
 import type { Person } from './people';
 
 const BETWEEN = '\n';

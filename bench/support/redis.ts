@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { Guard } from '../../src/dev/guard';
+import { ChildSupervisor } from '../../src/dev/child-supervisor';
 import { askRedis } from '../../src/dev/redis-probe';
 import { findRedisServer } from '../../src/dev/redis-server';
 import { freePort } from './free-port';
@@ -24,7 +24,7 @@ export interface CommandCounts {
 /** A private Redis, as durable as Holdfast asks for: every write is synced before it is answered. */
 export class BenchRedis {
   private constructor(
-    private readonly guard: Guard,
+    private readonly guard: ChildSupervisor,
     private readonly socket: string,
     readonly port: number,
     /** "Redis 7.0.15". */
@@ -36,7 +36,7 @@ export class BenchRedis {
     const folder = await scratchFolder('redis');
     const port = await freePort();
     const socket = join(folder, 'redis.sock');
-    const guard = new Guard({
+    const guard = new ChildSupervisor({
       command: program.command,
       args: [
         ...['--bind', '127.0.0.1', '--port', String(port), '--unixsocket', socket, '--dir', folder],

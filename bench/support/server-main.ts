@@ -1,5 +1,5 @@
 /** The server as it is, with the benchmark's own service added. Prints where it listens, and runs until killed. */
-import { readConfig } from '../../src/config';
+import { readConfig } from '../../src/config/config';
 import { createLog } from '../../src/log';
 import { createServer } from '../../src/server';
 import { BenchService, benchHandlers } from './bench-service';

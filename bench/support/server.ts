@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { Guard } from '../../src/dev/guard';
+import { ChildSupervisor } from '../../src/dev/child-supervisor';
 
 const START_TIMEOUT_MS = 15_000;
 
 /** The benchmark's server as a process of its own; it ends with this process, however that ends. */
 export class BenchServer {
   private constructor(
-    private readonly guard: Guard,
+    private readonly guard: ChildSupervisor,
     readonly address: string,
   ) {}
 
@@ -30,7 +30,7 @@ export class BenchServer {
       if (address !== undefined) onAddress(address);
       else console.error(`server: ${line}`);
     };
-    const guard = new Guard({
+    const guard = new ChildSupervisor({
       command: process.execPath,
       args: ['--expose-gc', join(built ? join(built, 'bench', 'support') : __dirname, 'server-main.js')],
       env: {

@@ -7,7 +7,7 @@ import {
   type LockServiceClient,
   type ReleaseLockResponse,
 } from '../../generated/typescript/holdfast/v1/lock_service';
-import { deadline, duration, holdfastError } from '../../src/client';
+import { deadline, duration, holdfastError } from '../../clients/typescript';
 import { pauseAfter } from '../worker-typescript/retry';
 import type { Servers } from '../worker-typescript/servers';
 

@@ -1,7 +1,7 @@
 import { status, type ServiceError } from '@grpc/grpc-js';
 import type { SuggestError } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { ErrorReason } from '../../generated/typescript/holdfast/v1/error_reason';
-import { holdfastError } from '../../src/client';
+import { holdfastError } from '../../clients/typescript';
 import type { Options } from './options';
 
 /** How the dictionary comes into being. */

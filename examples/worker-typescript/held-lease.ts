@@ -1,6 +1,6 @@
 import type { Duration } from '../../generated/typescript/google/protobuf/duration';
 import type { Lease } from '../../generated/typescript/holdfast/v1/lease';
-import { deadline } from '../../src/client';
+import { deadline } from '../../clients/typescript';
 import { spanText } from './words';
 
 /** setTimeout takes no more; a lease whose end is further away is looked at again by then. */

@@ -7,7 +7,7 @@ import type {
   HoldLockResponse,
   ReleaseLockResponse,
 } from '../../generated/typescript/holdfast/v1/lock_service';
-import { duration, holdfastError } from '../../src/client';
+import { duration, holdfastError } from '../../clients/typescript';
 import { HeldLease, LeaseOver } from './held-lease';
 import { pauseAfter } from './retry';
 import type { Servers } from './servers';

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Guard, type ChildExit } from './guard';
+import { ChildSupervisor, type ChildExit } from './child-supervisor';
 import { tryPidLock } from './pid-lock.cjs';
 import { askRedis, somebodyListens } from './redis-probe';
 import { findRedisServer, type FindOptions, type RedisServerProgram } from './redis-server';
@@ -42,7 +42,7 @@ function redisArguments(dataFolder: string, socket: string): string[] {
  */
 export class EmbeddedRedis {
   readonly dataFolder: string;
-  private readonly guard: Guard;
+  private readonly supervisor: ChildSupervisor;
   private stopping = false;
   private ready = false;
   private endings: number[] = [];
@@ -56,7 +56,7 @@ export class EmbeddedRedis {
     private readonly releaseFolder: () => void,
   ) {
     this.dataFolder = join(options.folder, 'redis');
-    this.guard = new Guard({
+    this.supervisor = new ChildSupervisor({
       command: program.command,
       args: redisArguments(this.dataFolder, socket),
       env: program.env,
@@ -103,24 +103,24 @@ export class EmbeddedRedis {
 
   /** The process id of redis-server while it runs. */
   get pid(): number | undefined {
-    return this.guard.pid;
+    return this.supervisor.pid;
   }
 
   /** Ends Redis, its data written, and gives the folder back. */
   async stop(): Promise<void> {
     this.stopping = true;
-    await this.guard.end();
+    await this.supervisor.end();
     this.releaseFolder();
   }
 
   private async open(): Promise<void> {
     try {
-      await this.guard.start();
+      await this.supervisor.start();
       await this.untilReady();
       this.ready = true;
     } catch (error) {
       this.stopping = true;
-      await this.guard.end();
+      await this.supervisor.end();
       throw error;
     }
   }
@@ -131,7 +131,7 @@ export class EmbeddedRedis {
     for (let told = false; ;) {
       const answer = await askRedis(this.socket, 'PING', PROBE_TIMEOUT_MS).catch((error: Error) => error);
       if (answer === '+PONG') return;
-      if (this.guard.pid === undefined) {
+      if (this.supervisor.pid === undefined) {
         throw new Error(`${this.program.command} ended at its start. ${await this.lastWords()}`);
       }
       const waited = performance.now() - started;
@@ -170,7 +170,7 @@ export class EmbeddedRedis {
 
   private restart(): void {
     if (this.stopping) return;
-    this.guard
+    this.supervisor
       .start()
       .catch((error: Error) => this.options.note(`Redis cannot be started: ${error.message}`));
   }
@@ -183,7 +183,7 @@ async function neverUsed(folder: string): Promise<boolean> {
 }
 
 /**
- * Somebody still listens here although nobody holds the folder: a Redis whose guard and parent were both killed.
+ * Somebody still listens here although nobody holds the folder: a Redis whose supervisor and parent were both killed.
  * Two on the same data would destroy it, so the old one goes first.
  */
 async function endLeftover(socket: string, note: (text: string) => void): Promise<void> {

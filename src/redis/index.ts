@@ -1,19 +1,20 @@
 import type { Clock } from '../engine/clock';
-import type { DictionaryStore } from '../engine/dictionary-store';
-import type { RecentsStore } from '../engine/recents-store';
-import type { PermitsStore, StoreHealth, StoreOperations } from '../engine/store';
+import type { DictionaryStore } from '../engine/autocomplete/dictionary-store';
+import type { RecentsStore } from '../engine/autocomplete/recents-store';
+import type { PermitsStore } from '../engine/leases/permits-store';
+import type { StoreHealth, StoreOperations } from '../engine/store-health';
 import { singleEndpoint, tlsOptions, userOptions, type Security, type StoreAddress } from './address';
-import { RedisCluster } from './cluster';
-import { ClusterNotifications } from './cluster-notifications';
-import { RedisConnection, type Commands } from './connection';
-import type { Script } from './operation';
-import { dictionaryScripts, RedisDictionaryStore } from './dictionary-store';
-import { RedisNode, type NodeOptions } from './node';
-import { Notifications, type NotificationsOptions } from './notifications';
-import { permitsScripts, RedisPermitsStore } from './permits-store';
-import { recentsScripts, RedisRecentsStore } from './recents-store';
-import { connectorFor } from './sentinel-connector';
-import { Sentinels } from './sentinels';
+import { RedisCluster } from './topology/cluster';
+import { ClusterNotifications } from './topology/cluster-notifications';
+import { RedisConnection, type Commands } from './connection/connection';
+import type { Script } from './connection/operation';
+import { dictionaryScripts, RedisDictionaryStore } from './autocomplete/dictionary-store';
+import { RedisNode, type NodeOptions } from './topology/node';
+import { Notifications, type NotificationsOptions } from './topology/notifications';
+import { permitsScripts, RedisPermitsStore } from './leases/permits-store';
+import { recentsScripts, RedisRecentsStore } from './autocomplete/recents-store';
+import { connectorFor } from './topology/sentinel-connector';
+import { Sentinels } from './topology/sentinels';
 
 export type { Security } from './address';
 

@@ -1,4 +1,4 @@
-import type { Resource, Service } from '../engine/lease';
+import type { Resource, Service } from '../engine/leases/lease';
 
 /**
  * Names map to this many buckets by CRC16, and the bucket is the hash tag of all keys of its names: so one

@@ -3,8 +3,8 @@ import { entryIdOf, people } from '../../bench/support/people';
 import { inside, misspelt, typed } from '../../bench/support/queries';
 import { seeded } from '../../bench/support/random';
 import { shardOf } from '../../bench/support/shards';
-import { fold } from '../../src/engine/fold';
-import { typoMatch } from '../../src/engine/typo';
+import { fold } from '../../src/engine/autocomplete/fold';
+import { typoMatch } from '../../src/engine/autocomplete/typo';
 
 const everybody = people(2000);
 const names = everybody.map(({ name }) => name);

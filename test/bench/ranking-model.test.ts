@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { RankingModel, recallOf } from '../../bench/support/ranking-model';
-import { forms, kindOf } from '../../src/engine/match';
-import { MATCH_KINDS } from '../../src/engine/suggestion';
+import { forms, kindOf } from '../../src/engine/autocomplete/match';
+import { MATCH_KINDS } from '../../src/engine/autocomplete/suggestion';
 
 const person = (name: string, weight = 1) => ({ name, weight });
 const ALL = new Set(MATCH_KINDS);

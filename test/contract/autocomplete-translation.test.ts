@@ -1,6 +1,12 @@
 import * as proto from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import type { Entry, ListedEntry, MatchKind, Profile, Suggestion } from '../../src/engine/suggestion';
-import { MATCH_KINDS } from '../../src/engine/suggestion';
+import type {
+  Entry,
+  ListedEntry,
+  MatchKind,
+  Profile,
+  Suggestion,
+} from '../../src/engine/autocomplete/suggestion';
+import { MATCH_KINDS } from '../../src/engine/autocomplete/suggestion';
 import {
   autocompleteCalls,
   batch,

@@ -4,7 +4,7 @@ import type {
   MatchKind,
   TypoMatching,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import { holdfastError } from '../../src/client';
+import { holdfastError } from '../../clients/typescript';
 import {
   autocompleteCalls,
   batch,

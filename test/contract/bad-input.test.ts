@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { AcquireLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
-import { MAX_HEADER_BYTES } from '../../src/transport/call';
+import { MAX_HEADER_BYTES } from '../../src/transport/grpc/call';
 import { acquireRequest, call, Harness } from './harness';
 import { frame, RawConnection, type RawCall } from './raw-call';
 

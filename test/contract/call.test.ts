@@ -4,7 +4,7 @@ import { createConnection, createServer, type AddressInfo, type Socket } from 'n
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AcquireLockRequest, LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
 import type { Call } from '../../src/engine/call';
-import { clampedTimeout } from '../../src/transport/grpc-internals';
+import { clampedTimeout } from '../../src/transport/grpc/grpc-internals';
 import { eventually } from '../support/eventually';
 import { LockClient } from '../support/lock-client';
 import { TcpProxy } from '../support/proxy';

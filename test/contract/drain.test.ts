@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { ServerReflectionClient } from '../../generated/typescript/grpc/reflection/v1/reflection';
-import { holdfastError } from '../../src/client';
+import { holdfastError } from '../../clients/typescript';
 import { HoldfastError } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
 import { someLease } from './fake-engine';

@@ -1,5 +1,5 @@
 import { status, type ServiceError } from '@grpc/grpc-js';
-import { holdfastError } from '../../src/client';
+import { holdfastError } from '../../clients/typescript';
 import { HoldfastError, StoreFailure, type ErrorDetails, type Reason } from '../../src/engine/errors';
 import { decodeStatusDetails } from '../../src/wire/status-details';
 import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';

@@ -5,7 +5,7 @@ import type {
   ImportSession,
   SuggestPage,
   Suggestion,
-} from '../../src/engine/suggestion';
+} from '../../src/engine/autocomplete/suggestion';
 
 export const towns: DictionaryView = {
   name: 'towns',

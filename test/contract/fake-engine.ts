@@ -1,13 +1,9 @@
-import type { AcquireRequest, Call, HoldSink, HoldStart, ReleaseResult } from '../../src/engine/call';
-import type { Lease, ResourceView, Service } from '../../src/engine/lease';
-import type {
-  Quarantine,
-  RemoveCommand,
-  SetLimitCommand,
-  StoreHealth,
-  StoreOperations,
-} from '../../src/engine/store';
-import type { PermitsEngine } from '../../src/transport/lease-handlers';
+import type { Call } from '../../src/engine/call';
+import type { AcquireRequest, HoldSink, HoldStart, ReleaseResult } from '../../src/engine/leases/requests';
+import type { Lease, ResourceView, Service } from '../../src/engine/leases/lease';
+import type { RemoveCommand, SetLimitCommand } from '../../src/engine/leases/permits-store';
+import type { Quarantine, StoreHealth, StoreOperations } from '../../src/engine/store-health';
+import type { PermitsEngine } from '../../src/transport/leases/lease-handlers';
 
 export const someLease: Lease = {
   leaseId: 'AQABofidhlNzib9jjeCKBchQb0Pz352lH_sV8qyltsIvbmhlbGxv',

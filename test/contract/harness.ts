@@ -12,12 +12,12 @@ import { AutocompleteServiceClient } from '../../generated/typescript/holdfast/v
 import { HealthClient } from '../../generated/typescript/grpc/health/v1/health';
 import { AcquireLockRequest, LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 import { ServerServiceClient } from '../../generated/typescript/holdfast/v1/server_service';
-import type { AutocompleteLimits } from '../../src/engine/autocomplete-limits';
+import type { AutocompleteLimits } from '../../src/engine/autocomplete/limits';
 import { systemClock } from '../../src/engine/clock';
-import { defaultLimits } from '../../src/engine/limits';
-import type { CallContext } from '../../src/transport/call';
+import { defaultLimits } from '../../src/engine/leases/limits';
+import type { CallContext } from '../../src/transport/grpc/call';
 import { GrpcServer } from '../../src/transport/grpc-server';
-import type { Address } from '../../src/transport/listen';
+import type { Address } from '../../src/transport/grpc/listen';
 import { FakeAutocomplete } from './fake-autocomplete';
 import { FakeEngine, FakeStore } from './fake-engine';
 

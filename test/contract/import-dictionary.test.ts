@@ -4,8 +4,8 @@ import {
   AutocompleteServiceService,
   ImportDictionaryRequest,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import { holdfastError } from '../../src/client';
-import { defaultAutocompleteLimits } from '../../src/engine/autocomplete-limits';
+import { holdfastError } from '../../clients/typescript';
+import { defaultAutocompleteLimits } from '../../src/engine/autocomplete/limits';
 import { HoldfastError } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
 import { batch, commit, entries, entry, ImportCall, start } from './autocomplete-calls';

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
-import { ListenError } from '../../src/transport/listen';
+import { ListenError } from '../../src/transport/grpc/listen';
 import { acquireRequest, call, Harness } from './harness';
 
 // grpc-js would say on the console, too, what the tests provoke.

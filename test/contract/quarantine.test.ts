@@ -5,7 +5,7 @@ import {
   type EndQuarantineResponse,
 } from '../../generated/typescript/holdfast/v1/server_service';
 import { StoreFailure } from '../../src/engine/errors';
-import { quarantined } from '../../src/engine/outcomes';
+import { quarantined } from '../../src/engine/leases/outcomes';
 import { acquireRequest, call, failureOf, Harness } from './harness';
 
 let harness: Harness;

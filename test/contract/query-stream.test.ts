@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { QueryStream } from '../../src/transport/suggest-stream';
+import { QueryStream } from '../../src/transport/autocomplete/suggest-stream';
 
 /** Which queries are looked up and answered, with nothing of gRPC around it. */
 

@@ -1,6 +1,6 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { GetLockRequest, LockServiceService } from '../../generated/typescript/holdfast/v1/lock_service';
-import { serializer } from '../../src/transport/serialize';
+import { serializer } from '../../src/transport/grpc/serialize';
 
 const serialize = serializer(GetLockRequest);
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LossCause, type HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
 import type { HoldLockResponse } from '../../generated/typescript/holdfast/v1/lock_service';
-import type { Call, HoldSink } from '../../src/engine/call';
+import type { Call } from '../../src/engine/call';
+import type { HoldSink } from '../../src/engine/leases/requests';
 import { HoldfastError } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
 import { someLease } from './fake-engine';

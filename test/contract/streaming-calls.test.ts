@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeGenericClientConstructor, Metadata, status, type ServiceError } from '@grpc/grpc-js';
 import { LockServiceService, type GetLockRequest } from '../../generated/typescript/holdfast/v1/lock_service';
-import { holdfastError } from '../../src/client';
+import { holdfastError } from '../../clients/typescript';
 import type { Call } from '../../src/engine/call';
 import { HoldfastError } from '../../src/engine/errors';
 import {
@@ -10,8 +10,8 @@ import {
   MAX_HEADER_BYTES,
   type BidiHandler,
   type ClientStreamHandler,
-} from '../../src/transport/call';
-import type { Incoming } from '../../src/transport/incoming';
+} from '../../src/transport/grpc/call';
+import type { Incoming } from '../../src/transport/grpc/incoming';
 import { eventually } from '../support/eventually';
 import { failureOf, Harness } from './harness';
 

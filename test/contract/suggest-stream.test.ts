@@ -5,10 +5,10 @@ import type {
   SuggestStreamResponse,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { ErrorReason } from '../../generated/typescript/holdfast/v1/error_reason';
-import { holdfastError } from '../../src/client';
-import { defaultAutocompleteLimits } from '../../src/engine/autocomplete-limits';
+import { holdfastError } from '../../clients/typescript';
+import { defaultAutocompleteLimits } from '../../src/engine/autocomplete/limits';
 import { HoldfastError } from '../../src/engine/errors';
-import type { SuggestPage } from '../../src/engine/suggestion';
+import type { SuggestPage } from '../../src/engine/autocomplete/suggestion';
 import { eventually } from '../support/eventually';
 import { autocompleteCalls, suggestRequest } from './autocomplete-calls';
 import { newYork, onePage } from './fake-autocomplete';

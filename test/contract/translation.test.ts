@@ -2,7 +2,12 @@ import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
 import { LockMode, LossCause } from '../../generated/typescript/holdfast/v1/lease';
 import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import { Feature, StoreState } from '../../generated/typescript/holdfast/v1/server_service';
-import type { HolderView, HoldEvent as EngineEvent, ResourceView, Service } from '../../src/engine/lease';
+import type {
+  HolderView,
+  HoldEvent as EngineEvent,
+  ResourceView,
+  Service,
+} from '../../src/engine/leases/lease';
 import { someLease } from './fake-engine';
 import { call, Harness, UUID_V4 } from './harness';
 import { leaseCalls, SERVICES, type Fields, type LeaseCalls } from './services';

@@ -1,8 +1,8 @@
 import { status } from '@grpc/grpc-js';
 import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
 import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import { holdfastError } from '../../src/client';
-import type { Service } from '../../src/engine/lease';
+import { holdfastError } from '../../clients/typescript';
+import type { Service } from '../../src/engine/leases/lease';
 import { call, failureOf, Harness, UUID_V4 } from './harness';
 import { leaseCalls, leaseOf, SERVICES, type Fields, type LeaseCalls } from './services';
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { dirname, join } from 'node:path';
 import { Redis } from 'ioredis';
 import { EmbeddedRedis } from '../../src/dev/embedded-redis';
-import { Guard } from '../../src/dev/guard';
+import { ChildSupervisor } from '../../src/dev/child-supervisor';
 import { findRedisServer } from '../../src/dev/redis-server';
 import { eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';
@@ -114,7 +114,7 @@ describe('EmbeddedRedis', () => {
     const socket = join(folder, 'redis.sock');
     mkdirSync(data, { recursive: true });
     const args = ['--port', '0', '--unixsocket', socket, '--dir', data, '--appendonly', 'yes'];
-    const leftover = new Guard({ command, args, env, graceMs: 0 });
+    const leftover = new ChildSupervisor({ command, args, env, graceMs: 0 });
     await leftover.start();
     await eventually('the leftover to answer', () => existsSync(socket));
     const client = new Redis(socket, { disconnectTimeout: 50 });

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
-import { Guard, type ChildExit } from '../../src/dev/guard';
+import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor';
 import { eventually } from '../support/eventually';
 import { lifeline } from '../support/lifeline';
 import { RedisProcess } from '../support/redis-process';
@@ -23,14 +23,14 @@ function isAlive(pid: number): boolean {
 class Started {
   readonly output: string[] = [];
   exit: ChildExit | undefined;
-  readonly guard: Guard;
+  readonly supervisor: ChildSupervisor;
 
   constructor(
     folder: string,
     { env = {}, args = [PROGRAM] }: { env?: NodeJS.ProcessEnv; args?: string[] } = {},
   ) {
     const { HOLDFAST_REDIS_URL: _configured, npm_lifecycle_event: _npm, ...inherited } = process.env;
-    this.guard = new Guard({
+    this.supervisor = new ChildSupervisor({
       command: process.execPath,
       args,
       cwd: folder,
@@ -46,7 +46,7 @@ class Started {
 
   /** Waits for the banner's last words, and for the log, which is written at its own pace. */
   async ready(): Promise<this> {
-    await this.guard.start();
+    await this.supervisor.start();
     const said = (words: string): boolean => this.text.includes(words);
     const isUp = (): boolean => this.exit !== undefined || (said('Ctrl-C drains') && said('"listening"'));
     await eventually('the banner', isUp, PATIENCE);
@@ -78,7 +78,7 @@ describe('npm start', () => {
     socket = join(folder, '.holdfast', 'redis.sock');
   });
   afterEach(async () => {
-    for (const started of all.splice(0)) await started.guard.end();
+    for (const started of all.splice(0)) await started.supervisor.end();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -119,7 +119,7 @@ describe('npm start', () => {
     const first = await start().ready();
     const pid = await redisPid();
     await onRedis((client) => client.set('kept', 'yes'));
-    first.guard.signal('SIGTERM');
+    first.supervisor.signal('SIGTERM');
     expect(await first.ended()).toEqual({ code: 0, signal: null });
     expect(isAlive(pid)).toBe(false);
     await start().ready();
@@ -130,7 +130,7 @@ describe('npm start', () => {
     const first = await start().ready();
     const pid = await redisPid();
     await onRedis((client) => client.set('kept', 'yes'));
-    first.guard.signal('SIGKILL');
+    first.supervisor.signal('SIGKILL');
     await start().ready();
     await gone(pid);
     expect(await onRedis((client) => client.get('kept'))).toBe('yes');
@@ -146,7 +146,7 @@ describe('npm start', () => {
     const pid = await redisPid();
     const { serverPid } = started;
     expect(isAlive(serverPid)).toBe(true);
-    started.guard.signal('SIGKILL');
+    started.supervisor.signal('SIGKILL');
     await gone(serverPid);
     await gone(pid);
   });
@@ -154,7 +154,7 @@ describe('npm start', () => {
   it('refuses a second one in the same folder, and leaves the first alone', async () => {
     const first = await start().ready();
     const second = start();
-    await second.guard.start();
+    await second.supervisor.start();
     expect(await second.ended()).toEqual({ code: 1, signal: null });
     expect(second.text).toContain(`is running in this folder already (pid ${first.serverPid}`);
     expect(await onRedis((client) => client.ping())).toBe('PONG');
@@ -162,7 +162,7 @@ describe('npm start', () => {
 
   it('says what is wrong with its configuration, and leaves nothing running', async () => {
     const started = start({ env: { HOLDFAST_LISTEN: 'nowhere' } });
-    await started.guard.start();
+    await started.supervisor.start();
     expect((await started.ended()).code).toBe(1);
     expect(started.text).toMatch(/HOLDFAST_LISTEN/);
     expect(started.text).not.toMatch(/ at .*\.js:\d+/);

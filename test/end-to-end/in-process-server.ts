@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { readConfig } from '../../src/config';
+import { readConfig } from '../../src/config/config';
 import { createServer, type HoldfastServer } from '../../src/server';
 import { AutocompleteClient } from '../support/autocomplete-client';
 import { eventuallyPasses } from '../support/eventually';

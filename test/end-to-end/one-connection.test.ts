@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { duration } from '../../src/client';
+import { duration } from '../../clients/typescript';
 import { acquireRequest, endingOf, LockClient, ms, refusal } from '../support/lock-client';
 import { RedisProcess } from '../support/redis-process';
 import { InProcessServer } from './in-process-server';

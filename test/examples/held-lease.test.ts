@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HeldLease, LeaseOver } from '../../examples/worker-typescript/held-lease';
 import type { Lease } from '../../generated/typescript/holdfast/v1/lease';
-import { duration } from '../../src/client';
+import { duration } from '../../clients/typescript';
 
 function leaseOf(expireOffsetMs: number, ttlMs = 60_000): Lease {
   return {

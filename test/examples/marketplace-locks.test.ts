@@ -1,6 +1,6 @@
 import { Locks } from '../../examples/marketplace/locks';
 import { Servers } from '../../examples/worker-typescript/servers';
-import type { AcquireRequest } from '../../src/engine/call';
+import type { AcquireRequest } from '../../src/engine/leases/requests';
 import { HoldfastError } from '../../src/engine/errors';
 import { someLease } from '../contract/fake-engine';
 import { Harness } from '../contract/harness';

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { Guard, type ChildExit } from '../../src/dev/guard';
+import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor';
 import { eventually } from '../support/eventually';
 import { lifeline } from '../support/lifeline';
 
@@ -21,12 +21,12 @@ interface Line {
 /** A worker as somebody at a terminal sees it: what it prints, and signals. */
 export class WorkerProcess {
   readonly lines: Line[] = [];
-  private readonly guard: Guard;
+  private readonly guard: ChildSupervisor;
   private ended: (ChildExit & { readonly at: number }) | undefined;
 
   private constructor(launcher: Launcher, args: readonly string[]) {
     const { PATH = '', HOME = '' } = process.env;
-    this.guard = new Guard({
+    this.guard = new ChildSupervisor({
       command: launcher.command,
       args: [...launcher.args, ...args],
       env: { PATH, HOME, ...launcher.env },

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Guard, type ChildExit } from '../../src/dev/guard';
+import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor';
 import { eventually } from '../support/eventually';
 import type { HistoryEvent } from '../support/history';
 import { readHistoryFile, readHistoryTail } from '../support/history-recorder';
@@ -37,7 +37,7 @@ export class ClientProcess {
   readonly clients: readonly string[];
   private exit: ChildExit | undefined;
   private readonly output: string[] = [];
-  private readonly guard: Guard;
+  private readonly guard: ChildSupervisor;
   /** All that it wrote, once it can write no more. */
   private whole: readonly HistoryEvent[] | undefined;
 
@@ -49,7 +49,7 @@ export class ClientProcess {
   ) {
     if (program === undefined) throw new Error('client-program.js is missing: run "npm run build"');
     this.clients = clientsIn(task);
-    this.guard = new Guard({
+    this.guard = new ChildSupervisor({
       command: process.execPath,
       args: [program, JSON.stringify(task), historyFile],
       env: { PATH: process.env['PATH'], ...env },

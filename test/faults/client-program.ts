@@ -2,7 +2,7 @@
  * Clients as a process of their own, for tests that kill or stop them: does what its argument says (see
  * client-process.ts) and writes its history to a file. The client of one call then stays until it is ended.
  */
-import type { Service } from '../../src/engine/lease';
+import type { Service } from '../../src/engine/leases/lease';
 import { FileSink, Recorder } from '../support/history-recorder';
 import { clientsOf, runLoad, type LoadTask } from './load';
 import { RecordedClient } from './recorded-client';

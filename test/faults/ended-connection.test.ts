@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import { systemClock } from '../../src/engine/clock';
-import { RedisConnection } from '../../src/redis/connection';
-import { script } from '../../src/redis/operation';
-import type { Reply } from '../../src/redis/script-command';
+import { RedisConnection } from '../../src/redis/connection/connection';
+import { script } from '../../src/redis/connection/operation';
+import type { Reply } from '../../src/redis/connection/script-command';
 import { RedisProcess } from '../support/redis-process';
 
 /** Everything that a script answered. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Guard } from '../../src/dev/guard';
+import { ChildSupervisor } from '../../src/dev/child-supervisor';
 import { lifeline } from '../support/lifeline';
 
 const PROGRAM = join(__dirname, '..', '..', 'dist', 'test', 'faults', 'import-program.js');
@@ -8,10 +8,10 @@ const PROGRAM = join(__dirname, '..', '..', 'dist', 'test', 'faults', 'import-pr
 /** A client that imports without end, in a process of its own that can be killed. */
 export class ImportProcess {
   private readonly output: string[] = [];
-  private readonly guard: Guard;
+  private readonly guard: ChildSupervisor;
 
   private constructor(address: string, dictionary: string) {
-    this.guard = new Guard({
+    this.guard = new ChildSupervisor({
       command: process.execPath,
       args: [PROGRAM, address, dictionary],
       env: { PATH: process.env['PATH'] },

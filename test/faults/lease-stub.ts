@@ -16,7 +16,7 @@ import {
 } from '../../generated/typescript/holdfast/v1/lease';
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import type { Service } from '../../src/engine/lease';
+import type { Service } from '../../src/engine/leases/lease';
 import type { LockMode } from '../support/history';
 import { OWN_CONNECTION, present, type Wanted } from '../support/lease-client';
 import { acquireRequest } from '../support/lock-client';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Resource, Service } from '../../src/engine/lease';
+import type { Resource, Service } from '../../src/engine/leases/lease';
 import { permitsKeys } from '../../src/redis/keys';
 import { eventually } from '../support/eventually';
 import type { Recorder } from '../support/history-recorder';

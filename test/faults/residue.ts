@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/engine/lease';
+import type { Resource } from '../../src/engine/leases/lease';
 import { permitsKeys } from '../../src/redis/keys';
 import type { FleetStore } from './fleet';
 import { PREFIX } from './observer';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually';
 import { endingOf } from '../support/lock-client';
-import type { Resource, Service } from '../../src/engine/lease';
+import type { Resource, Service } from '../../src/engine/leases/lease';
 import { expectInvariantsToHold, type CheckAllOptions } from '../support/checkers/check-all';
 import { formatTrace } from '../support/checkers/violation';
 import type { FaultKind, FaultStarted, History, HistoryEvent, Micros } from '../support/history';

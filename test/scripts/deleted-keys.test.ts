@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/engine/lease';
+import type { Resource } from '../../src/engine/leases/lease';
 import { PARTS, PermitsFixture, type Part } from '../support/permits-fixture';
 import type { Requester } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
@@ -30,7 +30,7 @@ describe('somebody deletes a key', () => {
   /** What the server of a waiting call does once a second. */
   async function heartbeat(waiter: Requester): Promise<boolean> {
     const [word] = (await waiter.touch()).waiters;
-    return word === 'look' && (await waiter.claim()).kind === 'granted';
+    return word === 'recheck' && (await waiter.claim()).kind === 'granted';
   }
 
   it.each(PARTS)(
@@ -71,7 +71,7 @@ describe('somebody deletes a key', () => {
       (who) => who.giveBack(),
       (who) => who.renew(who.secret),
       (who) => who.release(who.secret),
-      async (who) => ({ kind: typeof (await who.touch()).outlook }),
+      async (who) => ({ kind: typeof (await who.touch()).snapshot }),
     ];
     for (const command of commands) {
       const { lock, ...requesters } = await busyLock();
@@ -113,7 +113,7 @@ describe('somebody deletes a key', () => {
     const newcomer = await on.request('s3', lock);
     await remove(lock, 'queue');
     is('waiting', await newcomer.queue());
-    expect((await carol.touch()).waiters).toEqual(['look']);
+    expect((await carol.touch()).waiters).toEqual(['recheck']);
     expect(is('waiting', await carol.claim()).position).toBe(1);
     expect(is('waiting', await bob.queue()).position).toBe(1);
     expect((await newcomer.touch()).waiters).toEqual([3]);

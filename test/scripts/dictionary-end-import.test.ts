@@ -5,7 +5,7 @@ import {
   dictionaryStartImport,
   dictionaryWrite,
 } from '../../generated/redis/scripts';
-import type { FoldedEntry } from '../../src/engine/dictionary-store';
+import type { FoldedEntry } from '../../src/engine/autocomplete/dictionary-store';
 import { DictionaryFixture, foldedEntry, giantEntry, putArgs } from '../support/dictionary-fixture';
 import { allListed } from '../support/dictionary-questions';
 

@@ -1,6 +1,6 @@
 import { dictionarySuggest } from '../../generated/redis/scripts';
-import { forms, kindOf, markWords } from '../../src/engine/match';
-import type { Entry, MatchKind } from '../../src/engine/suggestion';
+import { forms, kindOf, markWords } from '../../src/engine/autocomplete/match';
+import type { Entry, MatchKind } from '../../src/engine/autocomplete/suggestion';
 import { DictionaryFixture, entry } from '../support/dictionary-fixture';
 import { seeded } from '../support/name-generator';
 

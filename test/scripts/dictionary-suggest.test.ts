@@ -1,4 +1,4 @@
-import type { MatchKind } from '../../src/engine/suggestion';
+import type { MatchKind } from '../../src/engine/autocomplete/suggestion';
 import { DictionaryFixture, entry } from '../support/dictionary-fixture';
 import { allPages } from '../support/dictionary-questions';
 

@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually';
-import type { Resource } from '../../src/engine/lease';
+import type { Resource } from '../../src/engine/leases/lease';
 import { PARTS, PermitsFixture } from '../support/permits-fixture';
 import { is } from '../support/reply-kinds';
 

@@ -1,5 +1,5 @@
 import { StoreFailure } from '../../src/engine/errors';
-import type { Resource } from '../../src/engine/lease';
+import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture, type Stored, type TestServer } from '../support/permits-fixture';
 import { brokenInvariants } from '../support/permits-invariants';
 import type { Requester } from '../support/permits-requester';
@@ -14,7 +14,7 @@ describe('guards', () => {
     server = await on.server('s1');
   });
   afterEach(async () => {
-    server.passport = undefined;
+    server.epochArguments = undefined;
     for (const [key, epoch] of changed.splice(0).reverse()) await on.redis.command('SET', key, epoch);
     server.turnedBack.splice(0);
   });
@@ -35,21 +35,21 @@ describe('guards', () => {
   const reasons = {
     STALE: async (resource: Resource) => {
       const epoch = (await on.redis.command('GET', on.epochKey(resource))) as string;
-      server.passport = [epoch, Number(await on.now()) - 1];
+      server.epochArguments = [epoch, Number(await on.now()) - 1];
     },
     'EPOCH (another run of Redis)': async () => {
-      server.passport = [`${RUN} a 60000 0`, NEVER];
+      server.epochArguments = [`${RUN} a 60000 0`, NEVER];
     },
     'EPOCH (none)': async (resource: Resource) => {
       const epoch = (await on.redis.command('GET', on.epochKey(resource))) as string;
       await change(resource);
-      server.passport = [epoch, NEVER];
+      server.epochArguments = [epoch, NEVER];
     },
     QUARANTINED: async (resource: Resource, shiftUs = 0n) => {
       const now = BigInt(await on.now());
       const epoch = `${RUN} a 60000 0 ${now} ${now + QUARANTINE_US} ${shiftUs} restarted`;
       await change(resource, epoch);
-      server.passport = [`${RUN} a 60000 0`, NEVER];
+      server.epochArguments = [`${RUN} a 60000 0`, NEVER];
     },
   };
   const names = Object.keys(reasons) as (keyof typeof reasons)[];
@@ -202,7 +202,7 @@ describe('guards', () => {
     const now = BigInt(await on.now());
     const pause = `${RUN} a 60000 ${overlapMs} ${now} ${now + QUARANTINE_US} 0 restarted`;
     if (reason === 'QUARANTINED') await change(lock, pause);
-    server.passport = [`${RUN} a 60000 ${overlapMs}`, NEVER];
+    server.epochArguments = [`${RUN} a 60000 ${overlapMs}`, NEVER];
     const before = await on.stored(lock);
     if (isRenewed) {
       expect(is('granted', await alice.renew(alice.secret)).remainingMs).toBe(ttlMs);
@@ -253,7 +253,7 @@ describe('guards', () => {
     const lock = on.resource();
     const now = BigInt(await on.now());
     await change(lock, `${RUN} a 60000 ${now - 9n} ${now - 1n} 0 restarted`);
-    server.passport = [`${RUN} a 60000 0`, NEVER];
+    server.epochArguments = [`${RUN} a 60000 0`, NEVER];
     is('granted', await (await on.request('s1', lock)).try());
     // Spelt otherwise than expected, by a server that allows longer leases.
     await change(lock, `${RUN} w 90000 0`);

@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/engine/lease';
+import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture } from '../support/permits-fixture';
 import { is } from '../support/reply-kinds';
 
@@ -48,7 +48,7 @@ describe('liveness of waiters', () => {
     is('granted', await carol.claim());
     const dave = await on.request('s1', lock);
     await dave.queue();
-    expect((await bob.touch()).waiters).toEqual(['look']);
+    expect((await bob.touch()).waiters).toEqual(['recheck']);
     expect(is('waiting', await bob.claim())).toMatchObject({ ticket, position: 1 });
   });
 
@@ -253,7 +253,7 @@ describe('liveness of waiters', () => {
     is('granted', await alice.try());
     is('waiting', await bob.queue());
     is('released', await alice.release(alice.secret));
-    expect((await bob.touch()).waiters).toEqual(['look']);
+    expect((await bob.touch()).waiters).toEqual(['recheck']);
     is('granted', await bob.claim());
   });
 });

@@ -74,7 +74,7 @@ describe('when memory is full', () => {
     await bob.queue();
     await on.passInUse(lock, 5001);
     await fill();
-    expect((await bob.touch()).waiters).toEqual(['look']);
+    expect((await bob.touch()).waiters).toEqual(['recheck']);
     is('granted', await bob.claim());
   });
 

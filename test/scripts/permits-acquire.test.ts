@@ -1,4 +1,4 @@
-import { LOCK_LIMIT } from '../../src/engine/limits';
+import { LOCK_LIMIT } from '../../src/engine/leases/limits';
 import { eventually } from '../support/eventually';
 import { PermitsFixture } from '../support/permits-fixture';
 import { is } from '../support/reply-kinds';
@@ -29,8 +29,8 @@ describe('permits-acquire', () => {
       const lock = on.resource();
       const alice = await on.request('s1', lock, { holderId: 'alice', metadata: { job: '7' }, ttlMs: 9000 });
       const { fencingToken } = is('granted', await alice.try());
-      const { outlook } = is('refused', await (await on.request('s1', lock)).try());
-      expect(outlook).toMatchObject({
+      const { snapshot } = is('refused', await (await on.request('s1', lock)).try());
+      expect(snapshot).toMatchObject({
         waiterCount: 0,
         holder: {
           holderId: 'alice',
@@ -40,9 +40,9 @@ describe('permits-acquire', () => {
           mode: 'exclusive',
         },
       });
-      expect(outlook.holderEndMs).toBeLessThanOrEqual(9000);
-      expect(outlook.holderEndMs).toBeGreaterThan(8000);
-      expect(outlook.earliestEndMs).toBe(outlook.holderEndMs);
+      expect(snapshot.holderEndMs).toBeLessThanOrEqual(9000);
+      expect(snapshot.holderEndMs).toBeGreaterThan(8000);
+      expect(snapshot.earliestEndMs).toBe(snapshot.holderEndMs);
       expect((await on.stored(lock)).sets.queue).toEqual([]);
     });
 
@@ -54,7 +54,7 @@ describe('permits-acquire', () => {
       for (const [index, waiter] of waiters.entries()) {
         const place = is('waiting', await waiter.queue());
         expect(place.position).toBe(index + 1);
-        expect(place.outlook.waiterCount).toBe(index + 1);
+        expect(place.snapshot.waiterCount).toBe(index + 1);
         tickets.push(place.ticket);
       }
       expect([...tickets].sort()).toEqual(tickets);

@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/engine/lease';
+import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture } from '../support/permits-fixture';
 import type { Requester, RequesterOptions } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
@@ -80,7 +80,7 @@ describe('permits-claim', () => {
     const { alice, bob, carol } = await queued(lock, 2);
     const { ticket } = carol;
     expect(is('waiting', await carol.claim())).toMatchObject({ ticket, position: 2 });
-    expect(is('waiting', await bob.claim())).toMatchObject({ position: 1, outlook: { waiterCount: 2 } });
+    expect(is('waiting', await bob.claim())).toMatchObject({ position: 1, snapshot: { waiterCount: 2 } });
     is('granted', await alice.renew(alice.secret));
   });
 

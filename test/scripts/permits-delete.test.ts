@@ -1,5 +1,5 @@
 import { permitsDelete } from '../../generated/redis/scripts';
-import type { Resource } from '../../src/engine/lease';
+import type { Resource } from '../../src/engine/leases/lease';
 import { eventually } from '../support/eventually';
 import { PARTS, PermitsFixture } from '../support/permits-fixture';
 import { brokenInvariants } from '../support/permits-invariants';
@@ -143,9 +143,12 @@ describe('permits-delete', () => {
       await eventually('the hints', () =>
         [stream, others].every(({ requestId }) => s2.hinted.includes(requestId)),
       );
-      expect((await others.touch()).waiters).toEqual(['look']);
+      expect((await others.touch()).waiters).toEqual(['recheck']);
       for (const waiter of [stream, own, others, away]) expect(await waiter.claim()).toEqual(UNKNOWN);
-      expect(is('withdrawn', await own.withdraw()).outlook).toMatchObject({ limit: undefined, usedCount: 0 });
+      expect(is('withdrawn', await own.withdraw()).snapshot).toMatchObject({
+        limit: undefined,
+        usedCount: 0,
+      });
       expect(await on.redis.command('EXISTS', on.limitKey(semaphore))).toBe('0');
     });
 

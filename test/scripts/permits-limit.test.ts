@@ -1,5 +1,5 @@
 import { permitsLimit } from '../../generated/redis/scripts';
-import type { Resource } from '../../src/engine/lease';
+import type { Resource } from '../../src/engine/leases/lease';
 import { eventually } from '../support/eventually';
 import { PermitsFixture } from '../support/permits-fixture';
 import type { Requester } from '../support/permits-requester';
@@ -248,7 +248,7 @@ describe('permits-limit', () => {
       expect(view).toMatchObject({ waiterCount: 1, waiters: [{ permitCount: 3, position: 1 }] });
       expect(s1.looks).toEqual([own.requestId]);
       await eventually('the hint', () => s2.hinted.includes(others.requestId));
-      expect((await others.touch()).waiters).toEqual(['look']);
+      expect((await others.touch()).waiters).toEqual(['recheck']);
       for (const one of [own, others]) expect(await one.claim()).toEqual({ kind: 'never-fits', limit: 3 });
       expect(is('waiting', await fits.claim()).position).toBe(1);
     });

@@ -1,4 +1,4 @@
-import { LOCK_LIMIT } from '../../src/engine/limits';
+import { LOCK_LIMIT } from '../../src/engine/leases/limits';
 import { eventually } from '../support/eventually';
 import { PermitsFixture } from '../support/permits-fixture';
 import type { Requester } from '../support/permits-requester';
@@ -29,11 +29,11 @@ describe('permits-touch', () => {
       await on.request('s1', lock),
     ];
     for (const waiter of waiters) await waiter.queue();
-    const { waiters: words, outlook } = await touchAll([...waiters].reverse());
+    const { waiters: words, snapshot } = await touchAll([...waiters].reverse());
     expect(words).toEqual([3, 2, 1]);
-    expect(outlook).toMatchObject({ waiterCount: 3, holder: { holderId: 'alice' } });
-    expect(outlook.earliestEndMs).toBeGreaterThan(4000);
-    expect(outlook.earliestEndMs).toBeLessThanOrEqual(5000);
+    expect(snapshot).toMatchObject({ waiterCount: 3, holder: { holderId: 'alice' } });
+    expect(snapshot.earliestEndMs).toBeGreaterThan(4000);
+    expect(snapshot.earliestEndMs).toBeLessThanOrEqual(5000);
   });
 
   it('says there is no end when nobody holds', async () => {
@@ -41,7 +41,7 @@ describe('permits-touch', () => {
     const alice = await on.request('s1', lock);
     await alice.try();
     await alice.release(alice.secret);
-    expect((await (await on.server('s1')).store.touch(lock, [])).outlook).toEqual({
+    expect((await (await on.server('s1')).store.touch(lock, [])).snapshot).toEqual({
       earliestEndMs: undefined,
       waiterCount: 0,
       holder: undefined,
@@ -66,10 +66,10 @@ describe('permits-touch', () => {
     await alice.release(alice.secret);
     const unknown = await on.request('s1', lock);
     expect((await touchAll([offered, taken, left, unknown])).waiters).toEqual([
-      'look',
+      'recheck',
       'superseded',
-      'look',
-      'look',
+      'recheck',
+      'recheck',
     ]);
   });
 
@@ -79,7 +79,7 @@ describe('permits-touch', () => {
     const bob = await on.request('s1', lock);
     await bob.queue();
     await on.passInUse(lock, 5001);
-    expect((await bob.touch()).waiters).toEqual(['look']);
+    expect((await bob.touch()).waiters).toEqual(['recheck']);
     expect((await on.server('s1')).looks).toContain(bob.requestId);
     is('granted', await bob.claim());
   });

@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/engine/lease';
+import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture } from '../support/permits-fixture';
 import type { RequesterOptions } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
@@ -24,8 +24,8 @@ describe('permits-withdraw', () => {
     it('ends a wait, and tells what it waited for', async () => {
       const lock = on.resource();
       const { bob } = await holderAndWaiter(lock);
-      const { outlook } = is('withdrawn', await bob.withdraw());
-      expect(outlook).toMatchObject({ waiterCount: 0, holder: { holderId: '' } });
+      const { snapshot } = is('withdrawn', await bob.withdraw());
+      expect(snapshot).toMatchObject({ waiterCount: 0, holder: { holderId: '' } });
       expect((await on.stored(lock)).sets.queue).toEqual([]);
     });
 

@@ -1,5 +1,5 @@
-import type { Resource } from '../../src/engine/lease';
-import { LOCK_LIMIT } from '../../src/engine/limits';
+import type { Resource } from '../../src/engine/leases/lease';
+import { LOCK_LIMIT } from '../../src/engine/leases/limits';
 import { PARTS, PermitsFixture } from '../support/permits-fixture';
 import { is } from '../support/reply-kinds';
 
@@ -47,7 +47,7 @@ describe('somebody writes a lock without an expiry (chapter 24)', () => {
     expect((await bob.touch()).waiters).toEqual([1]);
     await on.passInUse(lock, 1000);
     await on.beat(lock, 's1');
-    expect((await bob.touch()).waiters).toEqual(['look']);
+    expect((await bob.touch()).waiters).toEqual(['recheck']);
     is('finished', await alice.try());
     is('granted', await bob.claim());
   });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { ClusterMap } from '../../src/redis/cluster-map';
-import { giversAlong, type Stint } from '../../src/redis/cluster-quarantine';
-import type { ClusterView } from '../../src/redis/cluster-view';
+import { ClusterMap } from '../../src/redis/topology/cluster-map';
+import { sourceRunsAlong, type MasterTerm } from '../../src/redis/topology/cluster-quarantine';
+import type { ClusterView } from '../../src/redis/topology/cluster-view';
 import { SLOT_COUNT, slotOfBucket } from '../../src/redis/keys';
 
 const SLOT = slotOfBucket(0);
@@ -19,12 +19,12 @@ function watched(owner = 'a') {
   const map = new ClusterMap();
   map.adopt(view(owner), -5000, -5000);
   map.adopt(view(owner), 0, 0);
-  const nodes = new Map<string, Stint>(
+  const nodes = new Map<string, MasterTerm>(
     ['a', 'b', 'c'].map((name) => [name, { run: `run of ${name}`, knownSince: -1, clock: 1_000_000 }]),
   );
-  const change = (name: string, to: Partial<Stint>) => nodes.set(name, { ...nodes.get(name)!, ...to });
+  const change = (name: string, to: Partial<MasterTerm>) => nodes.set(name, { ...nodes.get(name)!, ...to });
   const givers = (to: string, now: number) =>
-    giversAlong(map.pathTo(to, SLOT, now), to, (address) => nodes.get(address));
+    sourceRunsAlong(map.pathTo(to, SLOT, now), to, (address) => nodes.get(address));
   return { map, nodes, change, givers };
 }
 
@@ -206,13 +206,13 @@ class World {
 
   private adopt(): void {
     const path = this.map.pathTo(NODES[this.owner]!, SLOT, this.now);
-    const stintAt = (address: string): Stint => {
+    const stintAt = (address: string): MasterTerm => {
       const node = NODES.indexOf(address as 'a');
       return { run: this.run(node), knownSince: this.knownSince[node]!, clock: 0 };
     };
     const givers = this.believesAllMasters
       ? NODES.map((_, node) => this.run(node))
-      : giversAlong(path, NODES[this.owner]!, stintAt);
+      : sourceRunsAlong(path, NODES[this.owner]!, stintAt);
     if (this.epoch !== this.run(this.owner) && givers.includes(this.epoch)) {
       this.accepted += 1;
       if (this.epoch !== this.truth) {

@@ -1,5 +1,5 @@
-import { clusterHealth, isSameHealth } from '../../src/redis/cluster-health';
-import { bestOf, hostOf, readView, redirection } from '../../src/redis/cluster-view';
+import { clusterHealth, isSameHealth } from '../../src/redis/topology/cluster-health';
+import { bestOf, hostOf, readView, redirection } from '../../src/redis/topology/cluster-view';
 import { SLOT_COUNT } from '../../src/redis/keys';
 
 const INFO = 'cluster_enabled:1\r\ncluster_state:ok\r\ncluster_current_epoch:7\r\n';

@@ -1,8 +1,8 @@
 import { systemClock } from '../../src/engine/clock';
 import { StoreFailure } from '../../src/engine/errors';
-import { RedisCluster } from '../../src/redis/cluster';
-import { hostOf } from '../../src/redis/cluster-view';
-import { script } from '../../src/redis/operation';
+import { RedisCluster } from '../../src/redis/topology/cluster';
+import { hostOf } from '../../src/redis/topology/cluster-view';
+import { script } from '../../src/redis/connection/operation';
 import { slotOfKey } from '../../src/redis/keys';
 import { answered, FakeClusterNode, refused } from '../support/fake-cluster-node';
 

@@ -1,8 +1,8 @@
 import { systemClock } from '../../src/engine/clock';
 import { StoreFailure } from '../../src/engine/errors';
-import { RedisConnection } from '../../src/redis/connection';
-import { script } from '../../src/redis/operation';
-import type { Reply } from '../../src/redis/script-command';
+import { RedisConnection } from '../../src/redis/connection/connection';
+import { script } from '../../src/redis/connection/operation';
+import type { Reply } from '../../src/redis/connection/script-command';
 import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
 import { TcpProxy } from '../support/proxy';

@@ -1,4 +1,4 @@
-import { MATCH_KINDS, type Entry, type MatchKind } from '../../src/engine/suggestion';
+import { MATCH_KINDS, type Entry, type MatchKind } from '../../src/engine/autocomplete/suggestion';
 import { DictionaryFixture, entry } from '../support/dictionary-fixture';
 import { DictionaryModel, type Expected } from '../support/dictionary-model';
 import { allListed, allPages, asExpected } from '../support/dictionary-questions';

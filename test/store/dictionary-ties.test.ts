@@ -1,4 +1,4 @@
-import type { Suggestion, SuggestRequest } from '../../src/engine/suggestion';
+import type { Suggestion, SuggestRequest } from '../../src/engine/autocomplete/suggestion';
 import { DictionaryFixture, entry } from '../support/dictionary-fixture';
 import { compare } from '../support/dictionary-model';
 import { allPages, wholePage } from '../support/dictionary-questions';

@@ -1,8 +1,8 @@
 import { StoreFailure } from '../../src/engine/errors';
-import type { RedisConnection } from '../../src/redis/connection';
-import { Epochs } from '../../src/redis/epochs';
+import type { RedisConnection } from '../../src/redis/connection/connection';
+import { Epochs } from '../../src/redis/epochs/epochs';
 import { epochKey } from '../../src/redis/keys';
-import type { Guard } from '../../src/redis/operation';
+import type { EpochGuard } from '../../src/redis/connection/operation';
 import { ManualClock } from '../support/manual-clock';
 
 const QUARANTINE_MS = 135_000;
@@ -18,7 +18,7 @@ class Scene {
   /** How far Redis's clock was set. */
   stepMs = 0;
   /** What adoptions were sent with. */
-  readonly sent: { readonly key: string; readonly passport: readonly (string | number)[] }[] = [];
+  readonly sent: { readonly key: string; readonly epochArguments: readonly (string | number)[] }[] = [];
   answer: (key: string, setForwardUs: number) => readonly unknown[] = () => IN_ORDER;
   readonly epochs: Epochs;
 
@@ -29,12 +29,12 @@ class Scene {
         [key = '']: readonly string[],
         __: unknown,
         read: (reply: unknown[]) => unknown,
-        guard: Guard,
+        guard: EpochGuard,
       ) => {
-        const passport = guard.passport(this.clock.now() + 2000, [key]) ?? [];
-        this.sent.push({ key, passport });
-        const isLate = Number(passport[6]) < this.time * 1000;
-        return Promise.resolve(read([...(isLate ? LATE : this.answer(key, Number(passport[5])))]));
+        const epochArguments = guard.epochArguments(this.clock.now() + 2000, [key]) ?? [];
+        this.sent.push({ key, epochArguments });
+        const isLate = Number(epochArguments[6]) < this.time * 1000;
+        return Promise.resolve(read([...(isLate ? LATE : this.answer(key, Number(epochArguments[5])))]));
       },
       look: () => Promise.resolve(this.looks()),
       changed: () => undefined,
@@ -63,15 +63,15 @@ class Scene {
     }
   }
 
-  passport(bucket: number) {
+  epochArguments(bucket: number) {
     const keys = Array.from({ length: 8 }, () => epochKey('test', bucket));
-    return this.epochs.passport(this.clock.now() + 2000, keys);
+    return this.epochs.epochArguments(this.clock.now() + 2000, keys);
   }
 
   /** What is said against a grant that Redis made just now. */
   async verdict(): Promise<string | undefined> {
     const reply = ['GRANTED', '0', [], '1', '1', '1', 'secret', '1', String(this.time * 1000)];
-    return (await this.epochs.objection(reply, [], this.clock.now()))?.kind;
+    return (await this.epochs.epochCheck(reply, [], this.clock.now()))?.kind;
   }
 }
 
@@ -85,7 +85,7 @@ describe('the epochs of a node', () => {
     scene.looks();
     await scene.epochs.adopt();
     await scene.epochs.adoptArrived([1]);
-    expect(scene.passport(1)?.[0]).toBe(`R w ${QUARANTINE_MS} 12000`);
+    expect(scene.epochArguments(1)?.[0]).toBe(`R w ${QUARANTINE_MS} 12000`);
     await scene.passes(3000);
     expect(await scene.verdict()).toBeUndefined();
     scene.stepMs = 900;
@@ -96,12 +96,12 @@ describe('the epochs of a node', () => {
     const scene = new Scene();
     await scene.passes(1000);
     const sentAt = scene.clock.now();
-    expect(scene.passport(1)?.[1]).toBeGreaterThan(0);
+    expect(scene.epochArguments(1)?.[1]).toBeGreaterThan(0);
     await scene.clock.advance(60_000);
     scene.looks(sentAt);
-    expect(scene.passport(1)?.[1]).toBe(0);
+    expect(scene.epochArguments(1)?.[1]).toBe(0);
     scene.looks();
-    expect(scene.passport(1)?.[1]).toBeGreaterThan(0);
+    expect(scene.epochArguments(1)?.[1]).toBeGreaterThan(0);
   });
 
   it('follow up a bucket that was on its way to another node when the clock was set forward', async () => {
@@ -115,16 +115,16 @@ describe('the epochs of a node', () => {
     };
     scene.stepMs = 60_000;
     await scene.passes(2000);
-    expect(scene.passport(1)?.[1]).toBeGreaterThan(0);
+    expect(scene.epochArguments(1)?.[1]).toBeGreaterThan(0);
     // Nothing of it is granted here before it is known where it is.
-    expect(scene.passport(2)?.[1]).toBe(0);
+    expect(scene.epochArguments(2)?.[1]).toBe(0);
     isOnItsWay = false;
     scene.sent.splice(0);
     await scene.passes(2000);
-    const stepped = scene.sent.filter(({ passport }) => Number(passport[5]) > 0);
+    const stepped = scene.sent.filter(({ epochArguments }) => Number(epochArguments[5]) > 0);
     expect(stepped.map(({ key }) => key)).toEqual([epochKey('test', 2)]);
-    expect(Number(stepped[0]?.passport[5])).toBeGreaterThan(59_000_000);
-    expect(scene.passport(2)?.[1]).toBeGreaterThan(0);
+    expect(Number(stepped[0]?.epochArguments[5])).toBeGreaterThan(59_000_000);
+    expect(scene.epochArguments(2)?.[1]).toBeGreaterThan(0);
   });
 
   it('ask anew who gave a bucket when that is older than the command that says so', async () => {
@@ -138,7 +138,9 @@ describe('the epochs of a node', () => {
     scene.givers = () => Promise.resolve(['B']);
     tell(['A']);
     await adopted;
-    expect(scene.sent.map(({ passport }) => passport.at(-1))).toEqual(['A', 'B']);
-    expect(Number(scene.sent[0]?.passport[6])).toBeLessThan(Number(scene.sent[1]?.passport[6]) - 50_000_000);
+    expect(scene.sent.map(({ epochArguments }) => epochArguments.at(-1))).toEqual(['A', 'B']);
+    expect(Number(scene.sent[0]?.epochArguments[6])).toBeLessThan(
+      Number(scene.sent[1]?.epochArguments[6]) - 50_000_000,
+    );
   });
 });

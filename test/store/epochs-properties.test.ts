@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { epochAdopt } from '../../generated/redis/scripts';
 import { StoreFailure } from '../../src/engine/errors';
-import type { Resource } from '../../src/engine/lease';
+import type { Resource } from '../../src/engine/leases/lease';
 import { PARTS, PermitsFixture, type TestServer } from '../support/permits-fixture';
 import { Requester } from '../support/permits-requester';
 
@@ -101,7 +101,7 @@ class World {
 
   /** Sends a command as a server does: what is turned back for its epoch is sent again once that is adopted. */
   private async send<Reply>(command: () => Promise<Reply>): Promise<Reply | undefined> {
-    this.server.passport = [`${this.runId} ${this.durability} ${QUARANTINE_MS} 0`, NEVER];
+    this.server.epochArguments = [`${this.runId} ${this.durability} ${QUARANTINE_MS} 0`, NEVER];
     for (;;) {
       this.server.turnedBack.splice(0);
       const reply = await command().catch((error: unknown) => {

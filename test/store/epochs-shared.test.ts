@@ -1,11 +1,11 @@
 import { StoreFailure } from '../../src/engine/errors';
-import type { RedisConnection } from '../../src/redis/connection';
-import { Epochs } from '../../src/redis/epochs';
-import type { Findings } from '../../src/redis/findings';
+import type { RedisConnection } from '../../src/redis/connection/connection';
+import { Epochs } from '../../src/redis/epochs/epochs';
+import type { NodeReport } from '../../src/redis/connection/node-report';
 import { ManualClock } from '../support/manual-clock';
 
 const GROUPS = Array.from({ length: 20 }, (_, bucket) => [bucket]);
-const findings: Findings = {
+const findings: NodeReport = {
   runId: 'a run',
   durable: false,
   overlapMs: 0,

@@ -230,7 +230,7 @@ describe('a store that may have forgotten', () => {
     const server = await connect(`redis://${proxy.address}`);
     const epochs = (await first.command('GET', 'test:{3}:epoch')) as string;
     await sleep(3500); // uptimes are told in seconds
-    await server.node.connection.look();
+    await server.node.connection.probeNode();
     for (let bucket = 0; bucket < 1024; bucket += 1)
       await second.command('SET', `test:{${bucket}}:epoch`, epochs);
     proxy.leadTo(second.port);
@@ -349,10 +349,10 @@ describe('a store that may have forgotten', () => {
       closers.push(() => proxy.close());
       const server = await connect(`redis://${proxy.address}`);
       const { epochs } = server.node;
-      const passport = epochs.passport.bind(epochs);
+      const epochArguments = epochs.epochArguments.bind(epochs);
       let late = 2;
-      epochs.passport = (deadline, keys) => {
-        const [epoch, notAfter] = passport(deadline, keys) as [string, number];
+      epochs.epochArguments = (deadline, keys) => {
+        const [epoch, notAfter] = epochArguments(deadline, keys) as [string, number];
         return [epoch, (late -= 1) >= 0 ? 1 : notAfter];
       };
       is('granted', await on(server).try());

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import type { Service } from '../../src/engine/lease';
+import type { Service } from '../../src/engine/leases/lease';
 import {
   BUCKET_COUNT,
   absentKey,

@@ -48,7 +48,7 @@ describe('a command that arrives when nobody waits for it any more', () => {
   /** What was sent before the connection was given up, with the time it had or with none. */
   function hold(time: 'with its time' | 'without'): void {
     if (time === 'without')
-      slow.passport = [slow.node.epochs.passport(0, [])?.[0] as string, Number.MAX_SAFE_INTEGER];
+      slow.epochArguments = [slow.node.epochs.epochArguments(0, [])?.[0] as string, Number.MAX_SAFE_INTEGER];
     proxy.blackHole('toTarget');
   }
 

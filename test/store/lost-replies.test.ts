@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/engine/lease';
+import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture, type Stored, type TestServer } from '../support/permits-fixture';
 import { brokenInvariants } from '../support/permits-invariants';
 import { Requester, type RequesterOptions } from '../support/permits-requester';

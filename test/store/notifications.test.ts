@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../../src/engine/clock';
-import type { Resource } from '../../src/engine/lease';
+import type { Resource } from '../../src/engine/leases/lease';
 import { bucketOf, wakeChannel } from '../../src/redis/keys';
-import { Notifications } from '../../src/redis/notifications';
+import { Notifications } from '../../src/redis/topology/notifications';
 import { eventually } from '../support/eventually';
 import { PermitsFixture, PREFIX } from '../support/permits-fixture';
 import { TcpProxy } from '../support/proxy';

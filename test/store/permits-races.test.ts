@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Resource } from '../../src/engine/lease';
+import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture, type Stored, type TestServer } from '../support/permits-fixture';
 import { brokenInvariants, brokenTransitions } from '../support/permits-invariants';
 import { Requester } from '../support/permits-requester';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { StoreFailure } from '../../src/engine/errors';
-import type { Recent } from '../../src/engine/suggestion';
-import type { RedisRecentsStore } from '../../src/redis/recents-store';
+import type { Recent } from '../../src/engine/autocomplete/suggestion';
+import type { RedisRecentsStore } from '../../src/redis/autocomplete/recents-store';
 import { TcpProxy, type RedisCommand } from '../support/proxy';
 import { plain, recent, RecentsFixture } from '../support/recents-fixture';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { ServerClock } from '../../src/redis/server-clock';
+import { ServerClock } from '../../src/redis/connection/server-clock';
 
 /** Redis's clock at our time 0. */
 const EPOCH_MS = 1_700_000_000_000;

@@ -1,4 +1,4 @@
-import type { Lease } from '../../src/engine/lease';
+import type { Lease } from '../../src/engine/leases/lease';
 import type { Pending } from './engine-fixture';
 
 /** What a call of the engine has told its client of a lease. */

@@ -5,7 +5,7 @@ import {
   type MatchKind,
   type Profile,
   type Recent,
-} from '../../src/engine/suggestion';
+} from '../../src/engine/autocomplete/suggestion';
 
 /** What dictionaries are made of at random: few characters each, so that much of it matches. */
 const SCRIPTS: Readonly<Record<string, readonly string[]>> = {

@@ -1,13 +1,13 @@
-import { Autocomplete } from '../../src/engine/autocomplete';
+import { Autocomplete } from '../../src/engine/autocomplete/autocomplete';
 import { systemClock } from '../../src/engine/clock';
 import { systemIdentities } from '../../src/engine/identities';
-import type { FoldedEntry } from '../../src/engine/dictionary-store';
-import { forms } from '../../src/engine/match';
-import type { Entry } from '../../src/engine/suggestion';
-import { RedisConnection } from '../../src/redis/connection';
-import { RedisDictionaryStore } from '../../src/redis/dictionary-store';
+import type { FoldedEntry } from '../../src/engine/autocomplete/dictionary-store';
+import { forms } from '../../src/engine/autocomplete/match';
+import type { Entry } from '../../src/engine/autocomplete/suggestion';
+import { RedisConnection } from '../../src/redis/connection/connection';
+import { RedisDictionaryStore } from '../../src/redis/autocomplete/dictionary-store';
 import { dictionaryKey } from '../../src/redis/keys';
-import { RedisRecentsStore } from '../../src/redis/recents-store';
+import { RedisRecentsStore } from '../../src/redis/autocomplete/recents-store';
 import { checkDictionary, type CheckOptions } from './dictionary-checker';
 import { RedisProcess, type RedisProcessOptions } from './redis-process';
 

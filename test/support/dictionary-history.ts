@@ -1,4 +1,4 @@
-import type { ImportSession, Profile, Recent } from '../../src/engine/suggestion';
+import type { ImportSession, Profile, Recent } from '../../src/engine/autocomplete/suggestion';
 import { HoldfastError } from '../../src/engine/errors';
 import type { Step } from './dictionary-arbitraries';
 import type { DictionaryFixture } from './dictionary-fixture';

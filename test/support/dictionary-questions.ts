@@ -1,5 +1,10 @@
-import type { Autocomplete } from '../../src/engine/autocomplete';
-import type { ListedEntry, SuggestPage, Suggestion, SuggestRequest } from '../../src/engine/suggestion';
+import type { Autocomplete } from '../../src/engine/autocomplete/autocomplete';
+import type {
+  ListedEntry,
+  SuggestPage,
+  Suggestion,
+  SuggestRequest,
+} from '../../src/engine/autocomplete/suggestion';
 import type { Expected } from './dictionary-model';
 
 /** A busy machine may cut an answer short; asked so often, one must be whole. */

@@ -1,10 +1,10 @@
-import type { AcquireRequest } from '../../src/engine/call';
+import type { AcquireRequest } from '../../src/engine/leases/requests';
 import { HoldfastError, type Reason } from '../../src/engine/errors';
 import type { Identities } from '../../src/engine/identities';
-import type { Lease, Service } from '../../src/engine/lease';
-import { defaultLimits, type Limits } from '../../src/engine/limits';
-import { Permits } from '../../src/engine/permits';
-import type { PermitsStore, RenewReply, Waiting } from '../../src/engine/store';
+import type { Lease, Service } from '../../src/engine/leases/lease';
+import { defaultLimits, type Limits } from '../../src/engine/leases/limits';
+import { Permits } from '../../src/engine/leases/permits';
+import type { PermitsStore, RenewReply, Waiting } from '../../src/engine/leases/permits-store';
 import { acquireRequest, FakeCall, RecordedSink, type FakeCallOptions } from './fake-call';
 import { FakeStore, NOBODY, waitingAt, type Sent } from './fake-store';
 import { ManualClock, settled } from './manual-clock';
@@ -154,11 +154,11 @@ export async function letWait(on: EngineFixture, values: Partial<Waiting> = {}):
 /** Answers the touch under way; every waiter keeps position 1 unless told otherwise. */
 export async function answerTouch(
   on: EngineFixture,
-  words?: readonly (number | 'look' | 'superseded')[],
-  outlook = { ...NOBODY, waiterCount: 1 },
+  words?: readonly (number | 'recheck' | 'superseded')[],
+  snapshot = { ...NOBODY, waiterCount: 1 },
 ): Promise<Sent<'touch'>> {
   const sent = await on.store.next('touch');
-  await sent.answer({ outlook, waiters: words ?? sent.command.map(() => 1) });
+  await sent.answer({ snapshot, waiters: words ?? sent.command.map(() => 1) });
   return sent;
 }
 

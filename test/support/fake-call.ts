@@ -1,5 +1,6 @@
-import type { AcquireRequest, Call, HoldSink } from '../../src/engine/call';
-import type { HoldEvent } from '../../src/engine/lease';
+import type { Call } from '../../src/engine/call';
+import type { AcquireRequest, HoldSink } from '../../src/engine/leases/requests';
+import type { HoldEvent } from '../../src/engine/leases/lease';
 import type { Clock } from '../../src/engine/clock';
 
 export interface FakeCallOptions {

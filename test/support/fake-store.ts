@@ -1,12 +1,12 @@
 import { StoreFailure } from '../../src/engine/errors';
-import type { Resource, ResourceView } from '../../src/engine/lease';
+import type { Resource, ResourceView } from '../../src/engine/leases/lease';
 import type {
   AcquireCommand,
   AcquireReply,
   ClaimCommand,
   ClaimReply,
   Granted,
-  Outlook,
+  QueueSnapshot,
   PermitsStore,
   ReleaseCommand,
   ReleaseReply,
@@ -16,13 +16,13 @@ import type {
   RemoveReply,
   SetLimitCommand,
   SetLimitReply,
-  Speaker,
+  CallRef,
   StoreListener,
   TouchReply,
   Waiting,
   WithdrawCommand,
   WithdrawReply,
-} from '../../src/engine/store';
+} from '../../src/engine/leases/permits-store';
 import { settled, type ManualClock } from './manual-clock';
 
 /** What each command takes and gives. */
@@ -30,7 +30,7 @@ interface Commands {
   acquire: [AcquireCommand, AcquireReply];
   claim: [ClaimCommand, ClaimReply];
   withdraw: [WithdrawCommand, WithdrawReply];
-  touch: [readonly Speaker[], TouchReply];
+  touch: [readonly CallRef[], TouchReply];
   renew: [RenewCommand, RenewReply];
   release: [ReleaseCommand, ReleaseReply];
   inspect: [undefined, ResourceView];
@@ -52,7 +52,7 @@ export interface Sent<V extends Verb> {
   throw(error: Error): Promise<void>;
 }
 
-export const NOBODY: Outlook = {
+export const NOBODY: QueueSnapshot = {
   earliestEndMs: undefined,
   waiterCount: 0,
   holder: undefined,
@@ -77,7 +77,7 @@ export class FakeStore implements PermitsStore {
   acquire = (resource: Resource, command: AcquireCommand) => this.send('acquire', resource, command);
   claim = (resource: Resource, command: ClaimCommand) => this.send('claim', resource, command);
   withdraw = (resource: Resource, command: WithdrawCommand) => this.send('withdraw', resource, command);
-  touch = (resource: Resource, waiters: readonly Speaker[]) => this.send('touch', resource, waiters);
+  touch = (resource: Resource, waiters: readonly CallRef[]) => this.send('touch', resource, waiters);
   renew = (resource: Resource, command: RenewCommand) => this.send('renew', resource, command);
   release = (resource: Resource, command: ReleaseCommand) => this.send('release', resource, command);
   inspect = (resource: Resource) => this.send('inspect', resource, undefined);
@@ -148,7 +148,7 @@ export function waitingAt(sentAt: number, values: Partial<Waiting> = {}): Waitin
     sentAt,
     ticket: '1000',
     position: 1,
-    outlook: { ...NOBODY, waiterCount: 1 },
+    snapshot: { ...NOBODY, waiterCount: 1 },
     ...values,
   };
 }

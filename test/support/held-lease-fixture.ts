@@ -1,7 +1,7 @@
-import { Agenda } from '../../src/engine/agenda';
+import { TimerQueue } from '../../src/engine/leases/timer-queue';
 import type { HoldfastError } from '../../src/engine/errors';
-import { HeldLease } from '../../src/engine/held-lease';
-import type { Granted } from '../../src/engine/store';
+import { HeldLease } from '../../src/engine/leases/held-lease';
+import type { Granted } from '../../src/engine/leases/permits-store';
 import { RecordedSink } from './fake-call';
 import { FakeStore, grantedAt } from './fake-store';
 import { ManualClock, settled } from './manual-clock';
@@ -21,7 +21,7 @@ export interface HeldLeaseSetting {
 export class HeldLeaseFixture {
   readonly clock = new ManualClock(100_000);
   readonly store = new FakeStore(this.clock);
-  readonly agenda = new Agenda(this.clock);
+  readonly agenda = new TimerQueue(this.clock);
   readonly sink = new RecordedSink(this.clock);
   readonly start = this.clock.now();
   readonly receivedAt: number;
@@ -38,7 +38,7 @@ export class HeldLeaseFixture {
     this.lease = new HeldLease({
       store: this.store,
       clock: this.clock,
-      agenda: this.agenda,
+      timers: this.agenda,
       sink: this.sink,
       resource: { service: 'lock', name: 'hello' },
       requestId: 'request',

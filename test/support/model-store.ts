@@ -1,5 +1,5 @@
 import { StoreFailure } from '../../src/engine/errors';
-import type { Resource, ResourceView } from '../../src/engine/lease';
+import type { Resource, ResourceView } from '../../src/engine/leases/lease';
 import type {
   AcquireCommand,
   AcquireReply,
@@ -14,12 +14,12 @@ import type {
   RenewReply,
   SetLimitCommand,
   SetLimitReply,
-  Speaker,
+  CallRef,
   StoreListener,
   TouchReply,
   WithdrawCommand,
   WithdrawReply,
-} from '../../src/engine/store';
+} from '../../src/engine/leases/permits-store';
 import type { ManualClock } from './manual-clock';
 import { PermitsModel } from './permits-model';
 import type { Unsent } from './permits-model-request';
@@ -64,7 +64,7 @@ export class ModelWorld {
   }
 
   tell(server: string, resource: Resource, requestId: string): void {
-    if (this.hints) setImmediate(() => this.stores.get(server)?.listener?.look(resource, requestId));
+    if (this.hints) setImmediate(() => this.stores.get(server)?.listener?.recheck(resource, requestId));
   }
 }
 
@@ -93,7 +93,7 @@ export class ModelStore implements PermitsStore {
     return this.run('withdraw', resource, (model, now) => model.withdraw(this.serverId, now, command));
   }
 
-  touch(resource: Resource, waiters: readonly Speaker[]): Promise<TouchReply> {
+  touch(resource: Resource, waiters: readonly CallRef[]): Promise<TouchReply> {
     return this.run('touch', resource, (model, now) => model.touch(this.serverId, now, waiters));
   }
 
@@ -138,7 +138,7 @@ export class ModelStore implements PermitsStore {
     for (const [server, id] of told) if (server !== serverId) world.tell(server, resource, id);
     await this.travel();
     if (fate === 'reply-lost') throw new StoreFailure('unknown', 'unavailable');
-    for (const [server, id] of told) if (server === serverId) this.listener?.look(resource, id);
+    for (const [server, id] of told) if (server === serverId) this.listener?.recheck(resource, id);
     return { ...reply, sentAt } as Reply;
   }
 

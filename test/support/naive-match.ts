@@ -1,4 +1,4 @@
-import { MATCH_KINDS, type MatchKind } from '../../src/engine/suggestion';
+import { MATCH_KINDS, type MatchKind } from '../../src/engine/autocomplete/suggestion';
 
 /** How texts answer to queries, by the plainest reading of the rules; everything is folded. */
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import type { Resource } from '../../src/engine/lease';
+import type { Resource } from '../../src/engine/leases/lease';
 import type { PermitsFixture, Stored, TestServer } from './permits-fixture';
 import { brokenInvariants, brokenTransitions } from './permits-invariants';
 import type { PermitsModel } from './permits-model';

@@ -1,12 +1,12 @@
 import { type Clock, systemClock } from '../../src/engine/clock';
-import type { Resource, Service } from '../../src/engine/lease';
-import type { RemoveReply, SetLimitReply } from '../../src/engine/store';
+import type { Resource, Service } from '../../src/engine/leases/lease';
+import type { RemoveReply, SetLimitReply } from '../../src/engine/leases/permits-store';
 import { permitsKeys, wakeChannel } from '../../src/redis/keys';
-import type { Guard } from '../../src/redis/operation';
-import { RedisNode } from '../../src/redis/node';
-import { Notifications } from '../../src/redis/notifications';
-import { RedisPermitsStore } from '../../src/redis/permits-store';
-import type { Reply } from '../../src/redis/script-command';
+import type { EpochGuard } from '../../src/redis/connection/operation';
+import { RedisNode } from '../../src/redis/topology/node';
+import { Notifications } from '../../src/redis/topology/notifications';
+import { RedisPermitsStore } from '../../src/redis/leases/permits-store';
+import type { Reply } from '../../src/redis/connection/script-command';
 import { eventually } from './eventually';
 import { Requester, type RequesterOptions } from './permits-requester';
 import { RedisProcess, type RedisProcessOptions } from './redis-process';
@@ -80,7 +80,7 @@ export class TestServer {
   readonly hinted: string[] = [];
   mores = 0;
   /** What scripts are sent with instead of what is right: a run of Redis, and the time after which they do nothing. */
-  passport: readonly [string, number] | undefined;
+  epochArguments: readonly [string, number] | undefined;
   /** The words of scripts that were turned back for it. */
   readonly turnedBack: string[] = [];
   /** The answer of each script run, and how many requests it said to look at again. */
@@ -100,11 +100,11 @@ export class TestServer {
       onError: () => undefined,
     });
     const { connection, epochs } = this.node;
-    const guard: Guard = {
-      passport: (deadline, keys) => this.passport ?? epochs.passport(deadline, keys),
-      objection: (reply, keys, sentAt) => {
+    const guard: EpochGuard = {
+      epochArguments: (deadline, keys) => this.epochArguments ?? epochs.epochArguments(deadline, keys),
+      epochCheck: (reply, keys, sentAt) => {
         const word = String(reply[0]);
-        if (!this.passport) return epochs.objection(reply, keys, sentAt);
+        if (!this.epochArguments) return epochs.epochCheck(reply, keys, sentAt);
         if (!TURNED_BACK.includes(word)) return undefined;
         this.turnedBack.push(word);
         return Promise.resolve({ kind: 'quarantined', forMs: Number(reply[3]) / 1000 });
@@ -127,7 +127,7 @@ export class TestServer {
       serverId: id,
     });
     this.store.listen({
-      look: (_resource, requestId) => void this.looks.push(requestId),
+      recheck: (_resource, requestId) => void this.looks.push(requestId),
       more: () => void (this.mores += 1),
     });
   }

@@ -1,5 +1,5 @@
-import type { HolderView, LossCause, Mode, ResourceView } from '../../src/engine/lease';
-import type { Outlook } from '../../src/engine/store';
+import type { HolderView, LossCause, Mode, ResourceView } from '../../src/engine/leases/lease';
+import type { QueueSnapshot } from '../../src/engine/leases/permits-store';
 
 /** A reply as the model gives it: it knows nothing of when a command was sent. */
 export type Unsent<Reply> = Reply extends { readonly sentAt: number } ? Omit<Reply, 'sentAt'> : Reply;
@@ -70,7 +70,7 @@ export function outlookOf(
   requests: readonly ModelRequest[],
   now: number,
   limit: number | undefined,
-): Outlook {
+): QueueSnapshot {
   const [lease] = inOrder(requests, 'held');
   const [offer] = inOrder(requests, 'offered');
   const first = lease ?? offer;

@@ -4,7 +4,7 @@ import type {
   ClaimCommand,
   ClaimReply,
   NeverFits,
-  Outlook,
+  QueueSnapshot,
   PermitsWanted,
   ReleaseCommand,
   ReleaseReply,
@@ -14,13 +14,13 @@ import type {
   RenewReply,
   SetLimitCommand,
   SetLimitReply,
-  Speaker,
+  CallRef,
   TouchReply,
   UnknownResource,
   WithdrawCommand,
   WithdrawReply,
-} from '../../src/engine/store';
-import type { LossCause, ResourceView } from '../../src/engine/lease';
+} from '../../src/engine/leases/permits-store';
+import type { LossCause, ResourceView } from '../../src/engine/leases/lease';
 import { outlookOf, viewOf, type ModelRequest, type State, type Unsent } from './permits-model-request';
 
 const SECOND = 1_000_000;
@@ -92,7 +92,7 @@ export class PermitsModel {
     if (refused) return refused;
     this.promote();
     const fits = this.in('waiting').length === 0 && this.used + command.permits <= (this.limit as number);
-    if (!fits && !command.wait) return { kind: 'refused', outlook: this.outlook() };
+    if (!fits && !command.wait) return { kind: 'refused', snapshot: this.snapshot() };
     const places = this.in('waiting').length + this.in('detached').length;
     if (!fits && places >= command.maxWaiters) {
       this.sweep();
@@ -140,7 +140,7 @@ export class PermitsModel {
     if (command.wait) return this.waiting(known);
     this.detach(known);
     this.promote();
-    return { kind: 'refused', outlook: this.outlook() };
+    return { kind: 'refused', snapshot: this.snapshot() };
   }
 
   claim(server: string, now: number, command: ClaimCommand): Unsent<ClaimReply> {
@@ -185,10 +185,10 @@ export class PermitsModel {
       this.promote();
       if ((request.state as State) === 'held') return this.granted(request);
     }
-    return { kind: 'withdrawn', outlook: this.outlook() };
+    return { kind: 'withdrawn', snapshot: this.snapshot() };
   }
 
-  touch(server: string, now: number, waiters: readonly Speaker[]): TouchReply {
+  touch(server: string, now: number, waiters: readonly CallRef[]): TouchReply {
     this.begin(server, now);
     if (waiters.length > 0 && this.limit !== undefined) this.alive.set(server, now);
     this.purge();
@@ -200,9 +200,9 @@ export class PermitsModel {
     const words = waiters.map(({ requestId, attach }) => {
       const request = this.find(requestId);
       if (request && request.attach !== attach) return 'superseded';
-      return request?.state === 'waiting' ? this.position(request) : 'look';
+      return request?.state === 'waiting' ? this.position(request) : 'recheck';
     });
-    return { outlook: this.outlook(), waiters: words };
+    return { snapshot: this.snapshot(), waiters: words };
   }
 
   renew(server: string, now: number, command: RenewCommand): Unsent<RenewReply> {
@@ -447,7 +447,7 @@ export class PermitsModel {
 
   private waiting(request: ModelRequest): Unsent<Extract<AcquireReply, { kind: 'waiting' }>> {
     const ticket = String(request.ticket);
-    return { kind: 'waiting', ticket, position: this.position(request), outlook: this.outlook() };
+    return { kind: 'waiting', ticket, position: this.position(request), snapshot: this.snapshot() };
   }
 
   private granted(request: ModelRequest): Unsent<Extract<AcquireReply, { kind: 'granted' }>> {
@@ -461,7 +461,7 @@ export class PermitsModel {
     };
   }
 
-  private outlook(): Outlook {
+  private snapshot(): QueueSnapshot {
     return outlookOf(this.requests, this.now, this.limit);
   }
 }

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Mode, Resource } from '../../src/engine/lease';
-import { LOCK_LIMIT } from '../../src/engine/limits';
+import type { Mode, Resource } from '../../src/engine/leases/lease';
+import { LOCK_LIMIT } from '../../src/engine/leases/limits';
 import type {
   AcquireReply,
   ClaimReply,
@@ -10,7 +10,7 @@ import type {
   RenewReply,
   TouchReply,
   WithdrawReply,
-} from '../../src/engine/store';
+} from '../../src/engine/leases/permits-store';
 
 export interface RequesterOptions {
   readonly requestId?: string;

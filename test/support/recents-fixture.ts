@@ -1,8 +1,8 @@
 import { systemClock } from '../../src/engine/clock';
-import type { Recent } from '../../src/engine/suggestion';
-import { RedisConnection } from '../../src/redis/connection';
+import type { Recent } from '../../src/engine/autocomplete/suggestion';
+import { RedisConnection } from '../../src/redis/connection/connection';
 import { recentsKey } from '../../src/redis/keys';
-import { RedisRecentsStore } from '../../src/redis/recents-store';
+import { RedisRecentsStore } from '../../src/redis/autocomplete/recents-store';
 import { RedisProcess } from './redis-process';
 
 const PREFIX = 'test';

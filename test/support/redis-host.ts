@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Guard, type ChildExit } from '../../src/dev/guard';
+import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor';
 import { findRedisServer } from '../../src/dev/redis-server';
 import { startRedisContainer } from './redis-container';
 import { eventually } from './eventually';
@@ -53,7 +53,7 @@ async function openProcess({ port, args, env = {}, sentinel }: HostOptions): Pro
     first.push(file, '--sentinel');
   }
   let ended: (exit: ChildExit) => void = () => undefined;
-  const guard = new Guard({
+  const guard = new ChildSupervisor({
     command: server.command,
     args: [...first, '--bind', '127.0.0.1', '--port', String(port), '--dir', folder, ...args],
     env: { ...server.env, ...env },

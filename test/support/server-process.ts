@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { Guard, type ChildExit } from '../../src/dev/guard';
+import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor';
 import { eventually } from './eventually';
 import { freePort } from './free-port';
 import { lifeline } from './lifeline';
@@ -53,13 +53,13 @@ export class ServerProcess {
   readonly logs: LogLine[] = [];
   /** How it ended, once it has. */
   exit: ChildExit | undefined;
-  private readonly guard: Guard;
+  private readonly guard: ChildSupervisor;
   private address = '';
 
   private constructor({ redisUrl, env = {}, program }: ServerProcessOptions, listen: string) {
     const { PATH, HOME, TMPDIR } = process.env;
     const inherited = Object.entries({ PATH, HOME, TMPDIR }).filter(([, value]) => value !== undefined);
-    this.guard = new Guard({
+    this.guard = new ChildSupervisor({
       command: process.execPath,
       args: [program ?? serverProgram()],
       env: {

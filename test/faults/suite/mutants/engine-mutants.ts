@@ -7,7 +7,7 @@ export const engineMutants = {
     about: 'a stream whose lease is gone stays open and says nothing',
     patches: [
       {
-        file: 'src/engine/held-lease.js',
+        file: 'src/engine/leases/held-lease.js',
         find: 'lose(cause, storeSaidSo = false) {',
         replace: 'lose(cause, storeSaidSo = false) {\n        this.over = true;\n        return;',
       },
@@ -19,7 +19,7 @@ export const engineMutants = {
     about: 'a stream that breaks releases its lease, whoever has attached to it since',
     patches: [
       {
-        file: 'src/engine/held-lease.js',
+        file: 'src/engine/leases/held-lease.js',
         find: 'abandon() {',
         replace: 'abandon() {\n        this.releaseWhatIsLeft(this.options.clock.now() + this.ttlMs);',
       },
@@ -32,12 +32,12 @@ export const engineMutants = {
     about: 'a grant that had to wait is delivered, with its offset counted from when it leaves',
     patches: [
       {
-        file: 'src/engine/acquisition.js',
+        file: 'src/engine/leases/acquisition.js',
         find: 'return call.receivedAt + offset > this.options.clock.now();',
         replace: 'return offset === offset;',
       },
       {
-        file: 'src/engine/permits.js',
+        file: 'src/engine/leases/permits.js',
         find: 'expireOffsetMs: (0, expire_offset_1.expireOffsetMs)(call.receivedAt, granted.sentAt, granted.remainingMs)',
         replace:
           'expireOffsetMs: (0, expire_offset_1.expireOffsetMs)(call.receivedAt, this.options.clock.now(), granted.remainingMs)',
@@ -50,7 +50,7 @@ export const engineMutants = {
     about: 'the offset of a grant after a wait is counted from when the message came that tells of it',
     patches: [
       {
-        file: 'src/engine/acquisition.js',
+        file: 'src/engine/leases/acquisition.js',
         find: 'reply = await store.claim(resource, and({ ticket: waiter.ticket }, wanted));',
         replace:
           'reply = await store.claim(resource, and({ ticket: waiter.ticket }, wanted));\n            reply = { ...reply, sentAt: clock.now() };',
@@ -63,7 +63,7 @@ export const engineMutants = {
     about: 'a renewal that was not answered is told as a loss',
     patches: [
       {
-        file: 'src/engine/held-lease.js',
+        file: 'src/engine/leases/held-lease.js',
         find: 'this.failing = true;',
         replace: "return this.lose('store-unavailable');",
       },
@@ -75,13 +75,13 @@ export const engineMutants = {
     about: 'a stream does not renew a lease whose ttl is below a second',
     patches: [
       {
-        file: 'src/engine/held-lease.js',
+        file: 'src/engine/leases/held-lease.js',
         find: 'return Math.min(this.ttlMs / 3, LONGEST_RENEWAL_INTERVAL_MS);',
         replace:
           'return this.ttlMs < 1000 ? Infinity : Math.min(this.ttlMs / 3, LONGEST_RENEWAL_INTERVAL_MS);',
       },
       {
-        file: 'src/engine/held-lease.js',
+        file: 'src/engine/leases/held-lease.js',
         find: 'Math.min(granted.remainingMs / 2, this.interval())',
         replace: '(this.ttlMs < 1000 ? Infinity : Math.min(granted.remainingMs / 2, this.interval()))',
       },

@@ -1,4 +1,4 @@
-import type { Service } from '../../../../src/engine/lease';
+import type { Service } from '../../../../src/engine/leases/lease';
 import type { Recorder } from '../../../support/history-recorder';
 import type { StubOptions } from '../../lease-stub';
 import { RecordedClient } from '../../recorded-client';

@@ -1,4 +1,4 @@
-import type { Service } from '../../../../src/engine/lease';
+import type { Service } from '../../../../src/engine/leases/lease';
 import { Recorder, type EventSink } from '../../../support/history-recorder';
 import { watchStalls } from '../stalls';
 import { Worker } from './worker';

@@ -1,0 +1,332 @@
+import {
+  dictionaryCreate,
+  dictionaryDrop,
+  dictionaryEndImport,
+  dictionaryInspect,
+  dictionaryList,
+  dictionaryStartImport,
+  dictionarySuggest,
+  dictionarySweep,
+  dictionaryWrite,
+} from '../../../generated/redis/scripts';
+import type {
+  DictionaryStore,
+  FoldedEntry,
+  Listing,
+  ListingRequest,
+  LostImport,
+  OtherProfile,
+  Ranking,
+  RankingRequest,
+  StoredProfile,
+  StoredView,
+  UnknownDictionary,
+} from '../../engine/autocomplete/dictionary-store';
+import { StoreFailure } from '../../engine/errors';
+import type { Commands, RedisConnection } from '../connection/connection';
+import { script, type RawArgument, type Script } from '../connection/operation';
+import {
+  kindLetters,
+  listOf,
+  positionArgs,
+  profileText,
+  readListedEntry,
+  readListPosition,
+  readPosition,
+  readProfile,
+  readRankedEntry,
+  readView,
+  textOf,
+} from './dictionary-replies';
+import { dictionaryKey, dictionaryNamesKey } from '../keys';
+import type { RawReply } from '../connection/script-command';
+
+const scripts = {
+  create: script(dictionaryCreate),
+  inspect: script(dictionaryInspect),
+  write: script(dictionaryWrite),
+  startImport: script(dictionaryStartImport),
+  endImport: script(dictionaryEndImport),
+  drop: script(dictionaryDrop),
+  sweep: script(dictionarySweep),
+  suggest: script(dictionarySuggest),
+  list: script(dictionaryList),
+};
+
+/** All of them, to be loaded ahead of use. */
+export const dictionaryScripts: readonly Script[] = Object.values(scripts);
+
+export interface DictionaryStoreOptions {
+  readonly connection: Commands;
+  /** A replica for what only reads. What it cannot answer the primary is asked. */
+  readonly replica: RedisConnection | undefined;
+  readonly prefix: string;
+}
+
+/** What one script is given at once: it begins no more than it gets done in its time, and the rest is sent again. */
+const MOST_CHANGES = 8;
+/** So many of one call's scripts are on their way at a time, so that Redis need not wait for us, nor others for Redis. */
+const LANES = 2;
+const MOST_BYTES = 64 * 1024;
+
+const UNKNOWN: UnknownDictionary = { kind: 'unknown' };
+const LOST: LostImport = { kind: 'lost' };
+
+/** A change as the script's arguments, and about how many bytes they are. */
+interface Sendable {
+  readonly id: string;
+  readonly args: readonly RawArgument[];
+  readonly bytes: number;
+}
+
+type Written =
+  | { readonly kind: 'ok'; readonly answers: readonly number[] }
+  | UnknownDictionary
+  | LostImport
+  | OtherProfile;
+
+/** Dictionaries: each method is one script, or as many runs of one as it takes. */
+export class RedisDictionaryStore implements DictionaryStore {
+  constructor(private readonly options: DictionaryStoreOptions) {}
+
+  create(name: string, profile: StoredProfile): Promise<{ kind: 'ok' } | OtherProfile> {
+    return this.run(scripts.create, name, [profileText(profile)], ([word, known]) =>
+      textOf(word) === 'EXISTS' ? otherProfile(known) : { kind: 'ok' },
+    );
+  }
+
+  inspect(name: string): Promise<StoredView | UnknownDictionary> {
+    return this.run(scripts.inspect, name, [], (reply) => (isUnknown(reply) ? UNKNOWN : readView(reply)));
+  }
+
+  async put(
+    name: string,
+    profile: StoredProfile,
+    entries: readonly FoldedEntry[],
+  ): Promise<{ kind: 'ok' } | UnknownDictionary | OtherProfile> {
+    const written = await this.writeAll(name, profileText(profile), '', entries.map(put));
+    if (written.kind === 'lost') return UNKNOWN;
+    return written.kind === 'ok' ? { kind: 'ok' } : written;
+  }
+
+  async delete(name: string, entryIds: readonly string[]) {
+    const written = await this.writeAll(name, '', '', entryIds.map(deletion));
+    if (written.kind !== 'ok') return UNKNOWN;
+    return { kind: 'ok' as const, deleted: written.answers.reduce((sum, one) => sum + one, 0) };
+  }
+
+  async select(name: string, entryId: string, count: number) {
+    const selection = { id: entryId, args: ['select', entryId, count, '', '', '', ''], bytes: 0 };
+    const written = await this.write(name, '', '', [selection], true);
+    if (written.kind !== 'ok') return UNKNOWN;
+    const [total = -1] = written.answers;
+    return { kind: 'ok' as const, count: total < 0 ? undefined : total };
+  }
+
+  startImport(name: string, importId: string, profile: StoredProfile | undefined, usual: StoredProfile) {
+    const args = [profile ? profileText(profile) : '', profileText(usual), importId];
+    return this.run(scripts.startImport, name, args, ([word, known]) => {
+      if (textOf(word) === 'EXISTS') return otherProfile(known);
+      if (textOf(word) === 'BUSY') return { kind: 'busy' as const };
+      return { kind: 'ok' as const, profile: readProfile(known) };
+    });
+  }
+
+  async putImported(
+    name: string,
+    importId: string,
+    profile: StoredProfile,
+    entries: readonly FoldedEntry[],
+  ): Promise<{ kind: 'ok' } | LostImport> {
+    const written = await this.writeAll(name, profileText(profile), importId, entries.map(put));
+    return written.kind === 'ok' ? { kind: 'ok' } : LOST;
+  }
+
+  commitImport(name: string, importId: string): Promise<{ kind: 'ok' } | LostImport> {
+    const read = ([word]: RawReply[]): { kind: 'ok' } | LostImport | Promise<{ kind: 'ok' } | LostImport> => {
+      if (textOf(word) === 'AGAIN') return this.run(scripts.endImport, name, [importId, 'commit'], read);
+      return textOf(word) === 'LOST' ? LOST : { kind: 'ok' };
+    };
+    return this.run(scripts.endImport, name, [importId, 'commit'], read);
+  }
+
+  async abandonImport(name: string, importId: string): Promise<void> {
+    await this.run(scripts.endImport, name, [importId, 'abandon'], () => undefined);
+  }
+
+  drop(name: string): Promise<boolean> {
+    return this.run(scripts.drop, name, [], (reply) => !isUnknown(reply));
+  }
+
+  sweep(name: string): Promise<'more' | 'building' | 'clean' | 'gone'> {
+    return this.run(
+      scripts.sweep,
+      name,
+      [],
+      ([word]) => textOf(word).toLowerCase() as 'more' | 'building' | 'clean' | 'gone',
+    );
+  }
+
+  suggest(name: string, request: RankingRequest): Promise<({ kind: 'ok' } & Ranking) | UnknownDictionary> {
+    const { query, kinds, limit, after } = request;
+    const args = [query.kept, query.dropped, kindLetters(kinds), limit, ...positionArgs(after)];
+    return this.look(scripts.suggest, name, args, (reply) => {
+      if (isUnknown(reply)) return UNKNOWN;
+      const [, profile, cut, next, entries] = reply;
+      return {
+        kind: 'ok',
+        profile: readProfile(profile),
+        cut: textOf(cut) === '1',
+        next: readPosition(next),
+        entries: listOf(entries).map(readRankedEntry),
+      };
+    });
+  }
+
+  list(name: string, request: ListingRequest): Promise<({ kind: 'ok' } & Listing) | UnknownDictionary> {
+    const { from, to, limit, after } = request;
+    const position = after ? [after.text, after.number] : ['', ''];
+    const args = [from.kept, from.dropped, to.kept, to.dropped, limit, ...position];
+    return this.look(scripts.list, name, args, (reply) => {
+      if (isUnknown(reply)) return UNKNOWN;
+      const [, next, entries] = reply;
+      return { kind: 'ok', next: readListPosition(next), entries: listOf(entries).map(readListedEntry) };
+    });
+  }
+
+  async register(name: string): Promise<void> {
+    const { connection, prefix } = this.options;
+    await connection.query('ZADD', [dictionaryNamesKey(prefix), 0, name], () => undefined);
+  }
+
+  async unregister(name: string): Promise<void> {
+    const { connection, prefix } = this.options;
+    await connection.query('ZREM', [dictionaryNamesKey(prefix), name], () => undefined);
+  }
+
+  names(beginning: string, after: string | undefined, limit: number): Promise<readonly string[]> {
+    const { connection, prefix } = this.options;
+    const from = after === undefined || after < beginning ? `[${beginning}` : `(${after}`;
+    // No UTF-8 has such a byte.
+    const to = Buffer.concat([Buffer.from(`(${beginning}`), Buffer.from([255])]);
+    const args = [dictionaryNamesKey(prefix), from, to, 'LIMIT', 0, limit];
+    return connection.query('ZRANGEBYLEX', args, (names) => names.map(textOf));
+  }
+
+  /** Of changes to one entry the last one counts. */
+  private async writeAll(
+    name: string,
+    profile: string,
+    importId: string,
+    changes: readonly Sendable[],
+  ): Promise<Written> {
+    const last = new Map(changes.map((change) => [change.id, change]));
+    const lanes: Sendable[][] = Array.from({ length: last.size > MOST_CHANGES ? LANES : 1 }, () => []);
+    let count = 0;
+    for (const change of last.values()) lanes[count++ % lanes.length]?.push(change);
+    const settled = await Promise.allSettled(lanes.map((lane) => this.write(name, profile, importId, lane)));
+    const answers: number[] = [];
+    for (const lane of settled) {
+      // A lane that failed may have done nothing, but the others have done something.
+      if (lane.status === 'rejected') throw lanes.length > 1 ? inPart(lane.reason) : lane.reason;
+      if (lane.value.kind !== 'ok') return lane.value;
+      answers.push(...lane.value.answers);
+    }
+    return { kind: 'ok', answers };
+  }
+
+  /** A step at a time: each reply says how many changes were begun, and whether they are also done. */
+  private write(
+    name: string,
+    profile: string,
+    importId: string,
+    changes: readonly Sendable[],
+    once = false,
+  ): Promise<Written> {
+    const answers: number[] = [];
+    const step = (): Promise<Written> => {
+      const args: RawArgument[] = [profile, importId];
+      let bytes = 0;
+      for (let i = answers.length; i < changes.length; i += 1) {
+        const change = changes[i] as Sendable;
+        bytes += change.bytes;
+        if (i > answers.length && (i - answers.length >= MOST_CHANGES || bytes > MOST_BYTES)) break;
+        args.push(...change.args);
+      }
+      const alone = once && answers.length < changes.length;
+      return this.run(scripts.write, name, args, read, alone);
+    };
+    const read = ([word, second, done, begun]: RawReply[]): Written | Promise<Written> => {
+      switch (textOf(word)) {
+        case 'UNKNOWN':
+          return UNKNOWN;
+        case 'LOST':
+          return LOST;
+        case 'PROFILE':
+          return otherProfile(second);
+      }
+      for (const answer of listOf(begun)) answers.push(Number(textOf(answer)));
+      if (answers.length === changes.length && textOf(done) === '1') return { kind: 'ok', answers };
+      return step();
+    };
+    return step().catch((error: unknown) => {
+      throw answers.length > 0 ? inPart(error) : error;
+    });
+  }
+
+  private async look<T extends { readonly kind: string }>(
+    what: Script,
+    name: string,
+    args: readonly RawArgument[],
+    read: (reply: RawReply[]) => T,
+  ): Promise<T> {
+    const { replica, prefix } = this.options;
+    if (replica?.reachable) {
+      try {
+        const answer = await replica.runRaw(what, [dictionaryKey(prefix, name)], args, read);
+        // One that is new may not have got there yet.
+        if (answer.kind !== 'unknown') return answer;
+      } catch (error) {
+        if (!(error instanceof StoreFailure)) throw error;
+      }
+    }
+    return this.run(what, name, args, read);
+  }
+
+  private run<T>(
+    what: Script,
+    name: string,
+    args: readonly RawArgument[],
+    read: (reply: RawReply[]) => T | Promise<T>,
+    once = false,
+  ): Promise<T> {
+    const { connection, prefix } = this.options;
+    return connection.runRaw(what, [dictionaryKey(prefix, name)], args, read, once);
+  }
+}
+
+/** A failure of what was done in part: nobody can say that nothing was done. */
+function inPart(error: unknown): unknown {
+  return error instanceof StoreFailure ? new StoreFailure('unknown', error.kind, { cause: error }) : error;
+}
+
+function deletion(entryId: string): Sendable {
+  return { id: entryId, args: ['delete', entryId, '', '', '', '', ''], bytes: entryId.length };
+}
+
+function put({ entryId, text, folded, weight, payload, aliases }: FoldedEntry): Sendable {
+  // The same as folded it need not be kept twice.
+  const shown = folded.startsWith(`\u0002${text}\u0003`) ? '' : text;
+  const others = aliases.length === 0 ? '' : JSON.stringify(aliases);
+  const bytes = 3 * (entryId.length + shown.length + folded.length + others.length) + payload.length;
+  const value = payload.length === 0 ? '' : payload;
+  return { id: entryId, args: ['put', entryId, shown, folded, weight, value, others], bytes };
+}
+
+function isUnknown([word]: readonly RawReply[]): boolean {
+  return textOf(word) === 'UNKNOWN';
+}
+
+function otherProfile(reply: RawReply | undefined): OtherProfile {
+  return { kind: 'other-profile', profile: readProfile(reply) };
+}

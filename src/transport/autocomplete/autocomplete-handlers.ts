@@ -1,0 +1,201 @@
+import {
+  AutocompleteServiceService,
+  SuggestRecentsResponse,
+  SuggestResponse,
+  SuggestStreamResponse,
+  type AddRecentRequest,
+  type AddRecentResponse,
+  type AutocompleteServiceServer,
+  type DeleteRecentsRequest,
+  type DeleteRecentsResponse,
+  type ImportDictionaryRequest,
+  type ImportDictionaryResponse,
+  type RemoveRecentRequest,
+  type RemoveRecentResponse,
+  type SuggestRecentsRequest,
+  type SuggestRequest,
+  type SuggestStreamRequest,
+} from '../../../generated/typescript/holdfast/v1/autocomplete_service';
+import {
+  DEFAULT_CAPACITY,
+  MAX_CAPACITY,
+  SUGGESTION_PAGES,
+  type AutocompleteLimits,
+} from '../../engine/autocomplete/limits';
+import type {
+  AutocompleteEngine,
+  SuggestRequest as EngineRequest,
+} from '../../engine/autocomplete/suggestion';
+import {
+  checkAmount,
+  checkKinds,
+  checkOptionalId,
+  checkPageSize,
+  checkPayload,
+  checkQuery,
+  checkShownText,
+} from './fields';
+import { dictionaryMessage, suggestErrorMessage, suggestionMessage, suggestMessage } from './messages';
+import { bidi, clientStream, unary, type CallContext } from '../grpc/call';
+import { dictionaryHandlers } from './dictionary-handlers';
+import { toErrorWords } from '../grpc/errors';
+import { checkName, Violations } from '../grpc/fields';
+import { importDictionary } from './import-stream';
+import { OpenStreams } from '../grpc/open-streams';
+import { serializer } from '../grpc/serialize';
+import { QueryStream } from './suggest-stream';
+
+/** AutocompleteService as generated, but for what is quicker on the way of every keystroke. */
+export const autocompleteServiceDefinition = {
+  ...AutocompleteServiceService,
+  suggest: { ...AutocompleteServiceService.suggest, responseSerialize: serializer(SuggestResponse) },
+  suggestRecents: {
+    ...AutocompleteServiceService.suggestRecents,
+    responseSerialize: serializer(SuggestRecentsResponse),
+  },
+  suggestStream: {
+    ...AutocompleteServiceService.suggestStream,
+    responseSerialize: serializer(SuggestStreamResponse),
+  },
+};
+
+/** The handlers of AutocompleteService; `drain` ends its streams, which would keep their connections open. */
+export function autocompleteHandlers(
+  context: CallContext,
+  engine: AutocompleteEngine,
+  limits: AutocompleteLimits,
+): { readonly handlers: AutocompleteServiceServer; drain(): void } {
+  const imports = new OpenStreams(limits.maxImports, 'imports');
+  const suggestStreams = new OpenStreams(limits.maxSuggestStreams, 'SuggestStreams');
+  const handlers = {
+    ...recentsHandlers(context, engine),
+    ...dictionaryHandlers(context, engine),
+    ...suggestHandlers(context, engine, suggestStreams),
+
+    importDictionary: clientStream<ImportDictionaryRequest, ImportDictionaryResponse>(
+      context,
+      async (requests) => {
+        const leave = imports.enter((error) => requests.interrupt(error));
+        try {
+          const view = await importDictionary(engine, requests, limits.maxImportIdleMs);
+          return { dictionary: dictionaryMessage(view) };
+        } finally {
+          leave();
+        }
+      },
+    ),
+  };
+  return {
+    handlers,
+    drain: () => {
+      imports.drain();
+      suggestStreams.drain();
+    },
+  };
+}
+
+function recentsHandlers(context: CallContext, engine: AutocompleteEngine) {
+  return {
+    addRecent: unary<AddRecentRequest, AddRecentResponse>(
+      context,
+      async ({ list, text, entryId, payload, capacity: asked }) => {
+        const violations = new Violations();
+        checkName(violations, 'list', list);
+        checkShownText(violations, 'text', text);
+        checkOptionalId(violations, 'entry_id', entryId);
+        checkPayload(violations, 'payload', payload);
+        const capacity = checkAmount(violations, 'capacity', asked, DEFAULT_CAPACITY, MAX_CAPACITY);
+        violations.throwIfAny();
+        await engine.addRecent(list, { text, entryId, payload }, capacity);
+        return {};
+      },
+    ),
+
+    removeRecent: unary<RemoveRecentRequest, RemoveRecentResponse>(
+      context,
+      async ({ list, entryId, text }) => {
+        const violations = new Violations();
+        checkName(violations, 'list', list);
+        checkOptionalId(violations, 'entry_id', entryId);
+        if (entryId === '') checkShownText(violations, 'text', text);
+        else checkQuery(violations, 'text', text);
+        violations.throwIfAny();
+        return { removed: await engine.removeRecent(list, { entryId, text }) };
+      },
+    ),
+
+    suggestRecents: unary<SuggestRecentsRequest, SuggestRecentsResponse>(context, async (request) => {
+      const { list, query } = request;
+      const violations = new Violations();
+      checkName(violations, 'list', list);
+      checkQuery(violations, 'query', query);
+      const pageSize = checkPageSize(violations, 'page_size', request.pageSize, SUGGESTION_PAGES);
+      const kinds = checkKinds(violations, 'match_kinds', request.matchKinds);
+      violations.throwIfAny();
+      const suggestions = await engine.suggestRecents(list, { query, pageSize, kinds });
+      return { suggestions: suggestions.map(suggestionMessage) };
+    }),
+
+    deleteRecents: unary<DeleteRecentsRequest, DeleteRecentsResponse>(context, async ({ list }) => {
+      const violations = new Violations();
+      checkName(violations, 'list', list);
+      violations.throwIfAny();
+      return { deleted: await engine.deleteRecents(list) };
+    }),
+  };
+}
+
+function suggestHandlers(context: CallContext, engine: AutocompleteEngine, open: OpenStreams) {
+  const method = AutocompleteServiceService.suggestStream.path;
+
+  /** What is wrong with a query is told of that query, and the stream goes on. */
+  const answer = async ({ queryId, suggest }: SuggestStreamRequest): Promise<SuggestStreamResponse> => {
+    try {
+      const value = suggestMessage(await engine.suggest(readSuggest(suggest, 'suggest')));
+      return { queryId, result: { $case: 'suggestions', value } };
+    } catch (error) {
+      const value = suggestErrorMessage(toErrorWords(error, method, context.log));
+      return { queryId, result: { $case: 'error', value } };
+    }
+  };
+
+  return {
+    suggest: unary<SuggestRequest, SuggestResponse>(context, async (request) =>
+      suggestMessage(await engine.suggest(readSuggest(request, ''))),
+    ),
+
+    suggestStream: bidi<SuggestStreamRequest, SuggestStreamResponse>(context, async (stream, call) => {
+      const queries = new QueryStream<SuggestStreamRequest, SuggestStreamResponse>({
+        ask: answer,
+        write: (message) => stream.write(message),
+      });
+      const leave = open.enter((error) => queries.cut(error));
+      call.onCancelled(() => queries.cut());
+      stream.on('drain', () => queries.resume());
+      stream.on('end', () => queries.finish());
+      stream.on('data', (request: SuggestStreamRequest) => queries.query(request));
+      try {
+        await queries.ended;
+      } finally {
+        leave();
+      }
+    }),
+  };
+}
+
+function readSuggest(request: SuggestRequest | undefined, field: '' | 'suggest'): EngineRequest {
+  const violations = new Violations();
+  if (request === undefined) {
+    violations.add(field, 'is required');
+    return violations.refuse();
+  }
+  const path = field === '' ? '' : `${field}.`;
+  const { dictionary, query, pageToken, recentsList } = request;
+  checkName(violations, `${path}dictionary`, dictionary);
+  checkQuery(violations, `${path}query`, query);
+  const pageSize = checkPageSize(violations, `${path}page_size`, request.pageSize, SUGGESTION_PAGES);
+  const kinds = checkKinds(violations, `${path}match_kinds`, request.matchKinds);
+  if (recentsList !== '') checkName(violations, `${path}recents_list`, recentsList);
+  violations.throwIfAny();
+  return { dictionary, query, pageSize, pageToken, kinds, recentsList };
+}

@@ -1,0 +1,119 @@
+import type {
+  CreateDictionaryRequest,
+  CreateDictionaryResponse,
+  DeleteDictionaryRequest,
+  DeleteDictionaryResponse,
+  DeleteEntriesRequest,
+  DeleteEntriesResponse,
+  GetDictionaryRequest,
+  GetDictionaryResponse,
+  ListDictionariesRequest,
+  ListDictionariesResponse,
+  ListEntriesRequest,
+  ListEntriesResponse,
+  PutEntriesRequest,
+  PutEntriesResponse,
+  RecordSelectionRequest,
+  RecordSelectionResponse,
+} from '../../../generated/typescript/holdfast/v1/autocomplete_service';
+import { LIST_PAGES, MAX_SELECTIONS } from '../../engine/autocomplete/limits';
+import { MAX_NAME_BYTES } from '../../engine/names';
+import type { AutocompleteEngine } from '../../engine/autocomplete/suggestion';
+import { checkAmount, checkEntries, checkEntryIds, checkPageSize, checkProfile, checkQuery } from './fields';
+import { dictionaryMessage, listedEntryMessage } from './messages';
+import { unary, type CallContext } from '../grpc/call';
+import { checkName, checkText, Violations } from '../grpc/fields';
+
+/** The handlers of AutocompleteService for dictionaries and their entries, one request and one answer each. */
+export function dictionaryHandlers(context: CallContext, engine: AutocompleteEngine) {
+  return {
+    createDictionary: unary<CreateDictionaryRequest, CreateDictionaryResponse>(
+      context,
+      async ({ dictionary, profile: asked }) => {
+        const violations = new Violations();
+        checkName(violations, 'dictionary', dictionary);
+        const profile = checkProfile(violations, 'profile', asked);
+        violations.throwIfAny();
+        return { dictionary: dictionaryMessage(await engine.createDictionary(dictionary, profile)) };
+      },
+    ),
+
+    putEntries: unary<PutEntriesRequest, PutEntriesResponse>(context, async ({ dictionary, entries }) => {
+      const violations = new Violations();
+      checkName(violations, 'dictionary', dictionary);
+      const checked = checkEntries(violations, 'entries', entries);
+      violations.throwIfAny();
+      await engine.putEntries(dictionary, checked);
+      return {};
+    }),
+
+    deleteEntries: unary<DeleteEntriesRequest, DeleteEntriesResponse>(
+      context,
+      async ({ dictionary, entryIds }) => {
+        const violations = new Violations();
+        checkName(violations, 'dictionary', dictionary);
+        checkEntryIds(violations, 'entry_ids', entryIds);
+        violations.throwIfAny();
+        return { deletedCount: await engine.deleteEntries(dictionary, entryIds) };
+      },
+    ),
+
+    recordSelection: unary<RecordSelectionRequest, RecordSelectionResponse>(
+      context,
+      async ({ dictionary, entryId, count: asked }) => {
+        const violations = new Violations();
+        checkName(violations, 'dictionary', dictionary);
+        checkName(violations, 'entry_id', entryId);
+        const count = checkAmount(violations, 'count', asked, 1, MAX_SELECTIONS);
+        violations.throwIfAny();
+        const selectionCount = await engine.recordSelection(dictionary, entryId, count);
+        return { recorded: selectionCount !== undefined, selectionCount: BigInt(selectionCount ?? 0) };
+      },
+    ),
+
+    listEntries: unary<ListEntriesRequest, ListEntriesResponse>(
+      context,
+      async ({ dictionary, startText: from, endText: to, pageSize: asked, pageToken }) => {
+        const violations = new Violations();
+        checkName(violations, 'dictionary', dictionary);
+        checkQuery(violations, 'start_text', from);
+        checkQuery(violations, 'end_text', to);
+        const pageSize = checkPageSize(violations, 'page_size', asked, LIST_PAGES);
+        violations.throwIfAny();
+        const page = await engine.listEntries({ dictionary, from, to, pageSize, pageToken });
+        return { entries: page.entries.map(listedEntryMessage), nextPageToken: page.nextPageToken };
+      },
+    ),
+
+    getDictionary: unary<GetDictionaryRequest, GetDictionaryResponse>(context, async ({ dictionary }) => {
+      refuseBadDictionary(dictionary);
+      return { dictionary: dictionaryMessage(await engine.getDictionary(dictionary)) };
+    }),
+
+    listDictionaries: unary<ListDictionariesRequest, ListDictionariesResponse>(
+      context,
+      async ({ namePrefix, pageSize: asked, pageToken }) => {
+        const violations = new Violations();
+        if (namePrefix !== '') checkText(violations, 'name_prefix', namePrefix, MAX_NAME_BYTES);
+        const pageSize = checkPageSize(violations, 'page_size', asked, LIST_PAGES);
+        violations.throwIfAny();
+        const page = await engine.listDictionaries(namePrefix, pageSize, pageToken);
+        return { dictionaries: page.dictionaries.map(dictionaryMessage), nextPageToken: page.nextPageToken };
+      },
+    ),
+
+    deleteDictionary: unary<DeleteDictionaryRequest, DeleteDictionaryResponse>(
+      context,
+      async ({ dictionary }) => {
+        refuseBadDictionary(dictionary);
+        return { deleted: await engine.deleteDictionary(dictionary) };
+      },
+    ),
+  };
+}
+
+function refuseBadDictionary(name: string): void {
+  const violations = new Violations();
+  checkName(violations, 'dictionary', name);
+  violations.throwIfAny();
+}

@@ -1,0 +1,91 @@
+import * as proto from '../../../generated/typescript/holdfast/v1/autocomplete_service';
+import { ErrorReason } from '../../../generated/typescript/holdfast/v1/error_reason';
+import type {
+  DictionaryView,
+  ListedEntry,
+  MatchKind,
+  Profile,
+  SuggestPage,
+  Suggestion,
+} from '../../engine/autocomplete/suggestion';
+import { msToTimestamp } from '../../wire/times';
+import type { ErrorWords } from '../grpc/errors';
+
+/** What autocomplete says, in the contract's words. */
+
+const KINDS: Readonly<Record<MatchKind, proto.MatchKind>> = {
+  exact: proto.MatchKind.MATCH_KIND_EXACT,
+  prefix: proto.MatchKind.MATCH_KIND_PREFIX,
+  'word-prefix': proto.MatchKind.MATCH_KIND_WORD_PREFIX,
+  suffix: proto.MatchKind.MATCH_KIND_SUFFIX,
+  contains: proto.MatchKind.MATCH_KIND_CONTAINS,
+  typo: proto.MatchKind.MATCH_KIND_TYPO,
+};
+
+const KINDS_OF_MESSAGES = new Map(
+  (Object.keys(KINDS) as MatchKind[]).map((kind) => [KINDS[kind], kind] as const),
+);
+
+/** Undefined: it is none that can be asked for. */
+export function kindOfMessage(message: proto.MatchKind): MatchKind | undefined {
+  return KINDS_OF_MESSAGES.get(message);
+}
+
+export function suggestionMessage(suggestion: Suggestion): proto.Suggestion {
+  return {
+    entryId: suggestion.entryId,
+    text: suggestion.text,
+    segments: suggestion.segments.map(({ text, matched }) => ({ text, matched })),
+    payload: bytesMessage(suggestion.payload),
+    matchKind: KINDS[suggestion.kind],
+    score: BigInt(suggestion.score),
+    recent: suggestion.recent,
+  };
+}
+
+export function suggestMessage(page: SuggestPage): proto.SuggestResponse {
+  return {
+    suggestions: page.suggestions.map(suggestionMessage),
+    nextPageToken: page.nextPageToken,
+    partial: page.partial,
+  };
+}
+
+export function listedEntryMessage(listed: ListedEntry): proto.ListedEntry {
+  const { entryId, text, aliases, weight, payload } = listed;
+  return {
+    entry: { entryId, text, aliases: [...aliases], weight: BigInt(weight), payload: bytesMessage(payload) },
+    selectionCount: BigInt(listed.selectionCount),
+  };
+}
+
+export function dictionaryMessage(view: DictionaryView): proto.Dictionary {
+  return {
+    name: view.name,
+    profile: profileMessage(view.profile),
+    foldVersion: view.foldVersion,
+    entryCount: BigInt(view.entryCount),
+    // An estimate; a store may well multiply by an average.
+    memoryBytes: BigInt(Math.round(view.memoryBytes)),
+    generation: BigInt(view.generation),
+    imports: view.imports.map(({ startTimeMs, receivedCount }) => ({
+      startTime: msToTimestamp(startTimeMs),
+      receivedCount: BigInt(receivedCount),
+    })),
+  };
+}
+
+function profileMessage({ accents, typos }: Profile): proto.Profile {
+  const { ACCENT_HANDLING_KEPT: kept, ACCENT_HANDLING_DROPPED: dropped } = proto.AccentHandling;
+  const { TYPO_MATCHING_ON: on, TYPO_MATCHING_OFF: off } = proto.TypoMatching;
+  return { accents: accents === 'kept' ? kept : dropped, typoMatching: typos ? on : off };
+}
+
+/** The generated types want a Buffer, which payloads out of the store are. */
+function bytesMessage(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+export function suggestErrorMessage({ code, reason, message }: ErrorWords): proto.SuggestError {
+  return { code, reason: ErrorReason[`ERROR_REASON_${reason}`], message };
+}

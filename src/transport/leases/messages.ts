@@ -1,0 +1,150 @@
+import type {
+  HolderView,
+  HoldEvent,
+  Lease,
+  LossCause,
+  Mode,
+  ResourceView,
+  WaiterView,
+} from '../../engine/leases/lease';
+import * as proto from '../../../generated/typescript/holdfast/v1/lease';
+import type { Lock } from '../../../generated/typescript/holdfast/v1/lock_service';
+import type { Semaphore } from '../../../generated/typescript/holdfast/v1/semaphore_service';
+import { msToDuration, msToTimestamp } from '../../wire/times';
+
+/** The engine's words, in the contract's. */
+
+const LOSS_CAUSES: Readonly<Record<LossCause, proto.LossCause>> = {
+  expired: proto.LossCause.LOSS_CAUSE_EXPIRED,
+  revoked: proto.LossCause.LOSS_CAUSE_REVOKED,
+  'store-reset': proto.LossCause.LOSS_CAUSE_STORE_RESET,
+  'store-unavailable': proto.LossCause.LOSS_CAUSE_STORE_UNAVAILABLE,
+};
+
+const LOCK_MODES: Readonly<Record<Mode, proto.LockMode>> = {
+  exclusive: proto.LockMode.LOCK_MODE_EXCLUSIVE,
+  shared: proto.LockMode.LOCK_MODE_SHARED,
+};
+
+export function lossCauseMessage(cause: LossCause | undefined): proto.LossCause {
+  return cause === undefined ? proto.LossCause.LOSS_CAUSE_UNSPECIFIED : LOSS_CAUSES[cause];
+}
+
+export function leaseMessage(lease: Lease): proto.Lease {
+  return {
+    leaseId: lease.leaseId,
+    name: lease.name,
+    requestId: lease.requestId,
+    fencingToken: lease.fencingToken,
+    permitCount: lease.permitCount,
+    ttl: msToDuration(lease.ttlMs),
+    expireOffset: msToDuration(lease.expireOffsetMs),
+  };
+}
+
+export function lockMessage(view: ResourceView): Lock {
+  return {
+    name: view.name,
+    lastFencingToken: view.lastFencingToken,
+    holderCount: view.holderCount,
+    waiterCount: view.waiterCount,
+    holders: view.holders.map(holderMessage),
+    waiters: view.waiters.map(waiterMessage),
+  };
+}
+
+export function semaphoreMessage(view: ResourceView): Semaphore {
+  const limit = view.limit ?? 0;
+  return {
+    name: view.name,
+    limit,
+    usedCount: view.usedCount,
+    overcommittedCount: Math.max(0, view.usedCount - limit),
+    waiterCount: view.waiterCount,
+    lastFencingToken: view.lastFencingToken,
+    holders: view.holders.map(holderMessage),
+    waiters: view.waiters.map(waiterMessage),
+    holderCount: view.holderCount,
+  };
+}
+
+function lockModeMessage(mode: Mode | undefined): proto.LockMode {
+  return mode === undefined ? proto.LockMode.LOCK_MODE_UNSPECIFIED : LOCK_MODES[mode];
+}
+
+function holderMessage(holder: HolderView): proto.Holder {
+  return {
+    holderId: holder.holderId,
+    metadata: new Map(Object.entries(holder.metadata)),
+    fencingToken: holder.fencingToken,
+    permitCount: holder.permitCount,
+    mode: lockModeMessage(holder.mode),
+    acquireTime: msToTimestamp(holder.acquireTimeMs),
+    expireTime: msToTimestamp(holder.expireTimeMs),
+    revoked: holder.revoked,
+  };
+}
+
+function waiterMessage(waiter: WaiterView): proto.Waiter {
+  return {
+    holderId: waiter.holderId,
+    metadata: new Map(Object.entries(waiter.metadata)),
+    permitCount: waiter.permitCount,
+    mode: lockModeMessage(waiter.mode),
+    position: waiter.position,
+    enqueueTime: msToTimestamp(waiter.enqueueTimeMs),
+  };
+}
+
+export function holdEventMessage(event: HoldEvent): proto.HoldEvent {
+  return { event: holdEventCase(event) };
+}
+
+function holdEventCase(event: HoldEvent): NonNullable<proto.HoldEvent['event']> {
+  switch (event.kind) {
+    case 'queued': {
+      const { requestId, position, waiterCount } = event;
+      const holder = event.holder && holderMessage(event.holder);
+      return {
+        $case: 'queued',
+        value: { requestId, position, waiterCount, holder },
+      };
+    }
+    case 'granted':
+      return { $case: 'granted', value: { lease: leaseMessage(event.lease) } };
+    case 'renewed':
+      return {
+        $case: 'renewed',
+        value: { expireOffset: msToDuration(event.expireOffsetMs) },
+      };
+    case 'renewal-failed':
+      return {
+        $case: 'renewalFailed',
+        value: {
+          expireOffset: msToDuration(event.expireOffsetMs),
+          cause: LOSS_CAUSES[event.cause],
+        },
+      };
+    case 'released':
+      return { $case: 'released', value: {} };
+    case 'lost':
+      return { $case: 'lost', value: { cause: LOSS_CAUSES[event.cause] } };
+  }
+}
+
+/**
+ * Which events of a hold stream make each other stale while a client reads slowly: a place in the queue the
+ * one before it, and what a renewal said about the lease's end what the one before it said. The steps of a
+ * lease's life are never left out.
+ */
+export function holdEventSlot(event: HoldEvent): string | undefined {
+  switch (event.kind) {
+    case 'queued':
+      return 'queued';
+    case 'renewed':
+    case 'renewal-failed':
+      return 'renewal';
+    default:
+      return undefined;
+  }
+}

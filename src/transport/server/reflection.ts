@@ -1,0 +1,112 @@
+import { status, type handleBidiStreamingCall, type ServerDuplexStream } from '@grpc/grpc-js';
+import type {
+  ServerReflectionRequest,
+  ServerReflectionResponse,
+} from '../../../generated/typescript/grpc/reflection/v1/reflection';
+import type { Descriptors } from './descriptors';
+import type { Log } from '../grpc/log';
+
+type ReflectionStream = ServerDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
+type Question = ServerReflectionRequest['messageRequest'];
+type Answer = NonNullable<ServerReflectionResponse['messageResponse']>;
+
+/**
+ * grpc.reflection, by which grpcurl, buf curl and Postman need no files: v1 and v1alpha are the same on the
+ * wire, and share these handlers. Not the package @grpc/reflection, which leaves out what a file imports.
+ */
+export class Reflection {
+  readonly handlers: {
+    serverReflectionInfo: handleBidiStreamingCall<ServerReflectionRequest, ServerReflectionResponse>;
+  };
+  private readonly streams = new Set<ReflectionStream>();
+
+  constructor(
+    private readonly descriptors: Descriptors,
+    private readonly log: Log,
+  ) {
+    this.handlers = { serverReflectionInfo: (stream) => this.serve(stream) };
+  }
+
+  /** An open stream would keep its connection open, and the server with it. */
+  endStreams(): void {
+    for (const stream of this.streams) {
+      stream.emit('error', {
+        code: status.UNAVAILABLE,
+        details: 'the server is shutting down',
+      });
+    }
+    this.streams.clear();
+  }
+
+  private serve(stream: ReflectionStream): void {
+    const sent = new Set<string>();
+    this.streams.add(stream);
+    stream.once('cancelled', () => this.streams.delete(stream));
+    stream.on('end', () => {
+      this.streams.delete(stream);
+      stream.end();
+    });
+    stream.on('data', (request: ServerReflectionRequest) => {
+      try {
+        // Whoever does not read the answers gets no further questions answered.
+        if (!stream.write(this.respond(request, sent))) stream.pause();
+      } catch (error) {
+        this.log.error({ err: error }, 'reflection failed');
+        stream.emit('error', {
+          code: status.INTERNAL,
+          details: 'reflection failed',
+        });
+      }
+    });
+    stream.on('drain', () => stream.resume());
+  }
+
+  private respond(request: ServerReflectionRequest, sent: Set<string>): ServerReflectionResponse {
+    return {
+      validHost: request.host,
+      originalRequest: request,
+      messageResponse: this.answer(request.messageRequest, sent),
+    };
+  }
+
+  private answer(question: Question, sent: Set<string>): Answer {
+    switch (question?.$case) {
+      case 'listServices': {
+        const service = this.descriptors.services.map((name) => ({ name }));
+        return { $case: 'listServicesResponse', value: { service } };
+      }
+      case 'fileByFilename':
+        return this.file(question.value, sent);
+      case 'fileContainingSymbol':
+        return this.file(this.descriptors.fileOfSymbol(question.value), sent);
+      case 'fileContainingExtension': {
+        const { containingType, extensionNumber } = question.value;
+        return this.file(this.descriptors.fileOfExtension(containingType, extensionNumber), sent);
+      }
+      case 'allExtensionNumbersOfType': {
+        const numbers = this.descriptors.extensionNumbers(question.value);
+        if (numbers === undefined) return failure(status.NOT_FOUND, 'no such message type');
+        const value = {
+          baseTypeName: question.value,
+          extensionNumber: [...numbers],
+        };
+        return { $case: 'allExtensionNumbersResponse', value };
+      }
+      default:
+        return failure(status.INVALID_ARGUMENT, 'no known question is set');
+    }
+  }
+
+  private file(name: string | undefined, sent: Set<string>): Answer {
+    const files = name === undefined ? undefined : this.descriptors.withImports(name, sent);
+    if (files === undefined) return failure(status.NOT_FOUND, 'nothing of this name is described here');
+    return {
+      $case: 'fileDescriptorResponse',
+      value: { fileDescriptorProto: files },
+    };
+  }
+}
+
+function failure(errorCode: status, errorMessage: string): Answer {
+  return { $case: 'errorResponse', value: { errorCode, errorMessage } };
+}

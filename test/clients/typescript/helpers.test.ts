@@ -1,0 +1,107 @@
+import { Metadata, status } from '@grpc/grpc-js';
+import { deadline, duration, holdfastError } from '../../../clients/typescript';
+import { durationToMs } from '../../../src/wire/times';
+import { encodeStatusDetails } from '../../../src/wire/status-details';
+
+describe('duration', () => {
+  test.each([
+    [0, 0n, 0],
+    [30_000, 30n, 0],
+    [1500.25, 1n, 500_250_000],
+    [0.000_4, 0n, 400],
+    [-250, 0n, -250_000_000],
+    [2 ** 40, 1_099_511_627n, 776_000_000],
+  ])('of %s ms', (ms, seconds, nanos) => {
+    expect(duration(ms)).toEqual({ seconds, nanos });
+    expect(durationToMs(duration(ms))).toBeCloseTo(ms, 6);
+  });
+
+  test.each([NaN, Infinity])('refuses %s (chapter 27)', (ms) => {
+    expect(() => duration(ms)).toThrow(RangeError);
+  });
+});
+
+describe('deadline', () => {
+  test('is counted from before the call where the answer came quickly', () => {
+    expect(deadline(1000, duration(29_900), duration(30_000), 1005)).toBe(30_900);
+  });
+
+  test('is counted from the receipt where the offset includes a wait that others cut short', () => {
+    expect(deadline(1000, duration(90_000), duration(30_000), 1005)).toBe(31_005);
+  });
+
+  test('takes now for the receipt', () => {
+    const before = performance.now();
+    const until = deadline(before, duration(1e9), duration(500));
+    expect(until).toBeGreaterThanOrEqual(before + 500);
+    expect(until).toBeLessThanOrEqual(performance.now() + 500);
+  });
+
+  test.each([
+    [undefined, duration(1000)],
+    [duration(1000), undefined],
+    [{ seconds: 1n, nanos: -1 }, duration(1000)],
+  ])('gives no time to a lease that is incomplete or malformed', (offset, ttl) => {
+    expect(deadline(1000, offset, ttl, 1000)).toBe(-Infinity);
+  });
+});
+
+describe('holdfastError', () => {
+  const details = encodeStatusDetails({
+    code: status.ABORTED,
+    message: 'held [CONTENDED]',
+    reason: 'CONTENDED',
+    domain: 'holdfast',
+    metadata: new Map([['holder_id', 'alice']]),
+    retryAfterMs: 2500,
+    violations: [],
+  });
+
+  function serviceError(trailers: Record<string, string | Buffer>): Error {
+    const metadata = new Metadata();
+    for (const [name, value] of Object.entries(trailers)) metadata.set(name, value);
+    return Object.assign(new Error('10 ABORTED: …'), { code: status.ABORTED, details: '…', metadata });
+  }
+
+  test('reads the details', () => {
+    const error = serviceError({ 'grpc-status-details-bin': Buffer.from(details) });
+    expect(holdfastError(error)).toEqual({
+      reason: 'CONTENDED',
+      metadata: new Map([['holder_id', 'alice']]),
+      retryAfterMs: 2500,
+      violations: [],
+    });
+  });
+
+  test.each([
+    ['none', {}],
+    ['broken ones', { 'grpc-status-details-bin': Buffer.from('nonsense') }],
+  ])('reads the trailers where of the details there are %s', (_what, more) => {
+    const error = serviceError({ 'holdfast-reason': 'DRAINING', 'grpc-retry-pushback-ms': '100', ...more });
+    expect(holdfastError(error)).toMatchObject({ reason: 'DRAINING', retryAfterMs: 100, violations: [] });
+  });
+
+  test('leaves the details of other services alone', () => {
+    const foreign = encodeStatusDetails({
+      code: 10,
+      message: '',
+      reason: 'CONTENDED',
+      domain: 'example.com',
+      metadata: new Map(),
+      retryAfterMs: undefined,
+      violations: [],
+    });
+    expect(holdfastError(serviceError({ 'grpc-status-details-bin': Buffer.from(foreign) }))).toBeUndefined();
+  });
+
+  test.each([
+    ['an error of the gRPC library', serviceError({})],
+    ['an error that has nothing to do with gRPC', new Error('no')],
+    ['metadata of another kind', Object.assign(new Error('no'), { metadata: { reason: 'x' } })],
+    ['no metadata', Object.assign(new Error('no'), { metadata: null })],
+    ['no error at all', undefined],
+    ['a text', 'CONTENDED'],
+  ])('is undefined for %s', (_what, error) => {
+    expect(holdfastError(error)).toBeUndefined();
+  });
+});

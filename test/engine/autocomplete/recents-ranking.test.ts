@@ -1,0 +1,131 @@
+import fc from 'fast-check';
+import { fold } from '../../../src/engine/autocomplete/fold';
+import { rankRecents, SameThings, suggestRecents } from '../../../src/engine/autocomplete/recents-ranking';
+import { MATCH_KINDS, type MatchKind, type Recent } from '../../../src/engine/autocomplete/suggestion';
+
+const payload = Uint8Array.of(7);
+const recent = (text: string, entryId = ''): Recent => ({ text, entryId, payload });
+const ask = (query: string, ...kinds: MatchKind[]) =>
+  ({ query, kinds, accents: 'dropped', typos: true }) as const;
+const textsOf = (recents: readonly Recent[], query: string, ...kinds: MatchKind[]): string[] =>
+  suggestRecents(recents, ask(query, ...kinds), 1000).map(({ text }) => text);
+
+describe('recents', () => {
+  it('are filtered by what was typed, in all steps and whatever the case (chapter 5)', () => {
+    const list = [
+      'Leanne',
+      'Mary Anne',
+      'Suzanne',
+      'ANNE',
+      'Bob',
+      'anneliese',
+      'Xann Ex',
+      'Anen',
+      'Joanne B',
+    ];
+    const found = suggestRecents(
+      list.map((text) => recent(text)),
+      ask('aNNe'),
+      1000,
+    );
+    expect(found.map(({ text, kind }) => [text, kind])).toEqual([
+      ['ANNE', 'exact'],
+      ['anneliese', 'prefix'],
+      ['Mary Anne', 'word-prefix'],
+      ['Leanne', 'suffix'],
+      ['Suzanne', 'suffix'],
+      ['Joanne B', 'contains'],
+      ['Anen', 'typo'],
+    ]);
+  });
+
+  it('are found at the end of the longest list, which is looked through as a whole (chapter 5)', () => {
+    const list = Array.from({ length: 1000 }, (_, n) => recent(`contact ${n}`));
+    expect(textsOf(list, 'ACT 999')).toEqual(['contact 999']);
+  });
+
+  it('are listed most recent first where nothing was typed', () => {
+    const list = [recent('b'), recent('c', 'id'), recent('a')];
+    expect(textsOf(list, '')).toEqual(['b', 'c', 'a']);
+    expect(textsOf(list, '', 'exact', 'typo')).toEqual([]);
+    // An accent by itself is nothing once accents are dropped.
+    expect(textsOf(list, '\u0301')).toEqual(['b', 'c', 'a']);
+  });
+
+  it('are shown with what matched, their own payload and no score', () => {
+    expect(suggestRecents([recent('Élan vital', 'e1')], ask('ela'), 10)).toEqual([
+      {
+        entryId: 'e1',
+        text: 'Élan vital',
+        segments: [
+          { text: 'Éla', matched: true },
+          { text: 'n vital', matched: false },
+        ],
+        payload,
+        kind: 'prefix',
+        score: 0,
+        recent: true,
+      },
+    ]);
+  });
+
+  it('are as many as were asked for, the best ones', () => {
+    const list = [recent('x anna'), recent('anna'), recent('annabel')];
+    expect(suggestRecents(list, ask('anna'), 2).map(({ text }) => text)).toEqual(['anna', 'annabel']);
+  });
+
+  it('obey the profile of the dictionary that they are suggested with', () => {
+    const list = [recent('Résumé'), recent('résumé 2'), recent('reusme')];
+    const ranked = rankRecents(list, { query: 'resume', kinds: [], accents: 'kept', typos: true });
+    expect(ranked.map(({ folded, kind }) => [folded, kind])).toEqual([['reusme', 'typo']]);
+    expect(rankRecents(list, { query: 'resume', kinds: [], accents: 'kept', typos: false })).toEqual([]);
+  });
+
+  it('of one entry, or without one of one text, are shown once, as the more recent', () => {
+    expect(textsOf([recent('New name', '1'), recent('Old name', '1')], 'name')).toEqual(['New name']);
+    expect(textsOf([recent('New name', '1'), recent('Old name', '1')], 'old')).toEqual([]);
+    expect(textsOf([recent('ANNA'), recent('anna'), recent('Ánna')], '')).toEqual(['ANNA']);
+    expect(textsOf([recent('ANNA', '1'), recent('anna')], '')).toEqual(['ANNA']);
+    expect(textsOf([recent('ANNA'), recent('anna', '1'), recent('anna', '2')], '')).toEqual(['ANNA']);
+  });
+
+  it('of two entries of one name are two', () => {
+    expect(textsOf([recent('Anna', '1'), recent('anna', '2')], '')).toEqual(['Anna', 'anna']);
+  });
+
+  it('are in the order of the kinds, then of recency, each once, for any list and query', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'B', 'é', ' ', 'b'), minLength: 1, maxLength: 5 });
+    const id = fc.constantFrom<string>('', '', '1', '2', '3');
+    const lists = fc.array(
+      fc.tuple(text, id).map(([name, entryId]) => recent(name, entryId)),
+      { maxLength: 20 },
+    );
+    fc.assert(
+      fc.property(lists, text, fc.subarray([...MATCH_KINDS]), (list, query, kinds) => {
+        const ranked = rankRecents(list, ask(query, ...kinds));
+        const places = ranked.map(
+          (one) => [MATCH_KINDS.indexOf(one.kind), list.indexOf(one.recent)] as const,
+        );
+        expect(places).toEqual([...places].sort(([a, b], [c, d]) => a - c || b - d));
+        const things = new SameThings();
+        for (const { recent: one, folded, kind } of ranked) {
+          expect(folded).toBe(fold(one.text, 'dropped'));
+          if (kinds.length > 0) expect(kinds).toContain(kind);
+        }
+        const inOrder = [...ranked].sort((a, b) => list.indexOf(a.recent) - list.indexOf(b.recent));
+        for (const { recent: one, folded } of inOrder) expect(things.add(one.entryId, folded)).toBe(true);
+        // Whatever was left out is the same thing as one before it, or does not contain what was typed.
+        if (kinds.length > 0 && !kinds.includes('contains')) return;
+        const met = new SameThings();
+        const missing = list.filter((one) => {
+          const isNew = met.add(one.entryId, fold(one.text, 'dropped'));
+          return isNew && !ranked.some((shown) => shown.recent === one);
+        });
+        for (const one of missing) {
+          expect(fold(one.text, 'dropped')).not.toContain(fold(query, 'dropped'));
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

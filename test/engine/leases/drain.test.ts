@@ -1,0 +1,135 @@
+import { EngineFixture, letWait } from '../../support/engine-fixture';
+import { ALICE } from '../../support/fake-call';
+import { grantedAt, NOBODY } from '../../support/fake-store';
+import { settled } from '../../support/manual-clock';
+
+const OTHER = ALICE.replace('a11c', 'b0b0');
+
+describe('a server that drains', () => {
+  let on: EngineFixture;
+  let drained: boolean;
+  beforeEach(() => {
+    on = EngineFixture.onFakeStore();
+    drained = false;
+  });
+
+  async function drain(): Promise<void> {
+    void on.permits.drain().then(() => (drained = true));
+    await settled();
+  }
+
+  it('has drained at once when there is nothing to end', async () => {
+    await drain();
+    expect(drained).toBe(true);
+  });
+
+  it('refuses what comes, without asking the store', async () => {
+    await drain();
+    const [unary, stream, attach] = [on.acquire(), on.hold(), on.attach('x')];
+    await settled();
+    for (const pending of [unary, stream, attach]) {
+      expect(pending.outcome).toBe('DRAINING');
+      expect(pending.failure.details.retryAfterMs).toBeDefined();
+    }
+    expect(on.store.log).toEqual([]);
+  });
+
+  it('renews every lease once more, and ends each stream when that is answered', async () => {
+    const streams = [on.hold(), on.hold({ requestId: OTHER, name: 'other' })];
+    for (let i = 0; i < 2; i += 1) {
+      const sent = await on.store.next('acquire');
+      await sent.answer(grantedAt(sent.at));
+    }
+    await on.clock.advance(2000);
+    await drain();
+    expect(on.store.underWay).toEqual(['renew', 'renew']);
+    const first = await on.store.next('renew');
+    await first.answer(grantedAt(first.at));
+    expect(streams.map(({ outcome }) => outcome)).toEqual(['DRAINING', 'waiting']);
+    expect(drained).toBe(false);
+    const second = await on.store.next('renew');
+    await second.answer(grantedAt(second.at));
+    await settled();
+    expect(drained).toBe(true);
+    expect(streams.map(({ sink }) => sink.kinds)).toEqual(Array(2).fill(['granted', 'renewed']));
+    on.expectRest();
+  });
+
+  it('ends every wait by asking: DRAINING where it was not granted, and the place is kept', async () => {
+    const waits = [on.acquire(), on.hold({ requestId: OTHER })];
+    await letWait(on);
+    await letWait(on);
+    await drain();
+    for (const pending of waits) expect(pending.outcome).toBe('waiting');
+    for (let i = 0; i < 2; i += 1) {
+      const sent = await on.store.next('withdraw');
+      expect(sent.command.giveBack).toBe(false);
+      await sent.answer({ kind: 'withdrawn', snapshot: NOBODY });
+    }
+    await settled();
+    expect(waits.map(({ outcome }) => outcome)).toEqual(['DRAINING', 'DRAINING']);
+    expect(drained).toBe(true);
+    on.expectRest();
+  });
+
+  it('hands on what a wait was granted meanwhile: the lease, or a stream that ends with DRAINING', async () => {
+    const unary = on.acquire();
+    const stream = on.hold({ requestId: OTHER });
+    await letWait(on);
+    await letWait(on);
+    await drain();
+    for (let i = 0; i < 2; i += 1) {
+      const sent = await on.store.next('withdraw');
+      await sent.answer(grantedAt(sent.at));
+    }
+    expect(unary.outcome).toBe('OK');
+    expect(drained).toBe(false);
+    const renewal = await on.store.next('renew');
+    await renewal.answer(grantedAt(renewal.at));
+    await settled();
+    expect(stream.sink.kinds).toEqual(['queued', 'granted', 'renewed']);
+    expect(stream.outcome).toBe('DRAINING');
+    expect(drained).toBe(true);
+  });
+
+  it('waits for acquires that are under way, and ends them if they have to wait', async () => {
+    const pending = on.acquire();
+    const sent = await on.store.next('acquire');
+    await drain();
+    expect(drained).toBe(false);
+    await sent.answer({ kind: 'waiting', sentAt: sent.at, ticket: '1', position: 1, snapshot: NOBODY });
+    await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: NOBODY });
+    await settled();
+    expect(pending.outcome).toBe('DRAINING');
+    expect(drained).toBe(true);
+  });
+
+  it('still renews and releases by lease id, and shows', async () => {
+    const unary = on.acquire();
+    const acquired = await on.store.next('acquire');
+    await acquired.answer(grantedAt(acquired.at));
+    await drain();
+    const renewing = on.permits.renew(unary.call, 'lock', unary.value.leaseId, undefined);
+    const renewal = await on.store.next('renew');
+    await renewal.answer(grantedAt(renewal.at));
+    expect((await renewing).leaseId).toBe(unary.value.leaseId);
+    const releasing = on.permits.release(unary.call, 'lock', unary.value.leaseId);
+    await (await on.store.next('release')).answer({ kind: 'released' });
+    expect((await releasing).released).toBe(true);
+  });
+
+  it('does not wait for ever for a store that does not answer', async () => {
+    const stream = on.hold({ ttlMs: 3000 });
+    const sent = await on.store.next('acquire');
+    await sent.answer(grantedAt(sent.at, { ttlMs: 3000, remainingMs: 3000 }));
+    const wait = on.acquire({ requestId: OTHER });
+    await letWait(on);
+    await drain();
+    await (await on.store.next('withdraw')).fail('unknown');
+    await (await on.store.next('renew')).fail('unknown');
+    await settled();
+    expect(wait.outcome).toBe('OUTCOME_UNKNOWN');
+    expect(stream.outcome).toBe('DRAINING');
+    expect(drained).toBe(true);
+  });
+});

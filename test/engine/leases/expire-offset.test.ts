@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { confirmedEnd, expireOffsetMs } from '../../../src/engine/leases/expire-offset';
+
+const RHO = 0.0005;
+const ms = (max: number) => fc.double({ min: 0, max, noNaN: true });
+
+describe('expire_offset', () => {
+  it('is the time to the send and what remained, both shortened by the drift', () => {
+    expect(expireOffsetMs(1000, 1000, 30_000)).toBeCloseTo(29_985, 6);
+    expect(expireOffsetMs(1000, 3000, 10_000)).toBeCloseTo(11_994, 6);
+    // A wait of an hour: the offset is counted from the call, so it is longer than the ttl.
+    expect(expireOffsetMs(0, 3_600_000, 30_000)).toBeCloseTo(3_628_185, 6);
+  });
+
+  it('is never later than the truth, for any clocks within the drift of each other', () => {
+    const rate = fc.double({ min: -RHO / 2, max: RHO / 2, noNaN: true });
+    fc.assert(
+      fc.property(
+        ms(3_600_000),
+        ms(120_000),
+        ms(5000),
+        ms(5000),
+        rate,
+        rate,
+        rate,
+        (waited, remaining, toServer, toStore, clientRate, serverRate, storeRate) => {
+          // True time: the client sends at 0; the server receives, waits, sends; the store reads its clock.
+          const received = toServer;
+          const sent = received + waited;
+          const read = sent + toStore;
+          const trueEnd = read + remaining / (1 + storeRate);
+          const onServer = (time: number) => 77 + time * (1 + serverRate);
+          const offset = expireOffsetMs(onServer(received), onServer(sent), remaining);
+          // The client counts it off on its own clock, from before it sent.
+          const believedEnd = offset / (1 + clientRate);
+          expect(believedEnd).toBeLessThanOrEqual(trueEnd + 1e-6);
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('says of two answers of the same lease that the one sent later ends later', () => {
+    fc.assert(
+      fc.property(ms(1e6), ms(1e5), ms(1e5), (received, gap, remaining) => {
+        const first = expireOffsetMs(received, received, remaining);
+        const second = expireOffsetMs(received, received + gap, remaining);
+        expect(second).toBeGreaterThanOrEqual(first);
+      }),
+    );
+  });
+
+  it("on the server's own clock is the send and what remained, shortened by the drift", () => {
+    expect(confirmedEnd(5000, 30_000)).toBeCloseTo(34_985, 6);
+    fc.assert(
+      fc.property(ms(1e6), ms(1e6), ms(1e5), (received, waited, remaining) => {
+        const end = confirmedEnd(received + waited, remaining);
+        // The server never tells a client more than it believes itself.
+        expect(received + expireOffsetMs(received, received + waited, remaining)).toBeLessThanOrEqual(
+          end + 1e-6,
+        );
+      }),
+    );
+  });
+});

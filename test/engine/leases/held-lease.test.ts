@@ -1,0 +1,380 @@
+import { grantedAt } from '../../support/fake-store';
+import { HeldLeaseFixture, SLOT_MS } from '../../support/held-lease-fixture';
+
+const RHO = 0.0005;
+
+describe('a lease that a stream holds', () => {
+  describe('is renewed', () => {
+    it.each([
+      [30_000, 10_000],
+      [120_000, 10_000],
+      [6000, 2000],
+      [300, 100],
+    ])('of %i ms every %i ms, and each renewal moves its end', async (ttlMs, interval) => {
+      const held = new HeldLeaseFixture({ ttlMs });
+      for (let round = 1; round <= 5; round += 1) {
+        await held.until(round * interval - 1);
+        expect(held.store.underWay).toEqual([]);
+        await held.until(round * interval);
+        await held.renew();
+        const event = held.sink.last('renewed');
+        expect(event.expireOffsetMs).toBeCloseTo((round * interval + ttlMs) * (1 - RHO), 6);
+      }
+      expect(held.sink.kinds).toEqual(Array(5).fill('renewed'));
+      expect(held.status).toBeUndefined();
+    });
+
+    it('never early, and at most a slot late where the times are not even', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 1000 });
+      let due = 1000 / 3;
+      for (let round = 0; round < 10; round += 1) {
+        await held.until(Math.ceil(due / SLOT_MS) * SLOT_MS);
+        const sentAt = held.sentAt('renew')[round] as number;
+        expect(sentAt).toBeGreaterThanOrEqual(due);
+        expect(sentAt - due).toBeLessThanOrEqual(SLOT_MS);
+        await held.renew();
+        due = sentAt + 1000 / 3;
+      }
+    });
+
+    it('with its offsets counted from the call that opened the stream, however long it waited', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 30_000, waitedMs: 50_000 });
+      await held.until(10_000);
+      await held.renew();
+      expect(held.sink.last('renewed').expireOffsetMs).toBeCloseTo((60_000 + 30_000) * (1 - RHO), 6);
+    });
+
+    it('sooner if little of it was left when it was taken over', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 30_000, granted: { remainingMs: 4000 } });
+      await held.until(2000);
+      expect(held.sentAt('renew')).toEqual([2000]);
+    });
+
+    it('by what its ttl is now, if a longer one was given meanwhile', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 3000 });
+      await held.until(1000);
+      await held.renew({ ttlMs: 24_000, remainingMs: 24_000 });
+      await held.until(8999);
+      expect(held.sentAt('renew')).toEqual([1000]);
+      await held.until(9000);
+      expect(held.sentAt('renew')).toEqual([1000, 9000]);
+    });
+
+    it('from when the renewal was sent, not from when its answer came', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 30_000 });
+      await held.until(10_000);
+      await held.until(13_000);
+      await held.renew();
+      expect(held.sink.last('renewed').expireOffsetMs).toBeCloseTo(40_000 * (1 - RHO), 6);
+      await held.until(20_000);
+      expect(held.sentAt('renew')).toEqual([10_000, 20_000]);
+    });
+
+    it('as its own call only, and never by taking over', async () => {
+      const held = new HeldLeaseFixture();
+      await held.until(10_000);
+      const { command } = await held.store.next('renew');
+      expect(command).toMatchObject({ ttlMs: undefined, stream: { attach: 's1.1s', takeOver: false } });
+    });
+
+    it('at once when a hint came, and again if another comes while it is under way', async () => {
+      const held = new HeldLeaseFixture();
+      await held.until(1000);
+      held.lease.recheck();
+      expect(held.sentAt('renew')).toEqual([1000]);
+      held.lease.recheck();
+      await held.until(1500);
+      expect(held.sentAt('renew')).toEqual([1000]);
+      await held.renew();
+      expect(held.sentAt('renew')).toEqual([1000, 1500]);
+      await held.renew();
+      await held.until(11_499);
+      expect(held.sentAt('renew')).toEqual([1000, 1500]);
+    });
+  });
+
+  describe('whose renewal fails', () => {
+    it('has not lost it: the client is told, and it is tried again soon', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 30_000 });
+      await held.until(10_000);
+      await (await held.store.next('renew')).fail();
+      const { expireOffsetMs, cause } = held.sink.last('renewal-failed');
+      expect(expireOffsetMs).toBeCloseTo(30_000 * (1 - RHO), 6);
+      expect(cause).toBe('store-unavailable');
+      await held.until(11_000);
+      expect(held.sentAt('renew')).toEqual([10_000, 11_000]);
+      await held.renew();
+      expect(held.sink.last('renewed').expireOffsetMs).toBeCloseTo(41_000 * (1 - RHO), 6);
+      await held.until(20_999);
+      expect(held.sink.kinds).toEqual(['renewal-failed', 'renewed']);
+    });
+
+    it('is told so when half a ttl has brought no answer, once, and the late answer counts', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 30_000 });
+      await held.until(10_000);
+      const first = await held.store.next('renew');
+      await held.until(24_999);
+      expect(held.sink.kinds).toEqual([]);
+      await held.until(25_000);
+      expect(held.sink.kinds).toEqual(['renewal-failed']);
+      await first.answer({
+        ...first.command,
+        kind: 'granted',
+        sentAt: first.at,
+        fencingToken: 7n,
+        remainingMs: 30_000,
+        ttlMs: 30_000,
+        permits: 1,
+      });
+      expect(held.sink.last('renewed').expireOffsetMs).toBeCloseTo(40_000 * (1 - RHO), 6);
+      expect(held.sink.kinds).toEqual(['renewal-failed', 'renewed']);
+    });
+
+    it('does not end sooner for the late answer to an older try', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 3000 });
+      await held.until(1000);
+      const older = await held.store.next('renew');
+      await held.until(2800);
+      const newer = await held.store.next('renew');
+      await newer.answer(grantedAt(newer.at, { ttlMs: 3000, remainingMs: 3000 }));
+      const { expireOffsetMs } = held.sink.last('renewed');
+      await older.answer(grantedAt(older.at, { ttlMs: 3000, remainingMs: 3000 }));
+      expect(held.sink.last('renewed').expireOffsetMs).toBe(expireOffsetMs);
+      const end = newer.at - held.start + 3000 * (1 - RHO);
+      // Nobody answers from here on.
+      await held.until(end - SLOT_MS);
+      expect(held.status).toBeUndefined();
+      await held.until(end + SLOT_MS);
+      expect(held.status).toBe('LEASE_LOST');
+    });
+
+    it('is retried until the last confirmed end, and lost exactly then (chapter 13)', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 3000 });
+      const confirmedEnd = 3000 * (1 - RHO);
+      for (let time = 0; time < confirmedEnd; time += SLOT_MS) {
+        await held.until(time);
+        while (held.store.underWay.length > 0) await (await held.store.next('renew')).fail();
+        expect(held.sink.kinds).not.toContain('lost');
+      }
+      const tries = held.sentAt('renew');
+      expect(tries.length).toBeGreaterThan(5);
+      expect(tries[tries.length - 1]).toBeLessThan(confirmedEnd);
+      await held.until(confirmedEnd - 0.001);
+      expect(held.sink.kinds).not.toContain('lost');
+      await held.until(Math.ceil(confirmedEnd / SLOT_MS) * SLOT_MS);
+      expect(held.sink.last('lost').cause).toBe('store-unavailable');
+      expect(held.status).toBe('LEASE_LOST');
+    });
+
+    it('is not longer for a renewal that was never answered', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 3000 });
+      await held.until(2990);
+      expect(held.sink.kinds).not.toContain('lost');
+      await held.until(3000);
+      expect(held.sink.last('lost').cause).toBe('store-unavailable');
+    });
+
+    it('counts from the renewal that was confirmed last', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 3000 });
+      await held.until(1000);
+      await held.renew();
+      await held.until(2000);
+      await held.until(3990);
+      expect(held.status).toBeUndefined();
+      await held.until(4000);
+      expect(held.status).toBe('LEASE_LOST');
+    });
+
+    it('with a defect of the code: it fails like any other, and the defect is reported', async () => {
+      const held = new HeldLeaseFixture();
+      await held.until(10_000);
+      const defect = new Error('a script failed');
+      await (await held.store.next('renew')).throw(defect);
+      expect(held.sink.kinds).toEqual(['renewal-failed']);
+      expect(held.defects).toEqual([defect]);
+    });
+  });
+
+  describe('that is lost', () => {
+    it('is not renewed any more, and what an unanswered renewal may have left is released', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 3000 });
+      await held.until(3000);
+      expect(held.status).toBe('LEASE_LOST');
+      const renewals = held.sentAt('renew').length;
+      const { command, at } = await held.store.next('release');
+      expect(at).toBe(held.sink.last('lost').at);
+      expect(command).toMatchObject({ requestId: 'request', afterLoss: { attach: 's1.1s' } });
+      await held.until(60_000);
+      expect(held.sentAt('renew')).toHaveLength(renewals);
+    });
+
+    it('is released late again and again for a ttl, if the store does not answer', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 3000 });
+      await held.until(3000);
+      for (let second = 3; second < 10; second += 1) {
+        await held.until(second * 1000 + 500);
+        while (held.store.underWay.includes('release')) await (await held.store.next('release')).fail();
+      }
+      const tries = held.sentAt('release');
+      expect(tries.length).toBeGreaterThanOrEqual(3);
+      expect(tries[tries.length - 1]).toBeLessThanOrEqual(6000 + SLOT_MS);
+      expect(held.agenda.size).toBe(0);
+    });
+
+    it('stays lost, whatever answer comes then', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 3000 });
+      await held.until(1000);
+      const late = await held.store.next('renew');
+      await held.until(3000);
+      expect(held.sink.kinds).toEqual(['renewal-failed', 'lost']);
+      await late.answer({
+        kind: 'granted',
+        sentAt: late.at,
+        fencingToken: 7n,
+        remainingMs: 3000,
+        ttlMs: 3000,
+        secret: '',
+        permits: 1,
+      });
+      await held.until(10_000);
+      expect(held.sink.kinds).toEqual(['renewal-failed', 'lost']);
+    });
+
+    it('after the server was stopped past its end: no renewal first, and the cause is that it expired', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 3000 });
+      await held.clock.jump(60_000);
+      expect(held.sink.kinds).toEqual(['lost']);
+      expect(held.sink.last('lost').cause).toBe('expired');
+      expect(held.sentAt('renew')).toEqual([]);
+      expect(held.status).toBe('LEASE_LOST');
+    });
+
+    it('although a renewal is answered as the first thing after the server was stopped', async () => {
+      const held = new HeldLeaseFixture({ ttlMs: 3000 });
+      await held.until(1000);
+      const renewal = await held.store.next('renew');
+      // The answer lies in the socket; time has passed before anything of this process runs again.
+      const jumped = held.clock.jump(60_000);
+      void renewal.answer({
+        kind: 'granted',
+        sentAt: renewal.at,
+        fencingToken: 7n,
+        remainingMs: 59_500,
+        ttlMs: 59_500,
+        secret: '',
+        permits: 1,
+      });
+      await jumped;
+      expect(held.sink.kinds).toEqual(['lost']);
+    });
+
+    it.each([
+      ['expired', { kind: 'finished', cause: 'expired' }],
+      ['revoked', { kind: 'finished', cause: 'revoked' }],
+      ['store-reset', { kind: 'gone' }],
+    ] as const)('because it has %s is so at once, and needs no release', async (cause, reply) => {
+      const held = new HeldLeaseFixture();
+      await held.until(10_000);
+      await (await held.store.next('renew')).answer(reply);
+      expect(held.sink.kinds).toEqual(['lost']);
+      expect(held.sink.last('lost').cause).toBe(cause);
+      expect(held.status).toBe('LEASE_LOST');
+      expect(held.sentAt('release')).toEqual([]);
+    });
+  });
+
+  describe('ends', () => {
+    it('with OK when it was released by its id', async () => {
+      const held = new HeldLeaseFixture();
+      held.lease.recheck();
+      await (await held.store.next('renew')).answer({ kind: 'finished', cause: 'released' });
+      expect(held.sink.kinds).toEqual(['released']);
+      expect(held.status).toBe('OK');
+    });
+
+    it('with SUPERSEDED when another stream took it over, without a word of loss', async () => {
+      const held = new HeldLeaseFixture();
+      await held.until(10_000);
+      await (await held.store.next('renew')).answer({ kind: 'superseded' });
+      expect(held.sink.kinds).toEqual([]);
+      expect(held.status).toBe('SUPERSEDED');
+      expect(held.sentAt('release')).toEqual([]);
+    });
+
+    it('with REATTACH at its age, renewed once more', async () => {
+      const held = new HeldLeaseFixture({ agesAt: 115_000 });
+      await held.until(10_000);
+      await held.renew();
+      await held.until(15_000);
+      expect(held.sentAt('renew')).toEqual([10_000, 15_000]);
+      expect(held.status).toBeUndefined();
+      await held.renew();
+      expect(held.sink.last('renewed').expireOffsetMs).toBeCloseTo(45_000 * (1 - RHO), 6);
+      expect(held.status).toBe('REATTACH');
+    });
+
+    it('with DRAINING when the server drains, renewed once more', async () => {
+      const held = new HeldLeaseFixture();
+      await held.until(3000);
+      held.lease.drain();
+      expect(held.sentAt('renew')).toEqual([3000]);
+      await held.renew();
+      expect(held.status).toBe('DRAINING');
+      expect(held.sink.kinds).toEqual(['renewed']);
+    });
+
+    it('with DRAINING though that renewal fails, which the client is told', async () => {
+      const held = new HeldLeaseFixture();
+      held.lease.drain();
+      await (await held.store.next('renew')).fail();
+      expect(held.sink.kinds).toEqual(['renewal-failed']);
+      expect(held.status).toBe('DRAINING');
+    });
+
+    it('with the renewal that is under way already, when it drains meanwhile', async () => {
+      const held = new HeldLeaseFixture();
+      await held.until(10_000);
+      held.lease.drain();
+      await held.renew();
+      expect(held.sentAt('renew')).toEqual([10_000]);
+      expect(held.status).toBe('DRAINING');
+    });
+
+    it('with a loss rather than DRAINING, if the last renewal finds it lost', async () => {
+      const held = new HeldLeaseFixture();
+      held.lease.drain();
+      await (await held.store.next('renew')).answer({ kind: 'gone' });
+      expect(held.sink.kinds).toEqual(['lost']);
+      expect(held.status).toBe('LEASE_LOST');
+    });
+
+    it('quietly when its client is gone: nothing is released, nothing renewed', async () => {
+      const held = new HeldLeaseFixture();
+      held.lease.abandon();
+      await held.until(100_000);
+      expect(held.status).toBe('OK');
+      expect(held.store.log).toEqual([]);
+      expect(held.sink.kinds).toEqual([]);
+    });
+
+    it('once: nothing that comes later changes it', async () => {
+      const held = new HeldLeaseFixture();
+      await held.until(10_000);
+      const renewal = await held.store.next('renew');
+      held.lease.supersede();
+      held.lease.drain();
+      held.lease.abandon();
+      held.lease.recheck();
+      await renewal.answer({ kind: 'gone' });
+      await held.until(100_000);
+      expect(held.status).toBe('SUPERSEDED');
+      expect(held.sink.kinds).toEqual([]);
+    });
+
+    it.each(['supersede', 'abandon'] as const)('by %s and leaves no timer behind', async (how) => {
+      const held = new HeldLeaseFixture();
+      held.lease[how]();
+      expect([held.agenda.size, held.clock.timerCount]).toEqual([0, 0]);
+    });
+  });
+});

@@ -1,0 +1,126 @@
+import type { HoldfastError } from '../../../src/engine/errors';
+import { StoreFailure } from '../../../src/engine/errors';
+import {
+  contended,
+  draining,
+  semaphoreInUse,
+  storeFailed,
+  tooManyWaiting,
+} from '../../../src/engine/leases/outcomes';
+import type { QueueSnapshot } from '../../../src/engine/leases/permits-store';
+import { NOBODY } from '../../support/fake-store';
+
+const LOCK = { service: 'lock', name: 'hello' } as const;
+const ID = '01a1f89e-ab95-77dc-a5c3-74f67a69cde4';
+
+function said(failure: StoreFailure, by?: 'lease_id'): HoldfastError {
+  return storeFailed(failure, LOCK, ID, by) as HoldfastError;
+}
+
+describe('a store failure', () => {
+  it('is unknown once anything may have run, even where the last try found the memory full', () => {
+    expect(said(new StoreFailure('unknown', 'full')).reason).toBe('OUTCOME_UNKNOWN');
+    expect(said(new StoreFailure('no', 'full')).reason).toBe('STORE_FULL');
+    expect(said(new StoreFailure('no', 'unavailable')).reason).toBe('STORE_UNAVAILABLE');
+  });
+
+  it('names what the call is repeated by', () => {
+    expect(said(new StoreFailure('unknown', 'unavailable')).message).toContain(ID);
+    const renewal = said(new StoreFailure('unknown', 'unavailable'), 'lease_id');
+    expect(renewal.message).toContain('the same lease_id');
+    expect(renewal.message).not.toContain(ID);
+  });
+
+  it('passes a defect on as it is', () => {
+    const defect = new TypeError('a bug');
+    expect(storeFailed(defect, LOCK, ID)).toBe(defect);
+  });
+});
+
+it('a draining server names the request_id, which the caller may never have seen', () => {
+  expect(draining(ID).details.metadata).toEqual({ request_id: ID });
+});
+
+it('a wait that ended by its age is not told to raise what it did not set', () => {
+  const snapshot = { ...NOBODY, earliestEndMs: 1, waiterCount: 1 };
+  expect(contended(LOCK, snapshot, 5000, true).message).not.toContain('wait_timeout');
+  expect(contended(LOCK, snapshot, 5000).message).toContain('wait_timeout');
+});
+
+describe('what is said of a semaphore', () => {
+  const POOL = { service: 'semaphore', name: 'pool' } as const;
+  const holder = (holderId: string, permitCount: number): Partial<QueueSnapshot> => ({
+    holder: {
+      holderId,
+      metadata: {},
+      fencingToken: 1n,
+      permitCount,
+      mode: undefined,
+      acquireTimeMs: 0,
+      expireTimeMs: 0,
+      revoked: false,
+    },
+    holderEndMs: 21_000,
+  });
+  const refused = (snapshot: Partial<QueueSnapshot>) =>
+    contended(POOL, { ...NOBODY, limit: 10, ...snapshot }, 0);
+
+  it.each([
+    [
+      'one holder',
+      { ...holder('alice', 8), usedCount: 8 },
+      'has 8 of 10 permits taken by alice for 21 s more',
+    ],
+    [
+      'one holder without a label',
+      { ...holder('', 8), usedCount: 8 },
+      'has 8 of 10 permits taken for 21 s more',
+    ],
+    [
+      'several holders',
+      { ...holder('alice', 3), usedCount: 8 },
+      'has 8 of 10 permits taken, 3 of them by alice for 21 s more',
+    ],
+    [
+      'several without labels',
+      { ...holder('', 3), usedCount: 8 },
+      'has 8 of 10 permits taken, 3 of them for 21 s more',
+    ],
+    [
+      'others before',
+      { ...holder('alice', 8), usedCount: 8, waiterCount: 1 },
+      'has 8 of 10 permits taken by alice for 21 s more, with 1 waiting',
+    ],
+    ['nobody but others before', { waiterCount: 2 }, 'has 0 of 10 permits taken, with 2 waiting'],
+    [
+      'more out than the limit',
+      { ...holder('alice', 3), usedCount: 12 },
+      'has 12 permits taken, 3 of them by alice for 21 s more, over its limit of 10',
+    ],
+    ['a pause', { limit: 0 }, 'is paused by its limit of 0'],
+    [
+      'a pause, and holders',
+      { ...holder('alice', 3), usedCount: 3, limit: 0 },
+      'is paused by its limit of 0',
+    ],
+    ['a pause, and waiters', { limit: 0, waiterCount: 4 }, 'is paused by its limit of 0, with 4 waiting'],
+  ])('that is contended: %s', (_, snapshot, state) => {
+    expect(refused(snapshot).message).toBe(`semaphore "pool" ${state}; raise wait_timeout to queue`);
+  });
+
+  it('in a pause, whose end no lease brings, is not to ask again at once', () => {
+    expect(refused({ limit: 0 }).details.retryAfterMs).toBe(5000);
+    expect(refused({ ...holder('alice', 8), usedCount: 8, holderEndMs: 700 }).details.retryAfterMs).toBe(700);
+  });
+
+  it('names the stream of its own service', () => {
+    expect(tooManyWaiting(POOL, 500).message).toMatch(/, or HoldPermits$/);
+    expect(tooManyWaiting(LOCK, 500).message).toMatch(/, or HoldLock$/);
+  });
+
+  it('counts who uses it, in words that fit one too', () => {
+    expect(semaphoreInUse(POOL, { holderCount: 1, waiterCount: 0 }).message).toBe(
+      'semaphore "pool" is in use, held by 1 and waited for by 0: nothing was deleted; wait for them, or set force',
+    );
+  });
+});

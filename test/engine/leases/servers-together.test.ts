@@ -1,0 +1,255 @@
+import fc from 'fast-check';
+import type { AcquireRequest } from '../../../src/engine/leases/requests';
+import { believedLeases, leaseOf, letGo } from '../../support/believed-leases';
+import { EngineFixture, type Pending } from '../../support/engine-fixture';
+import { ManualClock } from '../../support/manual-clock';
+import { ModelWorld, type Fate, type ModelStore } from '../../support/model-store';
+
+const HELLO = { service: 'lock', name: 'hello' } as const;
+const id = (n: number) => `0190a0a0-0000-7000-8000-${String(n).padStart(12, '0')}`;
+
+/** The engines of two servers over one store that keeps the rules, all on a clock of the test's. */
+describe('two servers', () => {
+  let clock: ManualClock;
+  let world: ModelWorld;
+  let one: EngineFixture<ModelStore>;
+  let two: EngineFixture<ModelStore>;
+  beforeEach(() => {
+    clock = new ManualClock(1_000_000);
+    world = new ModelWorld(clock);
+    one = new EngineFixture(clock, world.store('s1'), {}, 's1');
+    two = new EngineFixture(clock, world.store('s2'), {}, 's2');
+  });
+
+  async function release(
+    on: EngineFixture<ModelStore>,
+    holder: Pending<{ leaseId: string }>,
+  ): Promise<boolean> {
+    const releasing = on.permits.release(holder.call, 'lock', holder.value.leaseId);
+    await clock.advance(0);
+    return (await releasing).released;
+  }
+
+  it('hand a lock from one to the other as soon as it is released', async () => {
+    const alice = one.acquire({ requestId: id(1) });
+    await clock.advance(0);
+    const bob = two.acquire({ requestId: id(2) });
+    await clock.advance(500);
+    expect([alice.outcome, bob.outcome]).toEqual(['OK', 'waiting']);
+    expect(await release(one, alice)).toBe(true);
+    await clock.advance(0);
+    expect(bob.value.fencingToken).toBeGreaterThan(alice.value.fencingToken);
+    expect(bob.value.expireOffsetMs).toBeCloseTo(30_500 * 0.9995, 3);
+    one.expectRest(true);
+    two.expectRest(true);
+  });
+
+  it('hand it over within a second though every hint is lost', async () => {
+    world.hints = false;
+    const alice = one.acquire({ requestId: id(1) });
+    await clock.advance(0);
+    const bob = two.acquire({ requestId: id(2) });
+    await clock.advance(500);
+    await release(one, alice);
+    await clock.advance(1010);
+    expect(bob.outcome).toBe('OK');
+  });
+
+  it('see within a moment that a lease has expired', async () => {
+    one.acquire({ requestId: id(1), ttlMs: 4321 });
+    await clock.advance(0);
+    const bob = two.acquire({ requestId: id(2) });
+    await clock.advance(4320);
+    expect(bob.outcome).toBe('waiting');
+    await clock.advance(30);
+    expect(bob.outcome).toBe('OK');
+  });
+
+  it('serve a hundred waiters of both in the order in which they came', async () => {
+    const first = one.acquire({ requestId: id(0) });
+    await clock.advance(1);
+    const waiters: Pending<{ leaseId: string; fencingToken: bigint }>[] = [];
+    for (let n = 1; n <= 100; n += 1) {
+      waiters.push((n % 3 === 0 ? one : two).acquire({ requestId: id(n) }));
+      await clock.advance(1);
+    }
+    await release(one, first);
+    for (const [index, waiter] of waiters.entries()) {
+      await clock.advance(5);
+      expect(waiters.map(({ outcome }) => outcome).filter((outcome) => outcome === 'OK')).toHaveLength(
+        index + 1,
+      );
+      expect(waiter.outcome).toBe('OK');
+      await release(two, waiter);
+    }
+    await clock.advance(5);
+    one.expectRest(true);
+    two.expectRest(true);
+  });
+
+  it('know one stream for a lease: the newer takes over, wherever it opens, under the same token', async () => {
+    const older = one.hold();
+    await clock.advance(0);
+    const { lease } = older.sink.last('granted');
+    const newer = two.attach(lease.leaseId);
+    await clock.advance(0);
+    expect(newer.sink.last('granted').lease.fencingToken).toBe(lease.fencingToken);
+    await clock.advance(0);
+    expect(older.outcome).toBe('SUPERSEDED');
+    await clock.advance(25_000);
+    expect(newer.sink.kinds).toEqual(['granted', 'renewed', 'renewed']);
+    expect(older.sink.kinds).toEqual(['granted']);
+  });
+
+  it('tell the older stream at its next renewal, if the hint is lost', async () => {
+    world.hints = false;
+    const older = one.hold();
+    await clock.advance(0);
+    two.attach(older.sink.last('granted').lease.leaseId);
+    await clock.advance(10_010);
+    expect(older.outcome).toBe('SUPERSEDED');
+  });
+
+  it('resume a wait at the same place on the other, after the first has drained', async () => {
+    const alice = one.acquire({ requestId: id(1) });
+    await clock.advance(1);
+    const bob = one.hold({ requestId: id(2) });
+    await clock.advance(1);
+    const carol = two.hold({ requestId: id(3) });
+    await clock.advance(1);
+    void one.permits.drain();
+    await clock.advance(0);
+    expect(bob.outcome).toBe('DRAINING');
+    const again = two.hold({ requestId: id(2) });
+    await clock.advance(1);
+    expect(again.sink.last('queued').position).toBe(1);
+    await release(two, alice);
+    await clock.advance(1);
+    expect(again.sink.kinds).toEqual(['queued', 'granted']);
+    expect(carol.sink.kinds).toEqual(['queued']);
+    one.expectRest(true);
+  });
+
+  it('tell the stream on one of a release through the other', async () => {
+    const stream = one.hold();
+    await clock.advance(0);
+    const { lease } = stream.sink.last('granted');
+    await two.permits.release(stream.call, 'lock', lease.leaseId);
+    await clock.advance(0);
+    expect(stream.sink.kinds).toEqual(['granted', 'released']);
+    expect(stream.outcome).toBe('OK');
+  });
+
+  it('both lose nothing but what the store forgot: streams say so, waiters keep their places', async () => {
+    const stream = one.hold({ requestId: id(1) });
+    await clock.advance(1);
+    const waiters = [two.acquire({ requestId: id(2) }), two.acquire({ requestId: id(3) })];
+    await clock.advance(1);
+    world.forget();
+    await clock.advance(10_020);
+    expect(stream.sink.last('lost').cause).toBe('store-reset');
+    expect(stream.outcome).toBe('LEASE_LOST');
+    expect(waiters.map(({ outcome }) => outcome)).toEqual(['OK', 'waiting']);
+  });
+
+  it('find a retry on the other that holds already: the lost reply costs nothing', async () => {
+    world.fate = (verb, server) => (verb === 'acquire' && server === 's1' ? 'reply-lost' : 'answered');
+    const first = one.acquire();
+    const second = two.acquire();
+    await clock.advance(0);
+    expect(first.outcome).toBe('OUTCOME_UNKNOWN');
+    // Whichever came first, the late give-back of the first call does not take what the second was told.
+    await clock.advance(2000);
+    expect(second.outcome).toBe('OK');
+    expect(world.model(HELLO).in('held')).toHaveLength(1);
+    one.expectRest(true);
+  });
+
+  it('are at rest after any history: nothing waits, nothing is due, all permits are free', async () => {
+    const action = fc.oneof(
+      {
+        weight: 3,
+        arbitrary: fc.record({ kind: fc.constant('acquire' as const), on: fc.nat(1), n: fc.nat(5) }),
+      },
+      {
+        weight: 3,
+        arbitrary: fc.record({ kind: fc.constant('hold' as const), on: fc.nat(1), n: fc.nat(5) }),
+      },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant('cancel' as const), n: fc.nat(20) }) },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant('release' as const), n: fc.nat(20) }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1, 30, 700, 3500) }),
+      },
+    );
+    const fates = fc.infiniteStream(
+      fc.oneof(
+        { weight: 8, arbitrary: fc.constant<Fate>('answered') },
+        { weight: 1, arbitrary: fc.constant<Fate>('reply-lost') },
+        { weight: 1, arbitrary: fc.constant<Fate>('not-arrived') },
+      ),
+    );
+    const history = fc.array(action, { minLength: 1, maxLength: 25 });
+    await fc.assert(
+      fc.asyncProperty(
+        history,
+        fates,
+        fc.constantFrom(0, 4),
+        fc.boolean(),
+        async (actions, fate, latencyMs, hints) => {
+          clock = new ManualClock(1_000_000);
+          world = new ModelWorld(clock);
+          Object.assign(world, { latencyMs, hints, fate: () => fate.next().value });
+          const engines = ['s1', 's2'].map(
+            (server) => new EngineFixture(clock, world.store(server), {}, server),
+          );
+          const calls: Pending<unknown>[] = [];
+          const request = (n: number): Partial<AcquireRequest> => ({
+            requestId: id(n),
+            ttlMs: 3000,
+            waitTimeoutMs: 4000,
+          });
+          for (const drawn of actions) {
+            const engine = engines['on' in drawn ? drawn.on : 0] as EngineFixture<ModelStore>;
+            const call = calls[('n' in drawn ? drawn.n : 0) % Math.max(1, calls.length)];
+            if (drawn.kind === 'acquire') calls.push(engine.acquire(request(drawn.n)));
+            else if (drawn.kind === 'hold') calls.push(engine.hold(request(drawn.n)));
+            else if (drawn.kind === 'cancel') call?.call.cancel();
+            else if (drawn.kind === 'release') await releaseWhatItHas(engine, call);
+            await clock.advance(drawn.kind === 'pass' ? drawn.ms : 0);
+            expectExclusion(calls);
+          }
+          Object.assign(world, { fate: () => 'answered', latencyMs: 0 });
+          for (const { call } of calls) call.cancel();
+          await clock.advance(20_000);
+          for (const engine of engines) {
+            await engine.store.touch(HELLO, []);
+            engine.expectRest(true);
+          }
+          // Long after, and once more past the time in which nobody is judged because nobody was heard.
+          for (const ms of [100_000, 2500, 2500]) {
+            await clock.advance(ms);
+            await engines[0]?.store.touch(HELLO, []);
+          }
+          expect(world.model(HELLO).requests).toEqual([]);
+        },
+      ),
+      { numRuns: 150, interruptAfterTimeLimit: 8000, markInterruptAsFailure: false },
+    );
+  });
+
+  async function releaseWhatItHas(
+    on: EngineFixture<ModelStore>,
+    pending: Pending<unknown> | undefined,
+  ): Promise<void> {
+    const lease = pending && leaseOf(pending);
+    if (!lease) return;
+    letGo(pending);
+    on.permits.release(pending.call, 'lock', lease.leaseId).catch(() => undefined);
+  }
+
+  /** No two different grants are believed at once. */
+  function expectExclusion(calls: readonly Pending<unknown>[]): void {
+    expect(believedLeases(calls, clock.now()).size).toBeLessThanOrEqual(1);
+  }
+});

@@ -1,0 +1,115 @@
+// What is generated for each language, by what, and from which part of proto/.
+
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { delimiter, join, relative } from 'node:path';
+
+import { buf, root, run } from './run.mjs';
+import { goTools, isInstalled, javaTools, pins, pythonTool } from './tools.mjs';
+
+const contract = 'proto/holdfast';
+
+/**
+ * `outputs` are the files and folders of generated/ that belong to the language alone; `generate(out)` makes
+ * them in the folder `out`; `missing()` lists the generators that are not here in exactly the pinned version.
+ */
+export const languages = {
+  typescript: {
+    outputs: ['typescript', 'descriptor.binpb'],
+    tools: () => [],
+    missing: missingNpmPackages,
+    generate: (out) => {
+      // All of proto/ with its imports: the server serves gRPC's own protocols too.
+      buf([
+        'generate',
+        'proto',
+        '--include-imports',
+        ...template('typescript'),
+        '-o',
+        join(out, 'typescript'),
+      ]);
+      buf(['build', 'proto', '--as-file-descriptor-set', '-o', join(out, 'descriptor.binpb')]);
+    },
+  },
+  python: {
+    outputs: ['python'],
+    tools: () => [pythonTool()],
+    missing: () => notInstalled([pythonTool()]),
+    generate: (out) => {
+      const python = join(out, 'python');
+      packaging('python', python);
+      // Not by buf: the gRPC generator is part of this protoc and no plugin of its own.
+      const outputs = ['python', 'grpc_python', 'mypy', 'mypy_grpc'].map((kind) => {
+        const quiet = kind.startsWith('mypy') ? 'quiet:' : '';
+        return `--${kind}_out=${quiet}${python}`;
+      });
+      const { bin } = pythonTool();
+      const env = { ...process.env, PATH: [bin, process.env.PATH].join(delimiter) };
+      run(join(bin, 'python'), ['-m', 'grpc_tools.protoc', '-Iproto', ...outputs, ...contractFiles()], {
+        env,
+      });
+    },
+  },
+  go: {
+    outputs: ['go'],
+    tools: goTools,
+    missing: () => notInstalled(goTools()),
+    generate: (out) => {
+      packaging('go', join(out, 'go'));
+      generateContract('go', join(out, 'go'), goTools());
+    },
+  },
+  java: {
+    outputs: ['java'],
+    tools: javaTools,
+    missing: () => notInstalled(javaTools()),
+    generate: (out) => {
+      packaging('java', join(out, 'java'));
+      generateContract('java', join(out, 'java'), javaTools());
+    },
+  },
+};
+
+function template(language) {
+  return ['--template', `tools/generators/${language}/buf.gen.yaml`];
+}
+
+function generateContract(language, out, tools) {
+  const bins = tools.map((tool) => tool.bin);
+  buf(['generate', 'proto', '--path', contract, ...template(language), '-o', out], bins);
+}
+
+function contractFiles() {
+  const found = readdirSync(join(root, contract), { recursive: true });
+  return found
+    .filter((file) => file.endsWith('.proto'))
+    .map((file) => `${contract}/${file}`)
+    .sort();
+}
+
+/** Copies what makes a package of the stubs (go.mod, pom.xml, …), with the version of this release. */
+function packaging(language, out) {
+  const from = join(root, 'tools/generators', language);
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  mkdirSync(out, { recursive: true });
+  for (const file of readdirSync(from, { recursive: true })) {
+    const source = join(from, file);
+    if (file === 'buf.gen.yaml' || file.includes('__pycache__') || statSync(source).isDirectory()) continue;
+    const target = join(out, relative(from, source));
+    cpSync(source, target);
+    const text = readFileSync(source, 'utf8');
+    if (text.includes('@VERSION@')) writeFileSync(target, text.replaceAll('@VERSION@', version));
+  }
+}
+
+function notInstalled(tools) {
+  return tools.filter((tool) => !isInstalled(tool)).map((tool) => tool.label);
+}
+
+function missingNpmPackages() {
+  return Object.entries(pins.typescript)
+    .filter(([name, version]) => {
+      const manifest = join(root, 'node_modules', name, 'package.json');
+      return !existsSync(manifest) || JSON.parse(readFileSync(manifest, 'utf8')).version !== version;
+    })
+    .map(([name, version]) => `${name}@${version}`);
+}

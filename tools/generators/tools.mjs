@@ -1,0 +1,96 @@
+// Where the generators of the other languages are kept, and how each is got by its own ecosystem's client.
+//
+// They live outside the repository, each in a folder named after its exact version, so that a folder's being
+// there proves the version: some of them cannot be asked for it.
+
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+import { root, run } from './run.mjs';
+
+export const pins = JSON.parse(readFileSync(join(root, 'tools/generators.json'), 'utf8'));
+
+const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'holdfast', 'generators');
+const exeSuffix = process.platform === 'win32' ? '.exe' : '';
+
+/** @typedef {{ label: string, dir: string, bin: string, toolchain: string, install: (dir: string) => void }} Tool */
+
+/** Written last, so that an install that was cut short is not taken for a whole one. */
+const marker = (tool) => join(tool.dir, 'installed');
+
+export const isInstalled = (tool) => existsSync(marker(tool));
+
+export function install(tool) {
+  if (isInstalled(tool)) return;
+  rmSync(tool.dir, { recursive: true, force: true });
+  mkdirSync(tool.dir, { recursive: true });
+  try {
+    tool.install(tool.dir);
+  } catch (error) {
+    throw new Error(`${tool.label} could not be installed (it needs ${tool.toolchain}): ${error.message}`);
+  }
+  writeFileSync(marker(tool), `${tool.label}\n`);
+}
+
+/** One virtual environment for all of Python's generators: they are tools of one protoc. */
+export function pythonTool() {
+  const wanted = Object.entries(pins.python).map(([name, version]) => `${name}==${version}`);
+  const dir = join(cache, `python-${pins.python['grpcio-tools']}-${pins.python['mypy-protobuf']}`);
+  const bin = join(dir, process.platform === 'win32' ? 'Scripts' : 'bin');
+  return {
+    label: wanted.join(' '),
+    dir,
+    bin,
+    toolchain: 'Python 3.8 to 3.12 with venv and pip',
+    install: () => {
+      run(process.platform === 'win32' ? 'python' : 'python3', ['-m', 'venv', dir]);
+      run(join(bin, 'python'), ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...wanted]);
+    },
+  };
+}
+
+export function goTools() {
+  return Object.entries(pins.go).map(([path, version]) => {
+    const dir = join(cache, `${path.split('/').at(-1)}-${version}`);
+    return {
+      label: `${path}@${version}`,
+      dir,
+      bin: dir,
+      toolchain: 'Go',
+      install: () => run('go', ['install', `${path}@${version}`], { env: { ...process.env, GOBIN: dir } }),
+    };
+  });
+}
+
+export function javaTools() {
+  return Object.entries(pins.java).map(([coordinates, version]) => {
+    const name = coordinates.split(':')[1];
+    const dir = join(cache, `${name}-${version}`);
+    return {
+      label: `${coordinates}:${version}`,
+      dir,
+      bin: dir,
+      toolchain: 'Maven',
+      install: () => {
+        const artifact = `${coordinates}:${version}:exe:${mavenClassifier()}`;
+        run('mvn', ['-q', '-B', 'dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${dir}`], {
+          cwd: dir,
+        });
+        const program = join(dir, `${name}${exeSuffix}`);
+        renameSync(join(dir, `${name}-${version}-${mavenClassifier()}.exe`), program);
+        chmodSync(program, 0o755);
+      },
+    };
+  });
+}
+
+/** How Maven Central names the platforms of protoc and its plugins. */
+function mavenClassifier() {
+  const system = { linux: 'linux', darwin: 'osx', win32: 'windows' }[process.platform];
+  const machine = { x64: 'x86_64', arm64: 'aarch_64' }[process.arch];
+  if (system === undefined || machine === undefined) {
+    throw new Error(`there is no protoc for ${process.platform} on ${process.arch}`);
+  }
+  return `${system}-${machine}`;
+}
