@@ -3,7 +3,7 @@ import type { Contender, Permit, Place } from '../../bench/chapter/contender';
 import { locks, semaphores } from '../../bench/chapter/contenders';
 import { monotonicMs } from '../../bench/support/monotonic';
 import { eventually } from '../support/eventually';
-import { RedisProcess } from '../support/redis-process';
+import { RedisProcess } from '../support/processes/redis-process';
 
 /**
  * What the benchmark puts beside Holdfast must be what the chapter publishes, no better and no worse: it works where

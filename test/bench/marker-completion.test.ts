@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { MarkerCompletion } from '../../bench/chapter/marker-completion';
-import { RedisProcess } from '../support/redis-process';
+import { RedisProcess } from '../support/processes/redis-process';
 
 /** The chapter's rows 6 to 9: what it says of its way of completing names holds for ours beside it, no better and no worse. */
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { sayNotChecked } from '../support/not-checked';
-import { RedisProcess } from '../support/redis-process';
-import { ServerProcess } from '../support/server-process';
+import { RedisProcess } from '../support/processes/redis-process';
+import { ServerProcess } from '../support/processes/server-process';
 import { goClient, javaClient, pythonClient, type BuiltClient } from './toolchains';
 
 /**

@@ -6,8 +6,8 @@ import { AcquireLockRequest, LockServiceService } from '../../generated/typescri
 import type { Call } from '../../src/engine/call';
 import { clampedTimeout } from '../../src/transport/grpc/grpc-internals';
 import { eventually } from '../support/eventually';
-import { LockClient } from '../support/lock-client';
-import { TcpProxy } from '../support/proxy';
+import { LockClient } from '../support/clients/lock-client';
+import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { someLease } from './fake-engine';
 import { acquireRequest, call, failureOf, Harness } from './harness';
 import { frame, RawConnection } from './raw-call';

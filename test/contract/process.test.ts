@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { credentials } from '@grpc/grpc-js';
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 import { eventually } from '../support/eventually';
-import { RedisProcess } from '../support/redis-process';
-import { ServerProcess } from '../support/server-process';
+import { RedisProcess } from '../support/processes/redis-process';
+import { ServerProcess } from '../support/processes/server-process';
 import { acquireRequest, call, UUID_V4 } from './harness';
 
 /** The server as a process: how it starts, why it does not, and how it ends. */

@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
 import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor';
 import { eventually } from '../support/eventually';
-import { lifeline } from '../support/lifeline';
-import { RedisProcess } from '../support/redis-process';
+import { lifeline } from '../support/processes/lifeline';
+import { RedisProcess } from '../support/processes/redis-process';
 import { scratchFolder } from '../support/scratch-folder';
 
 const PROGRAM = resolve(__dirname, '../../dist/src/dev/start.js');

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { LockMode, LossCause, type Lease } from '../../generated/typescript/holdfast/v1/lease';
 import { eventually } from '../support/eventually';
-import { ms, refusal, type LockClient } from '../support/lock-client';
-import type { SemaphoreClient } from '../support/semaphore-client';
+import { ms, refusal, type LockClient } from '../support/clients/lock-client';
+import type { SemaphoreClient } from '../support/clients/semaphore-client';
 import { ServerPair, waiterCount } from './server-pair';
 
 /** Within this whatever needs no waiting is done, on a busy machine too; what it must not wait for takes longer. */

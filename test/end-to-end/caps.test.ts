@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { eventually } from '../support/eventually';
-import { RedisProcess } from '../support/redis-process';
+import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
-import { refusal } from '../support/lock-client';
+import { refusal } from '../support/clients/lock-client';
 
 /** `defaultLimits.maxWaitingCallsPerConnection`, as the contract has it. */
 const MOST_WAITING_CALLS = 500;

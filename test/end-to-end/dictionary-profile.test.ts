@@ -3,8 +3,8 @@ import {
   TypoMatching,
   type Profile,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import type { AutocompleteClient } from '../support/autocomplete-client';
-import { refusal } from '../support/lock-client';
+import type { AutocompleteClient } from '../support/clients/autocomplete-client';
+import { refusal } from '../support/clients/lock-client';
 import { ServerPair } from './server-pair';
 
 let pair: ServerPair;

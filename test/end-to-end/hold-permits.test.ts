@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
 import { eventually } from '../support/eventually';
-import { ms } from '../support/lock-client';
-import type { SemaphoreClient } from '../support/semaphore-client';
+import { ms } from '../support/clients/lock-client';
+import type { SemaphoreClient } from '../support/clients/semaphore-client';
 import { ServerPair } from './server-pair';
 
 /** That the streams of both services are one is the engine's tests' to prove; here is that they do what they say. */

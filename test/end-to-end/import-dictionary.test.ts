@@ -2,9 +2,9 @@ import {
   Entry,
   type ImportDictionaryRequest,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import type { AutocompleteClient } from '../support/autocomplete-client';
+import type { AutocompleteClient } from '../support/clients/autocomplete-client';
 import { eventually, eventuallyPasses } from '../support/eventually';
-import { refusal } from '../support/lock-client';
+import { refusal } from '../support/clients/lock-client';
 import { ServerPair } from './server-pair';
 
 let pair: ServerPair;

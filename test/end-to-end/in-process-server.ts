@@ -1,10 +1,10 @@
 import { pino } from 'pino';
 import { readConfig } from '../../src/config/config';
 import { createServer, type HoldfastServer } from '../../src/server';
-import { AutocompleteClient } from '../support/autocomplete-client';
+import { AutocompleteClient } from '../support/clients/autocomplete-client';
 import { eventuallyPasses } from '../support/eventually';
-import { LockClient } from '../support/lock-client';
-import { SemaphoreClient } from '../support/semaphore-client';
+import { LockClient } from '../support/clients/lock-client';
+import { SemaphoreClient } from '../support/clients/semaphore-client';
 
 /** The real server inside this process, over a real Redis, with clients that it closes at its end. */
 export class InProcessServer {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { duration } from '../../clients/typescript';
-import { acquireRequest, endingOf, LockClient, ms, refusal } from '../support/lock-client';
-import { RedisProcess } from '../support/redis-process';
+import { acquireRequest, endingOf, LockClient, ms, refusal } from '../support/clients/lock-client';
+import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 
 const CALLERS = 100;

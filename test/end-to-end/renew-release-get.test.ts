@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LockMode, LossCause } from '../../generated/typescript/holdfast/v1/lease';
 import { eventually } from '../support/eventually';
-import { RedisProcess } from '../support/redis-process';
+import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
-import { ms, refusal, type LockClient } from '../support/lock-client';
+import { ms, refusal, type LockClient } from '../support/clients/lock-client';
 
 let redis: RedisProcess;
 let server: InProcessServer;

@@ -1,6 +1,6 @@
-import type { AutocompleteClient } from '../support/autocomplete-client';
+import type { AutocompleteClient } from '../support/clients/autocomplete-client';
 import { eventually } from '../support/eventually';
-import { RedisProcess } from '../support/redis-process';
+import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 
 describe('a replica that answers queries', () => {

@@ -1,6 +1,6 @@
 import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
-import { refusal } from '../support/lock-client';
-import type { SemaphoreClient } from '../support/semaphore-client';
+import { refusal } from '../support/clients/lock-client';
+import type { SemaphoreClient } from '../support/clients/semaphore-client';
 import { ServerPair, waiterCount } from './server-pair';
 
 /** Within this whatever needs no waiting is done, on a busy machine too; what it must not wait for takes longer. */

@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually';
-import { RedisProcess } from '../support/redis-process';
+import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 
 /** Two servers of one Redis. */

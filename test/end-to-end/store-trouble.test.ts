@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
 import { eventually } from '../support/eventually';
-import { TcpProxy } from '../support/proxy';
-import { RedisProcess } from '../support/redis-process';
+import { TcpProxy } from '../support/proxy/tcp-proxy';
+import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
-import { ms, refusal, type LockClient } from '../support/lock-client';
+import { ms, refusal, type LockClient } from '../support/clients/lock-client';
 
 const UNAVAILABLE = LossCause.LOSS_CAUSE_STORE_UNAVAILABLE;
 const COMMAND_TIMEOUT_MS = 300;

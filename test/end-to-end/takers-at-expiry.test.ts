@@ -1,6 +1,6 @@
 import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
-import { refusal, type LockClient } from '../support/lock-client';
-import { RedisProcess } from '../support/redis-process';
+import { refusal, type LockClient } from '../support/clients/lock-client';
+import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 
 /** The faults of locks made by hand with SETNX and GETSET, which many takers at one moment would bring about. */

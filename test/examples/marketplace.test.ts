@@ -1,4 +1,4 @@
-import { RedisProcess } from '../support/redis-process';
+import { RedisProcess } from '../support/processes/redis-process';
 import { builtFile } from './launchers';
 import { Stage } from './stage';
 import { WorkerProcess, type Launcher } from './worker-process';

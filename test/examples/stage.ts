@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ledger, type Entry } from '../../examples/worker-typescript/ledger';
 import { eventually } from '../support/eventually';
-import { RedisProcess } from '../support/redis-process';
-import { ServerProcess } from '../support/server-process';
+import { RedisProcess } from '../support/processes/redis-process';
+import { ServerProcess } from '../support/processes/server-process';
 import { WorkerProcess, type Launcher } from './worker-process';
 
 export const TTL_MS = 1500;

@@ -17,7 +17,7 @@ import type { BeforeWrite } from '../../examples/marketplace/trade';
 import { WatchedTrade } from '../../examples/marketplace/watched-trade';
 import { Servers } from '../../examples/worker-typescript/servers';
 import { InProcessServer } from '../end-to-end/in-process-server';
-import { RedisProcess } from '../support/redis-process';
+import { RedisProcess } from '../support/processes/redis-process';
 
 export const PRICE = 100;
 

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor';
 import { eventually } from '../support/eventually';
-import { lifeline } from '../support/lifeline';
+import { lifeline } from '../support/processes/lifeline';
 
 /** How a worker of some language is started. */
 export interface Launcher {

@@ -1,6 +1,6 @@
 import { sayNotChecked } from '../support/not-checked';
-import { endQuarantine } from '../support/server-calls';
-import type { ServerProcess } from '../support/server-process';
+import { endQuarantine } from '../support/clients/server-calls';
+import type { ServerProcess } from '../support/processes/server-process';
 import { Stage, TTL_MS } from './stage';
 import type { Launcher, WorkerProcess } from './worker-process';
 

@@ -7,7 +7,7 @@ import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor'
 import { eventually } from '../support/eventually';
 import type { HistoryEvent } from '../support/history';
 import { readHistoryFile, readHistoryTail } from '../support/history-recorder';
-import { lifeline } from '../support/lifeline';
+import { lifeline } from '../support/processes/lifeline';
 import { clientsIn, type ClientTask } from './client-program';
 import type { Scenario } from './scenario';
 

@@ -9,7 +9,7 @@ import {
   type ListedEntry,
   type SuggestResponse,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import { endingOf, OWN_CONNECTION, present, type Ending } from '../support/lease-client';
+import { endingOf, OWN_CONNECTION, present, type Ending } from '../support/clients/lease-client';
 import type { Member } from './fleet';
 import { answerOf } from './lease-stub';
 

@@ -1,6 +1,6 @@
 import { AccentHandling } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { eventually } from '../support/eventually';
-import { endingOf, refusal } from '../support/lease-client';
+import { endingOf, refusal } from '../support/clients/lease-client';
 import { DictionaryClients } from './dictionary-client';
 import { expectNothingLeft, expectSound } from './dictionary-residue';
 import { Fleet } from './fleet';

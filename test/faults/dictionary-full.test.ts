@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually';
-import { refusal } from '../support/lease-client';
+import { refusal } from '../support/clients/lease-client';
 import { DictionaryClients } from './dictionary-client';
 import { expectNothingLeft, expectSound, generationsOf } from './dictionary-residue';
 import { Fleet } from './fleet';

@@ -1,6 +1,6 @@
 import { dictionaryKey } from '../../src/redis/keys';
 import { eventually } from '../support/eventually';
-import type { RedisCommand } from '../support/proxy';
+import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { seeded } from '../../bench/support/random';
 import { DictionaryClients, type EntryFields } from './dictionary-client';
 import { expectSound, keysOf } from './dictionary-residue';

@@ -1,6 +1,6 @@
 import { dictionaryKey } from '../../src/redis/keys';
-import { refusal } from '../support/lease-client';
-import type { RedisCommand } from '../support/proxy';
+import { refusal } from '../support/clients/lease-client';
+import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { DictionaryClients, type DictionaryClient } from './dictionary-client';
 import { expectNothingLeft, expectSound } from './dictionary-residue';
 import { Fleet } from './fleet';

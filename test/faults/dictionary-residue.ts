@@ -1,7 +1,7 @@
 import { dictionaryKey, dictionaryNamesKey } from '../../src/redis/keys';
 import { checkDictionary } from '../support/dictionary-checker';
 import { eventuallyPasses } from '../support/eventually';
-import type { RedisProcess } from '../support/redis-process';
+import type { RedisProcess } from '../support/processes/redis-process';
 import type { DictionaryClient } from './dictionary-client';
 import { PREFIX } from './observer';
 

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/engine/clock';
 import { RedisConnection } from '../../src/redis/connection/connection';
 import { script } from '../../src/redis/connection/operation';
 import type { Reply } from '../../src/redis/connection/script-command';
-import { RedisProcess } from '../support/redis-process';
+import { RedisProcess } from '../support/processes/redis-process';
 
 /** Everything that a script answered. */
 const whole = (reply: Reply[], sentAt: number) => ({ reply, sentAt });

@@ -1,9 +1,9 @@
 import { readdir, readlink } from 'node:fs/promises';
 import * as scripts from '../../generated/redis/scripts';
 import { eventually } from '../support/eventually';
-import { TcpProxy } from '../support/proxy';
-import { RedisProcess, type RedisProcessOptions } from '../support/redis-process';
-import { ServerProcess } from '../support/server-process';
+import { TcpProxy } from '../support/proxy/tcp-proxy';
+import { RedisProcess, type RedisProcessOptions } from '../support/processes/redis-process';
+import { ServerProcess } from '../support/processes/server-process';
 
 /** What a fleet's servers keep their state in: one Redis, or several behind one address. */
 export interface FleetStore extends Pick<RedisProcess, 'url' | 'command' | 'close'> {

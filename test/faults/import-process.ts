@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ChildSupervisor } from '../../src/dev/child-supervisor';
-import { lifeline } from '../support/lifeline';
+import { lifeline } from '../support/processes/lifeline';
 
 const PROGRAM = join(__dirname, '..', '..', 'dist', 'test', 'faults', 'import-program.js');
 

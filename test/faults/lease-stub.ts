@@ -18,9 +18,9 @@ import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_s
 import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import type { Service } from '../../src/engine/leases/lease';
 import type { LockMode } from '../support/history';
-import { OWN_CONNECTION, present, type Wanted } from '../support/lease-client';
-import { acquireRequest } from '../support/lock-client';
-import { acquirePermitsRequest } from '../support/semaphore-client';
+import { OWN_CONNECTION, present, type Wanted } from '../support/clients/lease-client';
+import { acquireRequest } from '../support/clients/lock-client';
+import { acquirePermitsRequest } from '../support/clients/semaphore-client';
 
 /** An acquire of either service: a mode is a lock's, the permits are a semaphore's. */
 export interface Asking extends Wanted {

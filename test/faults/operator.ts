@@ -4,11 +4,11 @@ import {
   type DeleteSemaphoreResponse,
   type SetSemaphoreLimitResponse,
 } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import { endingOf } from '../support/lock-client';
+import { endingOf } from '../support/clients/lock-client';
 import type { Recorder } from '../support/history-recorder';
 import type { Member } from './fleet';
 import { CallEnded } from './held';
-import { OWN_CONNECTION } from '../support/lease-client';
+import { OWN_CONNECTION } from '../support/clients/lease-client';
 import { answerOf } from './lease-stub';
 import { again } from './patience';
 

@@ -1,6 +1,6 @@
 import { dictionaryKey } from '../../src/redis/keys';
 import { checkDictionary } from '../support/dictionary-checker';
-import { refusal } from '../support/lease-client';
+import { refusal } from '../support/clients/lease-client';
 import { DictionaryClients, type EntryFields } from './dictionary-client';
 import { expectSound } from './dictionary-residue';
 import { Fleet, type Member } from './fleet';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Lease } from '../../generated/typescript/holdfast/v1/lease';
 import { duration } from '../../clients/typescript';
 import type { Service } from '../../src/engine/leases/lease';
-import { endingOf } from '../support/lock-client';
+import { endingOf } from '../support/clients/lock-client';
 import type { Asked, EventBody, LossCause, Micros } from '../support/history';
 import type { Recorder } from '../support/history-recorder';
 import { CallEnded, causeOf, heldOf, type Held } from './held';

@@ -1,6 +1,6 @@
 import type { StatusObject } from '@grpc/grpc-js';
 import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
-import { endingOf, type Ending } from '../support/lock-client';
+import { endingOf, type Ending } from '../support/clients/lock-client';
 import type { LossCause, Micros } from '../support/history';
 import { CallEnded, causeOf, deadlineOf, microsOf, type Held } from './held';
 import type { HoldCall } from './lease-stub';

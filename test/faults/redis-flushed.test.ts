@@ -3,7 +3,7 @@ import { Fleet } from './fleet';
 import { CallEnded } from './held';
 import { Line } from './line';
 import { story } from './scenario';
-import { endQuarantine, serverInfo } from '../support/server-calls';
+import { endQuarantine, serverInfo } from '../support/clients/server-calls';
 
 const TTL_MS = 3000;
 /** The longest ttl, a replica's lag and a slack. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually';
-import { endingOf } from '../support/lock-client';
+import { endingOf } from '../support/clients/lock-client';
 import type { Resource, Service } from '../../src/engine/leases/lease';
 import { expectInvariantsToHold, type CheckAllOptions } from '../support/checkers/check-all';
 import { formatTrace } from '../support/checkers/violation';

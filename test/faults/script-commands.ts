@@ -1,6 +1,6 @@
 import * as scripts from '../../generated/redis/scripts';
 import { script } from '../../src/redis/connection/operation';
-import type { RedisCommand } from '../support/proxy';
+import type { RedisCommand } from '../support/proxy/tcp-proxy';
 
 const SHAS = {
   acquire: script(scripts.permitsAcquire).sha,

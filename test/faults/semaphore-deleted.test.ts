@@ -1,5 +1,5 @@
 import { permitsKeys } from '../../src/redis/keys';
-import type { RedisCommand } from '../support/proxy';
+import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { Fleet, type Member } from './fleet';
 import type { Held } from './held';
 import { PREFIX } from './observer';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RedisCommand } from '../support/proxy';
+import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { Fleet } from './fleet';
 import { Line } from './line';
 import { story } from './scenario';

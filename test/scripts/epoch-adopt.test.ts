@@ -1,5 +1,5 @@
 import { epochAdopt, epochEnd } from '../../generated/redis/scripts';
-import { RedisProcess } from '../support/redis-process';
+import { RedisProcess } from '../support/processes/redis-process';
 
 const [X, Y, Z] = ['a', 'b', 'c'].map((letter) => letter.repeat(40)) as [string, string, string];
 const Q_MS = 20_000;

@@ -4,9 +4,9 @@ import { RedisConnection } from '../../src/redis/connection/connection';
 import { script } from '../../src/redis/connection/operation';
 import type { Reply } from '../../src/redis/connection/script-command';
 import { eventually } from '../support/eventually';
-import { freePort } from '../support/free-port';
-import { TcpProxy } from '../support/proxy';
-import { RedisProcess } from '../support/redis-process';
+import { freePort } from '../support/processes/free-port';
+import { TcpProxy } from '../support/proxy/tcp-proxy';
+import { RedisProcess } from '../support/processes/redis-process';
 
 /** Everything that a script answered. */
 const whole = (reply: Reply[], sentAt: number) => ({ reply, sentAt });

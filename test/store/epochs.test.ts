@@ -4,8 +4,8 @@ import { StoreFailure } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
 import { TestServer, type TestServerOptions } from '../support/permits-fixture';
 import { Requester, type RequesterOptions } from '../support/permits-requester';
-import { TcpProxy } from '../support/proxy';
-import { RedisProcess, type RedisProcessOptions } from '../support/redis-process';
+import { TcpProxy } from '../support/proxy/tcp-proxy';
+import { RedisProcess, type RedisProcessOptions } from '../support/processes/redis-process';
 import { is } from '../support/reply-kinds';
 
 const QUARANTINE_MS = 30_000;

@@ -15,8 +15,8 @@ import {
   resourceOfStateKey,
   wakeChannel,
 } from '../../src/redis/keys';
-import { freePort } from '../support/free-port';
-import { RedisProcess } from '../support/redis-process';
+import { freePort } from '../support/processes/free-port';
+import { RedisProcess } from '../support/processes/redis-process';
 
 /** What has keys: a name of one is another thing than the same name of another. */
 type Kind = Service | 'recents';

@@ -3,7 +3,7 @@ import { StoreFailure } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
 import { PermitsFixture, type TestServer } from '../support/permits-fixture';
 import { Requester } from '../support/permits-requester';
-import { TcpProxy } from '../support/proxy';
+import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
 
 const COMMAND_TIMEOUT_MS = 600;

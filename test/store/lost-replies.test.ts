@@ -2,7 +2,7 @@ import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture, type Stored, type TestServer } from '../support/permits-fixture';
 import { brokenInvariants } from '../support/permits-invariants';
 import { Requester, type RequesterOptions } from '../support/permits-requester';
-import { TcpProxy, type RedisCommand } from '../support/proxy';
+import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
 
 const isScript = ({ name }: RedisCommand) => name === 'EVALSHA' || name === 'EVAL';

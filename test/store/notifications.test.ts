@@ -4,7 +4,7 @@ import { bucketOf, wakeChannel } from '../../src/redis/keys';
 import { Notifications } from '../../src/redis/topology/notifications';
 import { eventually } from '../support/eventually';
 import { PermitsFixture, PREFIX } from '../support/permits-fixture';
-import { TcpProxy } from '../support/proxy';
+import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
 
 /** Twenty times as fast, so that a test need not wait for the slow rounds of a connection's watch. */

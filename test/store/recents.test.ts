@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { StoreFailure } from '../../src/engine/errors';
 import type { Recent } from '../../src/engine/autocomplete/suggestion';
 import type { RedisRecentsStore } from '../../src/redis/autocomplete/recents-store';
-import { TcpProxy, type RedisCommand } from '../support/proxy';
+import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
 import { plain, recent, RecentsFixture } from '../support/recents-fixture';
 
 /** A list of recents as anybody would write it down. */

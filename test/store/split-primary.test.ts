@@ -2,8 +2,8 @@ import { StoreFailure } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
 import { TestServer } from '../support/permits-fixture';
 import { Requester } from '../support/permits-requester';
-import { TcpProxy } from '../support/proxy';
-import { RedisProcess } from '../support/redis-process';
+import { TcpProxy } from '../support/proxy/tcp-proxy';
+import { RedisProcess } from '../support/processes/redis-process';
 import { is } from '../support/reply-kinds';
 
 /** Well below `min-replicas-max-lag`, and long enough for the other one to take over. */

@@ -9,7 +9,7 @@ import { RedisDictionaryStore } from '../../src/redis/autocomplete/dictionary-st
 import { dictionaryKey } from '../../src/redis/keys';
 import { RedisRecentsStore } from '../../src/redis/autocomplete/recents-store';
 import { checkDictionary, type CheckOptions } from './dictionary-checker';
-import { RedisProcess, type RedisProcessOptions } from './redis-process';
+import { RedisProcess, type RedisProcessOptions } from './processes/redis-process';
 
 const PREFIX = 'test';
 

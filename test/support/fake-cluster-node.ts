@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { commandWords, FrameReader } from './resp-frames';
+import { commandWords, FrameReader } from './proxy/resp-frames';
 
 /** What a node answers a script with: text as it stands in the protocol, or 'cut': it is lost with its connection. */
 export type Answer = string;

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findRedisServer } from '../../src/dev/redis-server';
-import { announceLifeline } from './lifeline';
+import { announceLifeline } from './processes/lifeline';
 
 /** Once per test run, before any test. Jest calls a default export. */
 export default async function setUp(): Promise<void> {

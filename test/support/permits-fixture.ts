@@ -9,7 +9,7 @@ import { RedisPermitsStore } from '../../src/redis/leases/permits-store';
 import type { Reply } from '../../src/redis/connection/script-command';
 import { eventually } from './eventually';
 import { Requester, type RequesterOptions } from './permits-requester';
-import { RedisProcess, type RedisProcessOptions } from './redis-process';
+import { RedisProcess, type RedisProcessOptions } from './processes/redis-process';
 
 export const PREFIX = 'test';
 export const PARTS = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live'] as const;

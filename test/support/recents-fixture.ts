@@ -3,7 +3,7 @@ import type { Recent } from '../../src/engine/autocomplete/suggestion';
 import { RedisConnection } from '../../src/redis/connection/connection';
 import { recentsKey } from '../../src/redis/keys';
 import { RedisRecentsStore } from '../../src/redis/autocomplete/recents-store';
-import { RedisProcess } from './redis-process';
+import { RedisProcess } from './processes/redis-process';
 
 const PREFIX = 'test';
 const RETENTION_MS = 3_600_000;

@@ -6,9 +6,9 @@ import {
 } from '../../generated/typescript/holdfast/v1/server_service';
 import { bucketOf, slotOfBucket } from '../../src/redis/keys';
 import { eventually } from '../support/eventually';
-import { refusal } from '../support/lock-client';
-import { RedisClusterProcesses } from '../support/redis-cluster';
-import type { RedisProcess } from '../support/redis-process';
+import { refusal } from '../support/clients/lock-client';
+import { RedisClusterProcesses } from '../support/processes/redis-cluster';
+import type { RedisProcess } from '../support/processes/redis-process';
 import {
   autocompleteWorks,
   handOversAreTold,

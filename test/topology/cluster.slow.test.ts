@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bucketOf, slotOfBucket } from '../../src/redis/keys';
 import { eventually } from '../support/eventually';
-import { refusal } from '../support/lock-client';
-import { RedisClusterProcesses, type ClusterNode } from '../support/redis-cluster';
-import type { RedisProcess } from '../support/redis-process';
+import { refusal } from '../support/clients/lock-client';
+import { RedisClusterProcesses, type ClusterNode } from '../support/processes/redis-cluster';
+import type { RedisProcess } from '../support/processes/redis-process';
 import { underLoad } from './load';
 import {
   endQuarantine,

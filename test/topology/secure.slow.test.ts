@@ -1,6 +1,6 @@
-import { RedisClusterProcesses } from '../support/redis-cluster';
-import { tlsSettings } from '../support/redis-security';
-import { RedisSentinels, SENTINEL_AUTH, SENTINEL_USER } from '../support/redis-sentinels';
+import { RedisClusterProcesses } from '../support/processes/redis-cluster';
+import { tlsSettings } from '../support/processes/redis-security';
+import { RedisSentinels, SENTINEL_AUTH, SENTINEL_USER } from '../support/processes/redis-sentinels';
 import {
   autocompleteWorks,
   endQuarantine,

@@ -1,5 +1,5 @@
-import { refusal } from '../support/lock-client';
-import { RedisSentinels } from '../support/redis-sentinels';
+import { refusal } from '../support/clients/lock-client';
+import { RedisSentinels } from '../support/processes/redis-sentinels';
 import {
   autocompleteWorks,
   endQuarantine,

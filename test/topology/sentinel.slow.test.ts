@@ -1,7 +1,7 @@
 import { eventually } from '../support/eventually';
-import { endingOf, refusal } from '../support/lock-client';
-import type { RedisProcess } from '../support/redis-process';
-import { RedisSentinels } from '../support/redis-sentinels';
+import { endingOf, refusal } from '../support/clients/lock-client';
+import type { RedisProcess } from '../support/processes/redis-process';
+import { RedisSentinels } from '../support/processes/redis-sentinels';
 import { endQuarantine, handOversAreTold, locksWork, overStore, Stage, untilAvailable } from './stage';
 
 const over = (tell: (sentinels: RedisSentinels, stage: Stage) => Promise<void>) =>

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneOf, type Random } from '../../../bench/support/random';
 import type { FaultStarted } from '../../support/history';
-import type { RedisProcess } from '../../support/redis-process';
+import type { RedisProcess } from '../../support/processes/redis-process';
 import type { Fleet, Member } from '../fleet';
 import type { Scenario } from '../scenario';
 import type { Clocks } from './clock-shim/clocks';

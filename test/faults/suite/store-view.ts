@@ -1,5 +1,5 @@
 import { eventually } from '../../support/eventually';
-import type { RedisProcess } from '../../support/redis-process';
+import type { RedisProcess } from '../../support/processes/redis-process';
 import type { SuiteStore } from './stores/store';
 import { PREFIX } from '../observer';
 

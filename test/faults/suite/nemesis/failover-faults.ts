@@ -1,5 +1,5 @@
 import { between, oneOf, type Random } from '../../../../bench/support/random';
-import type { RedisProcess } from '../../../support/redis-process';
+import type { RedisProcess } from '../../../support/processes/redis-process';
 import { eventually } from '../../../support/eventually';
 import type { Stage } from '../stage';
 import { ClusterStore } from '../stores/cluster-store';

@@ -1,5 +1,5 @@
 import { between, oneOf, type Random } from '../../../../bench/support/random';
-import type { Direction, TcpProxy } from '../../../support/proxy';
+import type { Direction, TcpProxy } from '../../../support/proxy/tcp-proxy';
 import { runsOf, type ScriptKind } from '../../script-commands';
 import type { Stage } from '../stage';
 import type { Did, Fault } from './fault';

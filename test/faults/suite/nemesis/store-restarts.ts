@@ -1,7 +1,7 @@
 import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { between } from '../../../../bench/support/random';
-import type { RedisProcess } from '../../../support/redis-process';
+import type { RedisProcess } from '../../../support/processes/redis-process';
 import type { Fault } from './fault';
 import { FORGETTING, SUSPECT } from './forgetting';
 

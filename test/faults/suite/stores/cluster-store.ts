@@ -4,8 +4,8 @@ import {
   RedisClusterProcesses,
   type RedisClusterOptions,
   type ClusterNode,
-} from '../../../support/redis-cluster';
-import type { RedisProcess } from '../../../support/redis-process';
+} from '../../../support/processes/redis-cluster';
+import type { RedisProcess } from '../../../support/processes/redis-process';
 import type { FailoverStore } from './store';
 
 const MASTERS = 3;

@@ -1,4 +1,4 @@
-import { RedisProcess, type RedisProcessOptions } from '../../../support/redis-process';
+import { RedisProcess, type RedisProcessOptions } from '../../../support/processes/redis-process';
 import type { SuiteStore } from './store';
 
 /** One Redis by itself. */

@@ -1,5 +1,5 @@
-import type { RedisProcess } from '../../../support/redis-process';
-import { RedisSentinels, type RedisSentinelsOptions } from '../../../support/redis-sentinels';
+import type { RedisProcess } from '../../../support/processes/redis-process';
+import { RedisSentinels, type RedisSentinelsOptions } from '../../../support/processes/redis-sentinels';
 import type { FailoverStore } from './store';
 
 /** How long it is believed who the master is: to ask a sentinel for each command would be most of the work. */

@@ -1,4 +1,4 @@
-import type { RedisProcess } from '../../../support/redis-process';
+import type { RedisProcess } from '../../../support/processes/redis-process';
 import type { FleetStore } from '../../fleet';
 
 /** The store of a round, whatever it is made of. `command` goes to where the keys of its name are. */

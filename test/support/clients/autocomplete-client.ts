@@ -14,7 +14,7 @@ import {
   type ImportDictionaryResponse,
   type SuggestStreamRequest,
   type SuggestStreamResponse,
-} from '../../generated/typescript/holdfast/v1/autocomplete_service';
+} from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import { OWN_CONNECTION, type Method } from './lease-client';
 
 /** An import as its client sees it: parts are sent one by one. */

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor';
-import { eventually } from './eventually';
+import { ChildSupervisor, type ChildExit } from '../../../src/dev/child-supervisor';
+import { eventually } from '../eventually';
+import { ROOT } from '../root';
 import { freePort } from './free-port';
 import { lifeline } from './lifeline';
 
@@ -26,11 +27,9 @@ const START_TIMEOUT_MS = 15_000;
 const DISGRACE =
   /unhandled|uncaught|MaxListenersExceeded|PromiseRejectionHandled|Cannot set headers|ERR_HTTP2_HEADERS_SENT/i;
 
-/** `test/` and `dist/` are side by side, or this file runs out of `dist/test/` itself. */
 function serverProgram(): string {
-  const root = join(__dirname, '..', '..');
-  const program = [join(root, 'dist', 'src', 'main.js'), join(root, 'src', 'main.js')].find(existsSync);
-  if (program === undefined) throw new Error(`${root}/dist/src/main.js is missing: run "npm run build"`);
+  const program = join(ROOT, 'dist', 'src', 'main.js');
+  if (!existsSync(program)) throw new Error(`${program} is missing: run "npm run build"`);
   return program;
 }
 

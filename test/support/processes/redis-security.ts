@@ -1,10 +1,8 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { ROOT } from '../root';
 
 /** A certificate for 127.0.0.1 that is its own authority, good for both sides of a connection. */
-const folder = [join(__dirname, '../contract/tls'), join(__dirname, '../../../test/contract/tls')].find(
-  existsSync,
-)!;
+const folder = join(ROOT, 'test/contract/tls');
 const CERT = join(folder, 'cert.pem');
 const KEY = join(folder, 'key.pem');
 

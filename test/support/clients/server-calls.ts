@@ -3,7 +3,7 @@ import {
   ServerServiceClient,
   type EndQuarantineResponse,
   type GetServerInfoResponse,
-} from '../../generated/typescript/holdfast/v1/server_service';
+} from '../../../generated/typescript/holdfast/v1/server_service';
 import { OWN_CONNECTION } from './lease-client';
 
 export function serverInfo(address: string): Promise<GetServerInfoResponse> {

@@ -1,4 +1,4 @@
-import { eventually } from './eventually';
+import { eventually } from '../eventually';
 import { freePort } from './free-port';
 import { RedisProcess } from './redis-process';
 import { credentials, tlsArguments, tlsLines, userCommand } from './redis-security';

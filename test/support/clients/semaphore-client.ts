@@ -3,7 +3,7 @@ import {
   AcquirePermitsRequest,
   SemaphoreServiceClient,
   type Semaphore,
-} from '../../generated/typescript/holdfast/v1/semaphore_service';
+} from '../../../generated/typescript/holdfast/v1/semaphore_service';
 import { commonFields, LeaseClient, OWN_CONNECTION, present, type Wanted } from './lease-client';
 
 export interface PermitsAsked extends Wanted {

@@ -9,10 +9,10 @@ import {
   type StatusObject,
 } from '@grpc/grpc-js';
 import { randomUUID } from 'node:crypto';
-import type { HoldEvent, Lease, LossCause } from '../../generated/typescript/holdfast/v1/lease';
-import type { Duration } from '../../generated/typescript/google/protobuf/duration';
-import { duration, holdfastError } from '../../clients/typescript';
-import { durationToMs } from '../../src/wire/times';
+import type { HoldEvent, Lease, LossCause } from '../../../generated/typescript/holdfast/v1/lease';
+import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
+import { duration, holdfastError } from '../../../clients/typescript';
+import { durationToMs } from '../../../src/wire/times';
 
 /** How a call ended, in the contract's words. */
 export interface Ending {

@@ -1,10 +1,10 @@
 import { credentials } from '@grpc/grpc-js';
-import type { LockMode } from '../../generated/typescript/holdfast/v1/lease';
+import type { LockMode } from '../../../generated/typescript/holdfast/v1/lease';
 import {
   AcquireLockRequest,
   LockServiceClient,
   type Lock,
-} from '../../generated/typescript/holdfast/v1/lock_service';
+} from '../../../generated/typescript/holdfast/v1/lock_service';
 import { commonFields, LeaseClient, OWN_CONNECTION, present, type Wanted } from './lease-client';
 
 export * from './lease-client';

@@ -1,10 +1,10 @@
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor';
-import { findRedisServer } from '../../src/dev/redis-server';
+import { ChildSupervisor, type ChildExit } from '../../../src/dev/child-supervisor';
+import { findRedisServer } from '../../../src/dev/redis-server';
 import { startRedisContainer } from './redis-container';
-import { eventually } from './eventually';
+import { eventually } from '../eventually';
 import { lifeline } from './lifeline';
 
 /** Where a test's Redis runs: it may be started again on the same data after it was killed. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { eventually } from './eventually';
+import { eventually } from '../eventually';
 import { RedisProcess } from './redis-process';
 
 function isAlive(pid: number | undefined): boolean {

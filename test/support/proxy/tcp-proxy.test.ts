@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { connect } from 'node:net';
-import { eventually } from './eventually';
-import { TcpProxy } from './proxy';
-import { RedisProcess } from './redis-process';
+import { eventually } from '../eventually';
+import { TcpProxy } from './tcp-proxy';
+import { RedisProcess } from '../processes/redis-process';
 
 const LONG_MS = 150;
 

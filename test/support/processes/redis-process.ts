@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { eventually } from './eventually';
+import { eventually } from '../eventually';
 import { freePort } from './free-port';
 import { openHost, type RedisHost } from './redis-host';
 
