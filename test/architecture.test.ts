@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import ts from 'typescript';
 
-/** The house rules that a compiler does not know: who may call whom, and where a few dangerous words may stand. */
+/** Rules that the compiler does not check: which folder may import which, and where some global objects may be used. */
 
 const ROOT = [join(__dirname, '..'), join(__dirname, '..', '..')].find((folder) =>
   existsSync(join(folder, 'package-lock.json')),
@@ -10,22 +10,23 @@ const ROOT = [join(__dirname, '..'), join(__dirname, '..', '..')].find((folder) 
 const SRC = join(ROOT, 'src');
 const SDK = join(ROOT, 'clients', 'typescript');
 
-/** What each room may import of this repository. A room is a folder of src/, a file beside the folders, or the SDK. */
+/** The imports that each room may have. A room is a folder of src/, a file directly in src/, or the TypeScript SDK. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   engine: [],
-  redis: ['engine', 'generated/redis'],
+  redis: ['engine', 'redis-version', 'generated/redis'],
   wire: ['generated/typescript'],
   transport: ['engine', 'wire', 'generated/typescript'],
   config: [],
   log: ['config'],
   version: [],
+  'redis-version': [],
   server: ['config', 'transport', 'engine', 'redis', 'version'],
   main: ['config', 'log', 'server'],
-  dev: ['main'],
+  dev: ['main', 'redis-version'],
   'clients/typescript': ['wire', 'generated/typescript'],
 };
 
-/** Packages that stop at a wall. */
+/** The rooms that may import a package. */
 const PACKAGE_STAYS_IN: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['redis'],
   '@grpc/grpc-js': ['transport', 'clients/typescript', 'server'],
@@ -39,11 +40,11 @@ const ALLOWED_AT_TOP = new Set([
   ...['proto', 'src', 'generated', 'clients', 'tools', 'test', 'bench', 'examples', 'deploy', '.ci'],
   ...['.git', '.gitignore', '.npmrc', '.prettierignore'],
 ]);
-/** What programs make there, and .gitignore names. */
+/** Files and folders that programs create at the top; .gitignore lists them. */
 const MADE_AT_TOP = /^(node_modules|dist|coverage|\.holdfast|.*\.log)$/;
 
 interface Source {
-  /** From src/, or from the root for the SDK; with slashes. */
+  /** Relative to src/, or to the root for the SDK; with slashes. */
   readonly path: string;
   readonly room: string;
   readonly tree: ts.SourceFile;
@@ -56,7 +57,7 @@ function filesBelow(folder: string): string[] {
   });
 }
 
-/** The path as tests name it: from src/ for the server's files, from the root for all others. */
+/** The path relative to src/ for the server's files, and relative to the root for all other files. */
 function shownPath(file: string): string {
   const path = relative(ROOT, file).split(sep).join('/');
   return path.startsWith('src/') ? path.slice('src/'.length) : path;
@@ -77,14 +78,44 @@ const sources: readonly Source[] = [SRC, SDK]
     return { path, room: roomOf(path), tree };
   });
 
-/** Everything that a file imports, in any of the ways there are. */
+/** Every import of a file: `import`, `export from`, `require` and `import()`. */
 function importsOf({ tree }: Source): string[] {
   return ts.preProcessFile(tree.text, true, true).importedFiles.map(({ fileName }) => fileName);
 }
 
-/** The path, as tests name it, that a relative import leads to. */
+/** The path that a relative import leads to, in the form of `shownPath`. */
 function targetOf(source: Source, specifier: string): string {
   return shownPath(join(dirname(source.tree.fileName), specifier));
+}
+
+/** The path without its extension, as imports name it; a folder stands for its index file. */
+function moduleName(path: string): string {
+  return path.replace(/(\/index)?\.[cm]?[jt]s$/, '').replace(/\.d$/, '');
+}
+
+/** Chains of imports that lead back to their first file: `a -> b -> a`. */
+function importCircles(): string[] {
+  const imports = new Map<string, string[]>();
+  for (const source of sources) {
+    const targets = importsOf(source).filter((specifier) => specifier.startsWith('.'));
+    const known = imports.get(moduleName(source.path)) ?? [];
+    imports.set(moduleName(source.path), [
+      ...known,
+      ...targets.map((specifier) => moduleName(targetOf(source, specifier))),
+    ]);
+  }
+  const circles: string[] = [];
+  const finished = new Set<string>();
+  const visit = (name: string, chain: readonly string[]): void => {
+    if (chain.includes(name)) {
+      circles.push([...chain.slice(chain.indexOf(name)), name].join(' -> '));
+    } else if (!finished.has(name)) {
+      for (const target of imports.get(name) ?? []) visit(target, [...chain, name]);
+      finished.add(name);
+    }
+  };
+  for (const name of imports.keys()) visit(name, []);
+  return circles;
 }
 
 function packageOf(specifier: string): string {
@@ -92,7 +123,7 @@ function packageOf(specifier: string): string {
   return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
 }
 
-/** Every use of a global's property: `process.env`, `Date.now`; the global by itself is `process.*`. */
+/** Every use of a global object: `process.env`, `Date.now`. A use without a property is reported as `process.*`. */
 function usesOf(source: Source, global: string): string[] {
   const uses: string[] = [];
   const visit = (node: ts.Node): void => {
@@ -109,7 +140,7 @@ function usesOf(source: Source, global: string): string[] {
   return uses;
 }
 
-/** Of the product; what only builds it or starts its Redis is a program of its own. */
+/** The files that use a property of a global object. The room `dev` is left out: it is a separate program. */
 function filesUsing(global: string, pattern: RegExp): string[] {
   return sources
     .filter(({ room }) => room !== 'dev')
@@ -117,17 +148,17 @@ function filesUsing(global: string, pattern: RegExp): string[] {
     .map(({ path }) => path);
 }
 
-test('there is something to look at', () => {
+test('finds the source files and their imports', () => {
   expect(sources.length).toBeGreaterThan(30);
   expect(sources.flatMap(importsOf).length).toBeGreaterThan(100);
 });
 
-test('every room is known', () => {
+test('every room has a rule', () => {
   const rooms = new Set(sources.map(({ room }) => room));
   expect([...rooms].filter((room) => !(room in MAY_IMPORT))).toEqual([]);
 });
 
-test.each(Object.keys(MAY_IMPORT))('%s imports only what it may', (room) => {
+test.each(Object.keys(MAY_IMPORT))('%s imports only the rooms that its rule allows', (room) => {
   const allowed = [room, ...(MAY_IMPORT[room] ?? [])];
   const forbidden = sources
     .filter((source) => source.room === room)
@@ -139,6 +170,10 @@ test.each(Object.keys(MAY_IMPORT))('%s imports only what it may', (room) => {
         .map((specifier) => `${source.path} imports ${specifier}`),
     );
   expect(forbidden).toEqual([]);
+});
+
+test('no import circle exists', () => {
+  expect(importCircles()).toEqual([]);
 });
 
 test('leases and autocomplete never import each other', () => {
@@ -154,7 +189,7 @@ test('leases and autocomplete never import each other', () => {
   expect(crossings).toEqual([]);
 });
 
-test.each(Object.entries(PACKAGE_STAYS_IN))('%s stays in %j', (name, rooms) => {
+test.each(Object.entries(PACKAGE_STAYS_IN))('the package %s is imported only in %j', (name, rooms) => {
   const users = sources.filter((source) =>
     importsOf(source).some((specifier) => packageOf(specifier) === name),
   );
@@ -162,8 +197,8 @@ test.each(Object.entries(PACKAGE_STAYS_IN))('%s stays in %j', (name, rooms) => {
   expect(users.filter(({ room }) => !rooms.includes(room)).map(({ path }) => path)).toEqual([]);
 });
 
-test('only config.ts reads the environment', () => {
-  // main.ts hands it over, unread.
+test('only config.ts reads environment variables', () => {
+  // main.ts passes `process.env` to config.ts and reads nothing from it.
   expect(filesUsing('process', /^process\.(env|\*)$/)).toEqual(['config/config.ts', 'main.ts']);
 });
 
@@ -171,12 +206,12 @@ test('only main.ts ends the process', () => {
   expect(filesUsing('process', /^process\.(exit|abort|kill|reallyExit)$/)).toEqual(['main.ts']);
 });
 
-test('the time of day decides nothing', () => {
-  // grpc-js tells a deadline as a time of day; the wrapper turns it into a span at once.
+test('the server does not use the time of day', () => {
+  // grpc-js gives a deadline as a time of day; call.ts converts the deadline to a duration.
   expect(filesUsing('Date', /./)).toEqual(['transport/grpc/call.ts']);
 });
 
-test('the engine asks for chance, ids and time only where tests can answer', () => {
+test('the engine gets random numbers and time only from the ports that tests replace', () => {
   const engine = sources.filter(({ room }) => room === 'engine');
   const uses = (global: string): string[] =>
     engine.filter((source) => usesOf(source, global).length > 0).map(({ path }) => path);
@@ -193,7 +228,7 @@ test('the engine asks for chance, ids and time only where tests can answer', () 
   expect(uses('setInterval')).toEqual([]);
 });
 
-test('at the top there is nothing beside what belongs there', () => {
+test('the top folder holds only the listed files and folders', () => {
   const strangers = readdirSync(ROOT).filter((name) => !ALLOWED_AT_TOP.has(name) && !MADE_AT_TOP.test(name));
   expect(strangers).toEqual([]);
 });

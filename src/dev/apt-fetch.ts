@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { packagesToUnpack, parseDepends } from './debian-depends';
 import { runCommand, type CommandResult } from './run-command';
 
-/** Packages that belong together, the one that counts first. */
+/** Packages to download together. The first one is the package that the caller needs. */
 export type PackageSet = readonly [string, ...string[]];
 
 const QUERY_TIMEOUT_MS = 30_000;
 const FETCH_TIMEOUT_MS = 120_000;
 
-/** How apt is called: with the machine's package lists, or with lists of our own in a scratch folder. */
+/** Options and environment of each apt call. The options select the package lists of the machine or fresh ones. */
 interface Apt {
   readonly options: readonly string[];
   readonly env: NodeJS.ProcessEnv;
@@ -23,7 +23,7 @@ async function installedPackages(env: NodeJS.ProcessEnv): Promise<Set<string>> {
   return new Set(lines.map((line) => line.slice('installed '.length)));
 }
 
-/** The packages of the first set that these lists know; empty when they know none. */
+/** The packages to download for the first set that these lists contain; empty when the lists contain no set. */
 async function resolvePackages(apt: Apt, sets: readonly PackageSet[]): Promise<string[]> {
   const installed = await installedPackages(apt.env);
   const kinds = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'];
@@ -39,14 +39,15 @@ async function resolvePackages(apt: Apt, sets: readonly PackageSet[]): Promise<s
   return [];
 }
 
-function lastWords(result: CommandResult): string {
+/** The error lines of apt or dpkg; without such lines, the end of the output or the exit code. */
+function errorText(result: CommandResult): string {
   const lines = result.stderr.split('\n').filter((line) => /^E:/.test(line));
   return (
     (lines.length > 0 ? lines.join('; ') : result.stderr.trim().slice(-300)) || `exit code ${result.code}`
   );
 }
 
-/** Downloads and unpacks into `target`; answers why not, or undefined when all went well. */
+/** Downloads the packages and unpacks them into `target`. Returns the reason of a failure, else undefined. */
 async function fetchWith(
   apt: Apt,
   sets: readonly PackageSet[],
@@ -55,7 +56,7 @@ async function fetchWith(
 ): Promise<string | undefined> {
   const names = await resolvePackages(apt, sets);
   if (names.length === 0) {
-    return `the machine's package lists do not know ${sets.map(([first]) => first).join(', nor ')}`;
+    return `the machine's package lists do not contain ${sets.map(([first]) => first).join(' or ')}`;
   }
   const folder = join(scratch, `packages-${randomUUID()}`);
   await mkdir(folder, { recursive: true });
@@ -64,20 +65,20 @@ async function fetchWith(
     env: apt.env,
     timeoutMs: FETCH_TIMEOUT_MS,
   });
-  if (download.code !== 0) return `apt-get download: ${lastWords(download)}`;
+  if (download.code !== 0) return `apt-get download: ${errorText(download)}`;
   for (const file of await readdir(folder)) {
     if (!file.endsWith('.deb')) continue;
     const unpack = await runCommand('dpkg', ['-x', join(folder, file), target], {
       env: apt.env,
       timeoutMs: QUERY_TIMEOUT_MS,
     });
-    if (unpack.code !== 0) return `dpkg -x ${file}: ${lastWords(unpack)}`;
+    if (unpack.code !== 0) return `dpkg -x ${file}: ${errorText(unpack)}`;
   }
   return undefined;
 }
 
-/** Package lists of our own, for where the machine's are empty, out of date or not readable by this user. */
-async function updatedLists(
+/** Downloads fresh package lists: the machine's may be empty, out of date, or not readable by this user. */
+async function fetchLists(
   env: NodeJS.ProcessEnv,
   scratch: string,
 ): Promise<{ apt: Apt; problem: string | undefined }> {
@@ -99,15 +100,15 @@ async function updatedLists(
     env,
     timeoutMs: FETCH_TIMEOUT_MS,
   });
-  // No reason to give up: it may be another source of the machine that is out of reach. The lists will show.
-  const complaint = /^[EW]: (.+)$/m.exec(update.stderr)?.[1];
-  return { apt: { options, env }, problem: complaint && `apt-get update: ${complaint}` };
+  // An error is not final here: it may concern another package source, and the Redis package is still listed.
+  const message = /^[EW]: (.+)$/m.exec(update.stderr)?.[1];
+  return { apt: { options, env }, problem: message && `apt-get update: ${message}` };
 }
 
 /**
- * Unpacks the first of the sets that the machine's package lists know, with the libraries it lacks, into `target`,
- * and if that fails by fresh lists. Needs no root; whatever lies in `scratch` afterwards can go. Answers why not, or
- * undefined.
+ * Unpacks the first set that the package lists contain, with the libraries that the machine lacks, into `target`.
+ * A second attempt uses fresh package lists. Needs no root; the caller removes `scratch` afterwards. Returns the
+ * reason of a failure, else undefined.
  */
 export async function fetchPackages(
   sets: readonly PackageSet[],
@@ -115,17 +116,17 @@ export async function fetchPackages(
   scratch: string,
   target: string,
 ): Promise<string | undefined> {
-  // What apt-cache says is read here, so it must not be said in the user's language.
-  const plain = { ...env, LC_ALL: 'C' };
+  // The output of apt-cache is parsed here, so it must be in English.
+  const english = { ...env, LC_ALL: 'C' };
   const first = await fetchWith(
-    { options: ['-o', 'APT::Sandbox::User=root'], env: plain },
+    { options: ['-o', 'APT::Sandbox::User=root'], env: english },
     sets,
     scratch,
     target,
   );
   if (first === undefined) return undefined;
   await rm(target, { recursive: true, force: true });
-  const { apt, problem } = await updatedLists(plain, scratch);
+  const { apt, problem } = await fetchLists(english, scratch);
   const second = await fetchWith(apt, sets, scratch, target);
   return second === undefined ? undefined : (problem ?? second);
 }

@@ -1,4 +1,4 @@
-/** What the server knows of itself once it listens. */
+/** Facts about the server, known once it listens. */
 export interface ServerInfo {
   /** "127.0.0.1:50051", or "unix:/path". */
   readonly listen: string;
@@ -7,20 +7,20 @@ export interface ServerInfo {
 }
 
 export interface StoreInfo {
-  /** One line: what it is and where. */
+  /** One line: the kind of store and its address. */
   readonly description: string;
-  /** Where the data is; undefined where that is not our business. */
+  /** Where the data is; undefined for a store that the user runs. */
   readonly dataFolder: string | undefined;
 }
 
-/** An address that a client of this machine can be given: a server on all addresses is reached by loopback. */
+/** The address for a client on this machine: loopback, where the server listens on all addresses. */
 function clientAddress(listen: string): string {
   return listen.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
 }
 
 /**
- * `buf curl` finds the methods by reflection, so it needs no files. Without a wait_timeout the second paste would
- * queue behind the first instead of answering.
+ * The command for a first call. `buf curl` finds the methods by reflection, so it needs no proto files. With
+ * `wait_timeout` 0 the second call is refused at once; without it the second call waits in the queue.
  */
 function firstCall(listen: string): string {
   const data = '{"name":"hello","holder_id":"alice","ttl":"30s","wait_timeout":"0s"}';
@@ -33,12 +33,12 @@ function firstCall(listen: string): string {
   return `npx buf curl --protocol grpc --data '${data}' ${where}`;
 }
 
-/** What `npm start` prints when everything is up. */
+/** The text that `npm start` prints when the server is ready. */
 export function banner({ listen, version }: ServerInfo, store: StoreInfo): string {
   const rows = [
     ['gRPC', `${clientAddress(listen)} (health and reflection are on)`],
     ['store', store.description],
-    ...(store.dataFolder === undefined ? [] : [['data', `${store.dataFolder} (kept over restarts)`]]),
+    ...(store.dataFolder === undefined ? [] : [['data', `${store.dataFolder} (kept across restarts)`]]),
   ];
   return [
     '',
@@ -46,16 +46,16 @@ export function banner({ listen, version }: ServerInfo, store: StoreInfo): strin
     '',
     ...rows.map(([name, value]) => `  ${`${name}:`.padEnd(7)}${value}`),
     '',
-    '  Take a lock, and paste it again to see it refused:',
+    '  Acquire a lock. Run the command again within 30 s to see it refused:',
     '',
     `    ${firstCall(listen)}`,
     '',
-    '  Workers that hold and hand over a streamed lease, each in a terminal of its own:',
+    '  Start two workers, each in its own terminal. They take turns holding one lock:',
     '',
     '    npm run worker -- alice',
     '    npm run worker -- bob',
     '',
-    '  Ctrl-C drains and stops.',
+    '  Ctrl-C drains and stops the server.',
     '',
   ].join('\n');
 }

@@ -2,8 +2,8 @@ import { closeSync, existsSync, mkdirSync, openSync, renameSync, statSync, write
 import { dirname } from 'node:path';
 
 /**
- * A log file that never takes more than twice its limit: when it is full it becomes `<file>.1`, in place of the
- * one before. Written synchronously, so that the last words of a dying process are there.
+ * A log file that never takes more disk space than twice its limit. A full file is renamed to `<file>.1` and
+ * replaces the file of that name. Writes are synchronous, so that the last lines of a dying process are kept.
  */
 export class BoundedLog {
   private descriptor: number;
@@ -18,18 +18,18 @@ export class BoundedLog {
     this.descriptor = openSync(file, 'a', 0o600);
   }
 
-  /** A full disk or a folder that is gone costs the log, never the process that is being logged. */
+  /** Never throws: a full disk or a removed folder must not end the process that writes the log. */
   write(chunk: Uint8Array): void {
     try {
-      if (this.size + chunk.length > this.limitBytes) this.turnOver();
+      if (this.size + chunk.length > this.limitBytes) this.rotate();
       writeSync(this.descriptor, chunk);
       this.size += chunk.length;
     } catch {
-      // There is nowhere left to say it.
+      // There is no other place to report the failure.
     }
   }
 
-  private turnOver(): void {
+  private rotate(): void {
     closeSync(this.descriptor);
     if (existsSync(this.file)) renameSync(this.file, `${this.file}.1`);
     this.descriptor = openSync(this.file, 'a', 0o600);

@@ -3,7 +3,7 @@ import { lstat, mkdir, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
-/** Containers run under user ids that have no name: then there is no home either, and asking for it throws. */
+/** The home folder, or '' where the user has none: homedir() throws in a container with an unknown user id. */
 function homeFolder(): string {
   try {
     return homedir();
@@ -16,7 +16,7 @@ function userId(): number {
   return process.getuid?.() ?? 0;
 }
 
-/** Where a user's caches go, the usual place first; the last one is there for users without a home. */
+/** Folders for a user's cache, in order of preference; the last one serves users without a home. */
 function candidates(env: NodeJS.ProcessEnv): string[] {
   const { XDG_CACHE_HOME: xdg, HOME: home = homeFolder() } = env;
   return [
@@ -27,8 +27,8 @@ function candidates(env: NodeJS.ProcessEnv): string[] {
 }
 
 /**
- * Makes a folder and says whether it can be written and is ours alone. What is put there will be trusted, so one
- * that another user made in advance, in the shared temporary folder say, does not do.
+ * Creates a folder if necessary. True when this user owns it and nobody else can write to it. Programs from this
+ * folder are run later, so a folder that another user prepared in the shared temporary folder is refused.
  */
 export async function isPrivateFolder(folder: string): Promise<boolean> {
   try {
@@ -44,7 +44,7 @@ export async function isPrivateFolder(folder: string): Promise<boolean> {
   }
 }
 
-/** A folder of this user's for what can be fetched again; undefined when there is none to be had. */
+/** A private folder for files that can be downloaded again; undefined when no folder is suitable. */
 export async function cacheDirectory(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   for (const folder of candidates(env)) if (await isPrivateFolder(folder)) return folder;
   return undefined;

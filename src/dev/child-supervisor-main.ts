@@ -1,9 +1,9 @@
 /**
- * The supervisor's own process: runs one child for a parent, and ends it when the parent ends, however that ends.
+ * The supervisor process: runs one child for a parent, and ends the child when the parent ends, even by SIGKILL.
  *
- * The channel to the parent is the witness: the kernel closes it when the parent is gone, by SIGKILL too, and
- * leaves it open while the parent is merely stopped. The supervisor leads a session of its own (it is started
- * detached), so a Ctrl-C in the terminal reaches neither it nor the child: the parent may need the child to drain.
+ * The supervisor watches its IPC channel: the kernel closes the channel when the parent is gone, and keeps it open
+ * while the parent is only stopped (SIGSTOP). The supervisor runs detached, in its own session, so Ctrl-C in the
+ * terminal reaches neither it nor the child: the parent may need the child while it drains.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -19,17 +19,17 @@ let lifeline: Socket | undefined;
 let child: ChildProcess | undefined;
 let ending = false;
 
-function tell(message: FromSupervisor): void {
-  // The callback takes the error of a parent that has just gone: 'disconnect' deals with that.
+function send(message: FromSupervisor): void {
+  // The callback ignores the error of a parent that has just ended; the 'disconnect' event handles that end.
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }
 
-function prepare(given: SupervisorSetup): void {
+function setUp(given: SupervisorSetup): void {
   setup = given;
   if (given.logFile !== undefined) log = new BoundedLog(given.logFile, LOG_LIMIT_BYTES);
   if (given.lifeline !== undefined) {
     lifeline = connect(given.lifeline);
-    // A line that cannot be had is a line that is closed: 'close' follows.
+    // A failed connection counts as a closed one: 'close' follows 'error'.
     lifeline.on('error', () => undefined);
     lifeline.on('close', end);
     lifeline.resume();
@@ -48,16 +48,16 @@ function start(): void {
   started.stdout?.on('data', (chunk: Buffer) => log?.write(chunk));
   started.stderr?.on('data', (chunk: Buffer) => log?.write(chunk));
   const { pid } = started;
-  if (pid !== undefined) tell({ kind: 'started', pid });
+  if (pid !== undefined) send({ kind: 'started', pid });
   started.on('error', (error) => {
     if (pid !== undefined) return;
     child = undefined;
-    tell({ kind: 'failed', message: error.message });
+    send({ kind: 'failed', message: error.message });
     if (ending) leave();
   });
   started.on('exit', (code, signal) => {
     child = undefined;
-    if (pid !== undefined) tell({ kind: 'exited', pid, code, signal });
+    if (pid !== undefined) send({ kind: 'exited', pid, code, signal });
     if (ending) leave();
   });
 }
@@ -69,12 +69,12 @@ function end(): void {
   const last = child;
   const graceMs = setup?.graceMs ?? 0;
   if (graceMs > 0) last.kill('SIGTERM');
-  // A stopped child takes no SIGTERM, and a hanging one none either.
+  // A stopped or hanging child does not react to SIGTERM.
   const timer = setTimeout(() => last.kill('SIGKILL'), graceMs);
   last.on('exit', () => clearTimeout(timer));
 }
 
-/** Lets go of everything that keeps this process running. */
+/** Closes everything that keeps this process running. */
 function leave(): void {
   if (setup?.removeAtEnd !== undefined) rmSync(setup.removeAtEnd, { recursive: true, force: true });
   lifeline?.destroy();
@@ -82,7 +82,7 @@ function leave(): void {
 }
 
 process.on('message', (message: ToSupervisor) => {
-  if (message.kind === 'setup') prepare(message);
+  if (message.kind === 'setup') setUp(message);
   else if (message.kind === 'start') start();
   else end();
 });

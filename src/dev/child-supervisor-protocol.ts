@@ -1,19 +1,19 @@
-/** What a parent and its supervisor say to each other; see child-supervisor.ts. */
+/** The messages between a parent and its supervisor process; see child-supervisor.ts. */
 
-/** What the supervisor is told first. */
+/** The first message to the supervisor. */
 export interface SupervisorSetup {
   readonly kind: 'setup';
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd?: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Where the child's output goes; without it, to the supervisor's own output, which the parent reads. */
+  /** Receives the child's output. Without a file the output goes to the supervisor's output, which the parent reads. */
   readonly logFile?: string;
-  /** How long the child has to end by itself after SIGTERM, before SIGKILL; 0: SIGKILL at once. */
+  /** Time between SIGTERM and SIGKILL for the child. With 0 the supervisor sends SIGKILL at once. */
   readonly graceMs: number;
-  /** A folder that is removed at the very end. */
+  /** A folder that the supervisor removes after the child has ended. */
   readonly removeAtEnd?: string;
-  /** A unix socket that the supervisor connects to: when it closes, that too is the end. */
+  /** A unix socket that the supervisor connects to. The supervisor ends the child when this connection closes. */
   readonly lifeline?: string;
 }
 

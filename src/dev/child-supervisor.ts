@@ -9,13 +9,13 @@ import type { ChildExit, FromSupervisor, SupervisorSetup, ToSupervisor } from '.
 export type { ChildExit } from './child-supervisor-protocol';
 
 export interface ChildSupervisorOptions extends Omit<SupervisorSetup, 'kind'> {
-  /** Called each time the child has ended, for whatever reason. */
+  /** Called each time the child has ended. */
   readonly onExit?: (exit: ChildExit) => void;
-  /** Called with each supervisor process's output: the child's, where there is no `logFile`. */
+  /** Called with the output pipes of each supervisor process. Without a `logFile` they carry the child's output. */
   readonly onOutput?: (stdout: Readable, stderr: Readable) => void;
 }
 
-/** The supervisor runs as built code also where this file is run from its source, as tests do. */
+/** The supervisor process runs built code, even where tests run this file from its source. */
 function supervisorProgram(): string {
   const folder = __filename.endsWith('.ts') ? join(__dirname, '..', '..', 'dist', 'src', 'dev') : __dirname;
   const program = join(folder, 'child-supervisor-main.js');
@@ -24,12 +24,12 @@ function supervisorProgram(): string {
 }
 
 /**
- * A child process that ends when this process ends, by SIGKILL too, and that no Ctrl-C in the terminal reaches:
- * a second small process stands between (child-supervisor-main.ts). The child may be started again after it has ended.
- * Nothing here keeps this process running.
+ * Runs a child process that ends when this process ends, even by SIGKILL, and that Ctrl-C in the terminal does not
+ * reach. A small supervisor process between the two does both (child-supervisor-main.ts). `start` may be called again
+ * after the child has ended. A running child does not keep this process alive.
  */
 export class ChildSupervisor {
-  private keeper: ChildProcess | undefined;
+  private supervisor: ChildProcess | undefined;
   private childPid: number | undefined;
   private ending = false;
   private starting: { resolve: (pid: number) => void; reject: (error: Error) => void } | undefined;
@@ -41,25 +41,25 @@ export class ChildSupervisor {
     return this.childPid;
   }
 
-  /** Starts the child; rejects when it cannot be run at all. */
+  /** Starts the child and returns its process id. Rejects when the program cannot be run. */
   async start(): Promise<number> {
     if (this.childPid !== undefined) return this.childPid;
-    const keeper = this.keeper ?? this.openKeeper();
-    keeper.ref();
-    keeper.channel?.ref();
+    const supervisor = this.supervisor ?? this.forkSupervisor();
+    supervisor.ref();
+    supervisor.channel?.ref();
     try {
       return await new Promise<number>((resolve, reject) => {
         this.starting = { resolve, reject };
-        this.tell({ kind: 'start' });
+        this.send({ kind: 'start' });
       });
     } finally {
       this.starting = undefined;
-      keeper.unref();
-      keeper.channel?.unref();
+      supervisor.unref();
+      supervisor.channel?.unref();
     }
   }
 
-  /** Sends the child a signal; false when it does not run. */
+  /** Sends the child a signal. False when the child does not run. */
   signal(signal: NodeJS.Signals): boolean {
     if (this.childPid === undefined) return false;
     try {
@@ -69,63 +69,65 @@ export class ChildSupervisor {
     }
   }
 
-  /** Ends the child, by SIGTERM and after the grace by SIGKILL, and then the supervisor itself. */
+  /** Ends the child with SIGTERM, or with SIGKILL after `graceMs`, and then ends the supervisor process. */
   async end(): Promise<void> {
-    const keeper = this.keeper;
-    if (!keeper) return;
+    const { supervisor } = this;
+    if (!supervisor) return;
     this.ending = true;
-    const gone = once(keeper, 'exit');
-    keeper.ref();
-    this.tell({ kind: 'end' });
-    await gone;
+    const exited = once(supervisor, 'exit');
+    supervisor.ref();
+    this.send({ kind: 'end' });
+    await exited;
     this.ending = false;
   }
 
-  private openKeeper(): ChildProcess {
+  private forkSupervisor(): ChildProcess {
     const output = this.options.logFile === undefined ? 'pipe' : 'ignore';
-    const keeper = fork(supervisorProgram(), [], {
+    const supervisor = fork(supervisorProgram(), [], {
       detached: true,
-      // A debugger's port, or a test runner's flags, are this process's alone.
+      // Without this the supervisor would inherit a debugger's port and a test runner's flags.
       execArgv: [],
       stdio: ['ignore', output, output, 'ipc'],
     });
-    this.keeper = keeper;
-    keeper.on('message', (message: FromSupervisor) => this.hear(message));
-    keeper.on('error', (error) => this.starting?.reject(error));
-    keeper.on('exit', () => this.keeperGone());
-    for (const pipe of [keeper.stdout, keeper.stderr]) if (pipe instanceof Socket) pipe.unref();
-    if (keeper.stdout && keeper.stderr) this.options.onOutput?.(keeper.stdout, keeper.stderr);
+    this.supervisor = supervisor;
+    supervisor.on('message', (message: FromSupervisor) => this.onMessage(message));
+    supervisor.on('error', (error) => this.starting?.reject(error));
+    supervisor.on('exit', () => this.onSupervisorExit());
+    for (const pipe of [supervisor.stdout, supervisor.stderr]) if (pipe instanceof Socket) pipe.unref();
+    if (supervisor.stdout && supervisor.stderr) {
+      this.options.onOutput?.(supervisor.stdout, supervisor.stderr);
+    }
     const { onExit: _onExit, onOutput: _onOutput, ...setup } = this.options;
-    this.tell({ kind: 'setup', ...setup });
-    return keeper;
+    this.send({ kind: 'setup', ...setup });
+    return supervisor;
   }
 
-  private tell(message: ToSupervisor): void {
-    // The callback takes the error of a supervisor that has just gone: 'exit' deals with that.
-    this.keeper?.send(message, () => undefined);
+  private send(message: ToSupervisor): void {
+    // The callback ignores the error of a supervisor that has just ended; the 'exit' event handles that end.
+    this.supervisor?.send(message, () => undefined);
   }
 
-  private hear(message: FromSupervisor): void {
+  private onMessage(message: FromSupervisor): void {
     if (message.kind === 'started') {
       this.childPid = message.pid;
       this.starting?.resolve(message.pid);
     } else if (message.kind === 'failed') {
       this.starting?.reject(new Error(`${this.options.command}: ${message.message}`));
     } else {
-      this.childEnded({ code: message.code, signal: message.signal });
+      this.onChildExit({ code: message.code, signal: message.signal });
     }
   }
 
-  /** A supervisor that somebody killed leaves its child unguarded, so the child must not outlive it. */
-  private keeperGone(): void {
-    this.keeper = undefined;
-    this.starting?.reject(new Error(`the supervisor of ${this.options.command} has ended`));
+  /** Kills the child when its supervisor was killed: without a supervisor the child could outlive this process. */
+  private onSupervisorExit(): void {
+    this.supervisor = undefined;
+    this.starting?.reject(new Error(`the supervisor process of ${this.options.command} has ended`));
     if (this.childPid === undefined) return;
     if (!this.ending) this.signal('SIGKILL');
-    this.childEnded({ code: null, signal: 'SIGKILL' });
+    this.onChildExit({ code: null, signal: 'SIGKILL' });
   }
 
-  private childEnded(exit: ChildExit): void {
+  private onChildExit(exit: ChildExit): void {
     if (this.childPid === undefined) return;
     this.childPid = undefined;
     this.options.onExit?.(exit);

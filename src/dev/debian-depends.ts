@@ -1,14 +1,14 @@
 /**
- * Reads `apt-cache depends --recurse`: which packages must be unpacked so that a program of one of them runs.
- * Package names differ from release to release (libhiredis0.14, libhiredis1.1.0), so they are asked for.
+ * Reads the output of `apt-cache depends --recurse` to find the packages that a program needs to run. The names of
+ * library packages differ between Debian releases (libhiredis0.14, libhiredis1.1.0), so they cannot be a fixed list.
  */
 
-/** One dependency: any of these packages will do. */
+/** One dependency: any package of the list satisfies it. */
 type Alternatives = readonly string[];
 
 /**
- * Lines look like this; a `|` in front says that the next line is an alternative, what is indented deeper are
- * packages that provide the one above, and `<name>` is a name that only others provide:
+ * Parses lines of the form below. A `|` marks the next line as an alternative. A deeper indentation marks a package
+ * that provides the package above. `<name>` is a virtual package, which other packages provide.
  *
  *     redis-server
  *       Depends: redis-tools
@@ -35,14 +35,14 @@ export function parseDepends(text: string): ReadonlyMap<string, readonly Alterna
   return packages;
 }
 
-/** Libraries are all that a program needs to run; users, init scripts and the like it does without. */
+/** A program needs only libraries to run: no system users, no init scripts. */
 function isLibrary(name: string): boolean {
   return /^(lib|lua-)/.test(name);
 }
 
 /**
- * The packages to unpack for `wanted`: these themselves and every library below them that is not installed.
- * The C library is always installed, and must be: a second one beside the machine's loader would crash.
+ * The packages to unpack: the wanted ones, and every library that they depend on and that is not installed.
+ * The C library is always installed. A second C library beside the machine's loader would crash.
  */
 export function packagesToUnpack(
   wanted: readonly string[],
@@ -55,8 +55,8 @@ export function packagesToUnpack(
     if (chosen.has(name)) continue;
     chosen.add(name);
     for (const alternatives of depends.get(name) ?? []) {
-      if (alternatives.some((one) => installed.has(one) || chosen.has(one))) continue;
-      const library = alternatives.find((one) => isLibrary(one) && depends.has(one));
+      if (alternatives.some((candidate) => installed.has(candidate) || chosen.has(candidate))) continue;
+      const library = alternatives.find((candidate) => isLibrary(candidate) && depends.has(candidate));
       if (library !== undefined) queue.push(library);
     }
   }

@@ -1,32 +1,35 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ChildSupervisor, type ChildExit } from './child-supervisor';
+import { endLeftover, isNeverUsed } from './leftover-redis';
 import { tryPidLock } from './pid-lock.cjs';
-import { askRedis, somebodyListens } from './redis-probe';
-import { findRedisServer, type FindOptions, type RedisServerProgram } from './redis-server';
+import { askRedis } from './redis-probe';
+import type { RedisServerProgram } from './redis-program';
+import { findRedisServer, type FindOptions } from './redis-server';
 import { socketPath } from './socket-path';
 
 const PROBE_TIMEOUT_MS = 1_000;
 const POLL_MS = 20;
-/** From its start until Redis takes connections; loading its data comes after that and may take longer. */
+/** From the start of the process until Redis accepts connections. Loading the data comes later and has no limit. */
 const OPEN_TIMEOUT_MS = 20_000;
-/** A shutdown writes what is left and answers nobody meanwhile. */
+/** A note tells the user about the loading when it takes longer than this. */
+const SLOW_LOADING_MS = 2_000;
+/** Redis writes its data after SIGTERM. SIGKILL follows after this time. */
 const GRACE_MS = 5_000;
 const LOG_FILE = 'redis.log';
-/** Redis that ends again and again will not come to its senses by being started again. */
-const MOST_RESTARTS_PER_MINUTE = 5;
+const MAX_RESTARTS_PER_MINUTE = 5;
 
 export interface EmbeddedOptions {
-  /** Everything is kept here: data, log, socket. */
+  /** Holds the data, the log and the socket. */
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Told what takes a while, and what went wrong on the way. */
+  /** Receives a line of text before a slow step and after a failure. */
   readonly note: (text: string) => void;
   readonly find?: (options: FindOptions) => Promise<RedisServerProgram>;
 }
 
-/** The arguments that make Redis keep every acknowledged write and be reached by this user alone. */
+/** With these arguments Redis keeps every acknowledged write, evicts nothing, and only this user can reach it. */
 function redisArguments(dataFolder: string, socket: string): string[] {
   return [
     ...['--port', '0', '--unixsocket', socket, '--unixsocketperm', '700'],
@@ -37,15 +40,16 @@ function redisArguments(dataFolder: string, socket: string): string[] {
 }
 
 /**
- * The private Redis of `npm start`. It survives a restart of the server with all its data, is started again when
- * it ends unasked, is not reached by the terminal's Ctrl-C, and ends when this process ends, however that ends.
+ * The private Redis of `npm start`. The data survives a restart of the server. When Redis dies, it is started
+ * again. Ctrl-C in the terminal does not reach Redis, and Redis ends with this process even after SIGKILL.
  */
 export class EmbeddedRedis {
   readonly dataFolder: string;
   private readonly supervisor: ChildSupervisor;
   private stopping = false;
   private ready = false;
-  private endings: number[] = [];
+  /** When Redis died during the last minute, on `performance.now()`. */
+  private deaths: number[] = [];
 
   private constructor(
     readonly program: RedisServerProgram,
@@ -62,26 +66,25 @@ export class EmbeddedRedis {
       env: program.env,
       logFile: this.logFile,
       graceMs: GRACE_MS,
-      onExit: (exit) => this.ended(exit),
+      onExit: (exit) => this.onExit(exit),
     });
   }
 
-  /** Rejects when one is running in this folder already, when no server is found, or when it does not start. */
+  /** Rejects when the folder is in use, when no server program is found, or when Redis does not start. */
   static async start(given: EmbeddedOptions): Promise<EmbeddedRedis> {
     const options = { ...given, folder: resolve(given.folder) };
     await mkdir(join(options.folder, 'redis'), { recursive: true, mode: 0o700 });
     const lock = tryPidLock(join(options.folder, 'start.lock'));
     if (!lock.taken) {
       throw new Error(
-        `Holdfast is running in this folder already (pid ${lock.pid}, ${options.folder}): ` +
-          `stop that one first, or use it`,
+        `Holdfast is already running in this folder (pid ${lock.pid}, ${options.folder}): stop that process or use it`,
       );
     }
     try {
       const { env, note } = options;
       const program = await (options.find ?? findRedisServer)({ env, note });
       const socket = await socketPath(options.folder);
-      const isNew = await neverUsed(options.folder);
+      const isNew = await isNeverUsed(options.folder, LOG_FILE);
       await endLeftover(socket, note);
       const redis = new EmbeddedRedis(program, options, socket, isNew, lock.release);
       await redis.open();
@@ -92,7 +95,7 @@ export class EmbeddedRedis {
     }
   }
 
-  /** What HOLDFAST_REDIS_URL takes: the path of the socket. */
+  /** The value for HOLDFAST_REDIS_URL: the path of the socket. */
   get url(): string {
     return this.socket;
   }
@@ -106,7 +109,7 @@ export class EmbeddedRedis {
     return this.supervisor.pid;
   }
 
-  /** Ends Redis, its data written, and gives the folder back. */
+  /** Stops Redis after it has written its data, and releases the folder. */
   async stop(): Promise<void> {
     this.stopping = true;
     await this.supervisor.end();
@@ -116,7 +119,7 @@ export class EmbeddedRedis {
   private async open(): Promise<void> {
     try {
       await this.supervisor.start();
-      await this.untilReady();
+      await this.waitUntilReady();
       this.ready = true;
     } catch (error) {
       this.stopping = true;
@@ -125,80 +128,52 @@ export class EmbeddedRedis {
     }
   }
 
-  /** Until it answers, and has loaded its data. */
-  private async untilReady(): Promise<void> {
-    const started = performance.now();
-    for (let told = false; ;) {
+  /** Waits until Redis has loaded its data and answers PING. */
+  private async waitUntilReady(): Promise<void> {
+    const { command } = this.program;
+    const startedAt = performance.now();
+    for (let noted = false; ;) {
       const answer = await askRedis(this.socket, 'PING', PROBE_TIMEOUT_MS).catch((error: Error) => error);
       if (answer === '+PONG') return;
       if (this.supervisor.pid === undefined) {
-        throw new Error(`${this.program.command} ended at its start. ${await this.lastWords()}`);
+        throw new Error(`${command} ended during its start. ${await this.lastLogLines()}`);
       }
-      const waited = performance.now() - started;
-      if (answer instanceof Error && waited > OPEN_TIMEOUT_MS) {
-        throw new Error(
-          `${this.program.command} does not answer: ${answer.message}. ${await this.lastWords()}`,
-        );
+      const waitedMs = performance.now() - startedAt;
+      if (answer instanceof Error && waitedMs > OPEN_TIMEOUT_MS) {
+        throw new Error(`${command} does not answer: ${answer.message}. ${await this.lastLogLines()}`);
       }
-      if (!told && typeof answer === 'string' && waited > 2_000) {
+      if (!noted && typeof answer === 'string' && waitedMs > SLOW_LOADING_MS) {
         this.options.note(`Redis is loading ${this.dataFolder}`);
-        told = true;
+        noted = true;
       }
       await sleep(POLL_MS);
     }
   }
 
-  private async lastWords(): Promise<string> {
+  private async lastLogLines(): Promise<string> {
     const log = await readFile(this.logFile, 'utf8').catch(() => '');
     const lines = log.trimEnd().split('\n').slice(-8);
     return `The end of ${this.logFile}:\n${lines.map((line) => `    ${line}`).join('\n')}`;
   }
 
-  private ended({ code, signal }: ChildExit): void {
+  private onExit({ code, signal }: ChildExit): void {
     if (this.stopping || !this.ready) return;
     const how = signal ?? `exit code ${code}`;
     const now = performance.now();
-    this.endings = [...this.endings.filter((at) => now - at < 60_000), now];
-    if (this.endings.length > MOST_RESTARTS_PER_MINUTE) {
-      this.options.note(`Redis has ended again (${how}) and is not started any more; see ${this.logFile}`);
+    this.deaths = [...this.deaths.filter((at) => now - at < 60_000), now];
+    if (this.deaths.length > MAX_RESTARTS_PER_MINUTE) {
+      this.options.note(`Redis has ended again (${how}) and is not restarted; see ${this.logFile}`);
       return;
     }
-    this.options.note(`Redis has ended (${how}): starting it again on the same data`);
-    // The first at once, for leases go on meanwhile; the next ones slower.
-    setTimeout(() => this.restart(), 200 * (this.endings.length - 1)).unref();
+    this.options.note(`Redis has ended (${how}): restarting it with the same data`);
+    // The first restart has no delay, because leases run on meanwhile; each later one waits 200 ms more.
+    setTimeout(() => this.restart(), 200 * (this.deaths.length - 1)).unref();
   }
 
   private restart(): void {
     if (this.stopping) return;
     this.supervisor
       .start()
-      .catch((error: Error) => this.options.note(`Redis cannot be started: ${error.message}`));
+      .catch((error: Error) => this.options.note(`Redis cannot be restarted: ${error.message}`));
   }
-}
-
-/** Data that was removed by hand leaves the log behind, which says that there was some. */
-async function neverUsed(folder: string): Promise<boolean> {
-  const [names, data] = await Promise.all([readdir(folder), readdir(join(folder, 'redis'))]);
-  return data.length === 0 && !names.includes(LOG_FILE);
-}
-
-/**
- * Somebody still listens here although nobody holds the folder: a Redis whose supervisor and parent were both killed.
- * Two on the same data would destroy it, so the old one goes first.
- */
-async function endLeftover(socket: string, note: (text: string) => void): Promise<void> {
-  if (await somebodyListens(socket)) {
-    const info = await askRedis(socket, 'INFO server', PROBE_TIMEOUT_MS).catch(() => '');
-    const who = `a Redis of an earlier start (pid ${/^process_id:(\d+)/m.exec(info)?.[1] ?? 'unknown'})`;
-    note(`${who} is still running: ending it`);
-    // It answers by closing the connection.
-    await askRedis(socket, 'SHUTDOWN', GRACE_MS).catch(() => undefined);
-    const deadline = performance.now() + GRACE_MS;
-    while (await somebodyListens(socket)) {
-      if (performance.now() > deadline)
-        throw new Error(`${who} holds ${socket} and does not end: kill it first`);
-      await sleep(POLL_MS);
-    }
-  }
-  await rm(socket, { force: true });
 }

@@ -1,9 +1,9 @@
 const POLL_MS = 500;
 
 /**
- * npm passes SIGINT and SIGTERM on to what it runs, but a killed npm cannot: then this process would go on
- * unseen, with its port and its Redis. So when npm, our parent, is gone we end as by SIGTERM. Started in another
- * way (nohup, a service) the parent may go without that meaning anything.
+ * Ends this process as SIGTERM does when the npm that started it has been killed. A killed npm passes no signal
+ * on, and this process would keep its port and its Redis. The parent is watched only under npm: a parent such as
+ * `nohup` ends without a meaning for this process.
  */
 export function endWithNpm(env: NodeJS.ProcessEnv): void {
   if (env['npm_lifecycle_event'] === undefined) return;

@@ -1,28 +1,27 @@
 'use strict';
 /**
- * A lock between processes of one machine: a file that names its owner, and that ends with it.
+ * A lock between processes of one machine: a file that names its owner. The lock is free when the owner has ended.
  *
- * Plain JavaScript, because `prepare.mjs` takes it before anything is installed or built; `npm start` takes one
- * for the folder of its Redis. An owner is known by its process id *and* its birth, for process ids are used
- * again: after a power loss, or in a container where everything is process 7, a file that is left over must
- * not look like a living owner.
+ * This file is plain JavaScript because `prepare.mjs` uses it before packages are installed and code is built.
+ * `npm start` uses it for the folder of its Redis. The file names the owner by process id *and* start time, because
+ * process ids are reused: after a power loss, or in a container, another process may have the same id.
  */
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
-/** A lock file without content this long was left by a writer that died between creating and writing it. */
-const HALF_WRITTEN_MS = 5_000;
+/** A lock file that stays empty for this long belongs to a process that died before it wrote the content. */
+const EMPTY_FILE_MS = 5_000;
 const POLL_MS = 100;
 
 /**
- * When a process was born, as a text that no other process of this machine ever has; undefined when there is
- * no such process (a zombie is none: it holds nothing any more).
+ * The boot id of the machine and the start time of a process, which together no other process ever has. Undefined
+ * when the process does not exist or is a zombie, which holds no lock any more.
  */
-function birthOf(pid) {
+function processStart(pid) {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The command in brackets may itself hold spaces and brackets, so count from the last one.
+    // The command name in brackets may contain spaces and brackets, so the fields are counted from the last bracket.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
     return `${fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19]}`;
@@ -40,7 +39,7 @@ function birthOf(pid) {
   }
 }
 
-/** The content of the file, or undefined where there is none. */
+/** The content of the file, or undefined when the file does not exist. */
 function readIfThere(file) {
   try {
     return fs.readFileSync(file, 'utf8');
@@ -68,7 +67,7 @@ function ageMs(file) {
   }
 }
 
-/** The other one's turn lasts microseconds: not worth giving the whole function a promise. */
+/** Blocks the thread. The other process is done within microseconds, so an asynchronous wait is not worth it. */
 function sleepSync(ms) {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -82,28 +81,28 @@ function parseOwner(content) {
   }
 }
 
-/** The living owner that a lock file's content names; undefined when the file is a leftover. */
+/** The owner that the content of a lock file names, if that process still runs; undefined for a leftover file. */
 function livingOwner(file, content) {
   const owner = parseOwner(content);
-  if (owner) return birthOf(owner.pid) === owner.birth ? owner : undefined;
-  return ageMs(file) < HALF_WRITTEN_MS ? { pid: 0, birth: '' } : undefined;
+  if (owner) return processStart(owner.pid) === owner.start ? owner : undefined;
+  return ageMs(file) < EMPTY_FILE_MS ? { pid: 0, start: '' } : undefined;
 }
 
 /**
- * Removes a leftover. Two who both see it must not remove each other's new lock: so one at a time, and only
- * while the content is still the one that was judged.
+ * Removes a leftover lock file. Two processes may see the same leftover, and neither may remove the new lock of the
+ * other. So a second file admits one process at a time, which removes the lock file only if its content is unchanged.
  */
-function removeLeftover(file, judged) {
-  const turn = `${file}.takeover`;
-  if (!createIfAbsent(turn, '')) {
-    if (ageMs(turn) > HALF_WRITTEN_MS) fs.rmSync(turn, { force: true });
+function removeLeftover(file, seenContent) {
+  const takeover = `${file}.takeover`;
+  if (!createIfAbsent(takeover, '')) {
+    if (ageMs(takeover) > EMPTY_FILE_MS) fs.rmSync(takeover, { force: true });
     else sleepSync(5);
     return;
   }
   try {
-    if (readIfThere(file) === judged) fs.rmSync(file, { force: true });
+    if (readIfThere(file) === seenContent) fs.rmSync(file, { force: true });
   } finally {
-    fs.rmSync(turn, { force: true });
+    fs.rmSync(takeover, { force: true });
   }
 }
 
@@ -116,7 +115,7 @@ function tryPidLock(file) {
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const mine = JSON.stringify({
     pid: process.pid,
-    birth: birthOf(process.pid),
+    start: processStart(process.pid),
     nonce: Math.random(),
   });
   for (;;) {
@@ -139,8 +138,8 @@ function tryPidLock(file) {
 /**
  * Waits for the lock as long as its owner lives.
  * @param {string} file
- * @param {(pid: number) => void} onWait called once, when there is somebody to wait for
- * @returns {Promise<() => void>} gives the lock back
+ * @param {(pid: number) => void} onWait called once with the owner's process id, if another process has the lock
+ * @returns {Promise<() => void>} a function that releases the lock
  */
 async function takePidLock(file, onWait) {
   for (let waited = false; ; waited = true) {
@@ -151,4 +150,4 @@ async function takePidLock(file, onWait) {
   }
 }
 
-module.exports = { birthOf, tryPidLock, takePidLock };
+module.exports = { processStart, tryPidLock, takePidLock };

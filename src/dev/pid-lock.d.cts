@@ -1,5 +1,5 @@
 /** See pid-lock.cjs. */
-export declare function birthOf(pid: number): string | undefined;
+export declare function processStart(pid: number): string | undefined;
 export declare function tryPidLock(
   file: string,
 ): { taken: true; release: () => void } | { taken: false; pid: number };

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 
-/** A whole reply of the two kinds that are asked for here: a line (+, -, :) and a text with its length ($). */
-function wholeReply(received: string): string | undefined {
+/** The complete reply, or undefined while a part is missing. Knows lines (+, -, :) and bulk strings ($). */
+function completeReply(received: string): string | undefined {
   const end = received.indexOf('\r\n');
   if (end < 0) return undefined;
   if (!received.startsWith('$')) return received.slice(0, end);
@@ -11,8 +11,8 @@ function wholeReply(received: string): string | undefined {
 }
 
 /**
- * Asks the Redis behind a unix socket one thing, over a connection of its own, and answers with the raw text
- * of the reply: "+PONG", "-LOADING …", the lines of INFO. Rejects when nobody answers in time.
+ * Sends one command to the Redis on a unix socket, over a new connection, and returns the raw text of the reply:
+ * "+PONG", "-LOADING …", the lines of INFO. Rejects when no reply comes within the timeout.
  */
 export function askRedis(socket: string, command: string, timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -28,7 +28,7 @@ export function askRedis(socket: string, command: string, timeoutMs: number): Pr
     connection.on('close', () => fail('the connection was closed'));
     connection.on('data', (text: string) => {
       received += text;
-      const reply = wholeReply(received);
+      const reply = completeReply(received);
       if (reply === undefined) return;
       resolve(reply);
       connection.destroy();
@@ -37,8 +37,8 @@ export function askRedis(socket: string, command: string, timeoutMs: number): Pr
   });
 }
 
-/** Whether a process has this socket open for connections, answering or not; a file alone may be left over. */
-export function somebodyListens(socket: string): Promise<boolean> {
+/** True when a process listens on this socket, even if it does not answer. The file alone proves nothing. */
+export function isListening(socket: string): Promise<boolean> {
   return new Promise((resolve) => {
     const connection = connect(socket);
     connection.on('connect', () => {

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 
 export interface CommandResult {
-  /** 0 when all went well; null when it could not be run, was killed, or took too long. */
+  /** The exit code; null when the command could not be run, was killed, or took too long. */
   readonly code: number | null;
   readonly stdout: string;
-  /** What it said about its failure; where it could not be run at all, why not. */
+  /** The standard error, and the reason when the command could not be run or was killed. */
   readonly stderr: string;
 }
 
@@ -14,7 +14,7 @@ export interface CommandOptions {
   readonly timeoutMs: number;
 }
 
-/** Runs a command to its end. Never rejects: a command that is not there is an answer too. */
+/** Runs a command to its end. Never rejects: a missing command is reported in the result. */
 export function runCommand(
   command: string,
   args: readonly string[],
@@ -23,7 +23,7 @@ export function runCommand(
   return new Promise((resolve) => {
     const { timeoutMs, ...rest } = options;
     const child = spawn(command, [...args], { ...rest, stdio: ['ignore', 'pipe', 'pipe'] });
-    // Not spawn's own `timeout`: its timer goes on, and keeps the process, when the command is not there.
+    // The `timeout` of spawn is not used: its timer keeps this process alive when the command does not exist.
     const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
     const out: Buffer[] = [];
     const err: Buffer[] = [];
@@ -35,9 +35,9 @@ export function runCommand(
     };
     child.on('error', (error) => settle({ code: null, stdout: '', stderr: error.message }));
     child.on('close', (code, signal) => {
-      const words = Buffer.concat(err).toString();
-      const killed = signal === null ? '' : `ended by ${signal} (it had ${timeoutMs / 1000} s)`;
-      settle({ code, stdout: Buffer.concat(out).toString(), stderr: `${words}${killed}` });
+      const killed = signal === null ? '' : `ended by ${signal} (time limit ${timeoutMs / 1000} s)`;
+      const stderr = `${Buffer.concat(err).toString()}${killed}`;
+      settle({ code, stdout: Buffer.concat(out).toString(), stderr });
     });
   });
 }

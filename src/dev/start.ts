@@ -1,6 +1,6 @@
 /**
- * What `npm start` runs: the same server as `npm run serve`, in this process, on a private Redis of its own
- * unless HOLDFAST_REDIS_URL names one.
+ * The program behind `npm start`: the same server as `npm run serve`, with a private Redis unless
+ * HOLDFAST_REDIS_URL is set.
  */
 import { join } from 'node:path';
 import { run } from '../main';
@@ -12,7 +12,7 @@ function note(text: string): void {
   console.error(`[start] ${text}`);
 }
 
-async function startOnOwnRedis(env: NodeJS.ProcessEnv): Promise<void> {
+async function startWithPrivateRedis(env: NodeJS.ProcessEnv): Promise<void> {
   const redis = await EmbeddedRedis.start({ folder: join(process.cwd(), '.holdfast'), env, note });
   const { product, version } = redis.program;
   const store: StoreInfo = {
@@ -28,7 +28,7 @@ async function startOnOwnRedis(env: NodeJS.ProcessEnv): Promise<void> {
         ...(redis.isNew && { HOLDFAST_STORE_IS_NEW: '1' }),
       },
       banner: (server) => banner(server, store),
-      // Not before: the drain renews every lease once more.
+      // Redis stops after the drain, because the drain renews every lease once more.
       onClosed: () => redis.stop(),
     });
   } catch (error) {
@@ -37,7 +37,7 @@ async function startOnOwnRedis(env: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-async function startOnConfiguredRedis(env: NodeJS.ProcessEnv): Promise<void> {
+async function startWithConfiguredRedis(env: NodeJS.ProcessEnv): Promise<void> {
   await run({
     env: { ...env, HOLDFAST_DEVELOPMENT: '1' },
     banner: (server) => banner(server, { description: server.redis, dataFolder: undefined }),
@@ -46,11 +46,11 @@ async function startOnConfiguredRedis(env: NodeJS.ProcessEnv): Promise<void> {
 
 async function main(env: NodeJS.ProcessEnv): Promise<void> {
   endWithNpm(env);
-  if (env['HOLDFAST_REDIS_URL']) await startOnConfiguredRedis(env);
-  else await startOnOwnRedis(env);
+  if (env['HOLDFAST_REDIS_URL']) await startWithConfiguredRedis(env);
+  else await startWithPrivateRedis(env);
 }
 
-/** Errors that tell an operator what to do need no stack; any other is a defect, and its stack says where. */
+/** Errors with a message for the operator, printed without a stack. Any other error is a defect. */
 const EXPECTED = ['Error', 'ConfigError', 'StartError'];
 
 main(process.env).catch((error: unknown) => {

@@ -4,7 +4,7 @@ import { BoundedLog } from '../../src/dev/bounded-log';
 import { scratchFolder } from '../support/scratch-folder';
 
 describe('BoundedLog', () => {
-  it('never takes more than twice its limit, and keeps the latest lines', () => {
+  it('never takes more disk space than twice its limit, and keeps the latest lines', () => {
     const file = join(scratchFolder(), 'a', 'redis.log');
     const log = new BoundedLog(file, 1_000);
     for (let i = 0; i < 500; i++) log.write(Buffer.from(`line ${i}\n`));
@@ -12,14 +12,14 @@ describe('BoundedLog', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/line 499\n$/);
   });
 
-  it('goes on where the last run stopped', () => {
+  it('appends to the file of an earlier run', () => {
     const file = join(scratchFolder(), 'redis.log');
     new BoundedLog(file, 1_000).write(Buffer.from('one\n'));
     new BoundedLog(file, 1_000).write(Buffer.from('two\n'));
     expect(readFileSync(file, 'utf8')).toBe('one\ntwo\n');
   });
 
-  it('does not fail the process that it logs when its folder is gone', () => {
+  it('does not throw when its folder has been removed', () => {
     const file = join(scratchFolder(), 'redis.log');
     const log = new BoundedLog(file, 10);
     rmSync(dirname(file), { recursive: true });

@@ -8,9 +8,9 @@ import { eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';
 
 const BUILT_SUPERVISOR = resolve(__dirname, '../../dist/src/dev/child-supervisor.js');
-/** A child that takes no notice of SIGTERM, and says when it is ready not to. */
+/** A child that ignores SIGTERM, and prints a line once it does. */
 const STUBBORN = "process.on('SIGTERM', () => {}); console.log('ready'); setInterval(() => {}, 1000)";
-const PATIENT = 'setInterval(() => {}, 1000)';
+const IDLE = 'setInterval(() => {}, 1000)';
 
 function isAlive(pid: number): boolean {
   try {
@@ -24,16 +24,16 @@ function gone(pid: number, timeoutMs = 5_000): Promise<true> {
   return eventually(`process ${pid} to be gone`, () => !isAlive(pid), { timeoutMs });
 }
 
-/** A field of /proc/<pid>/stat, counted from the one behind the command. */
+/** A field of /proc/<pid>/stat. Index 0 is the first field after the command. */
 function statField(pid: number, index: number): string | undefined {
   return readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/.*\) /, '').split(' ')[index];
 }
 
 function options(more: Partial<ChildSupervisorOptions> = {}): ChildSupervisorOptions {
-  return { command: process.execPath, args: ['-e', PATIENT], env: process.env, graceMs: 300, ...more };
+  return { command: process.execPath, args: ['-e', IDLE], env: process.env, graceMs: 300, ...more };
 }
 
-/** A parent of its own process, which supervises a child and prints that child's process id. */
+/** Starts a parent process that supervises a child and prints the child's process id. */
 async function startParent(
   more: Partial<ChildSupervisorOptions>,
 ): Promise<{ parent: ChildProcess; child: number }> {
@@ -48,22 +48,22 @@ async function startParent(
 }
 
 describe('ChildSupervisor', () => {
-  it('ends its child within seconds when its parent is killed, and removes the folder it was given', async () => {
+  it('ends the child and removes the `removeAtEnd` folder within 5 s when the parent is killed', async () => {
     const folder = scratchFolder();
     const { parent, child } = await startParent({ removeAtEnd: folder });
     expect(isAlive(child)).toBe(true);
     parent.kill('SIGKILL');
     await gone(child);
-    await eventually('the folder to be gone', () => !existsSync(folder));
+    await eventually('the folder to be removed', () => !existsSync(folder));
   });
 
-  it('ends a child that ignores SIGTERM too when its parent is killed', async () => {
+  it('ends a child that ignores SIGTERM when the parent is killed', async () => {
     const { parent, child } = await startParent({ args: ['-e', STUBBORN] });
     parent.kill('SIGKILL');
     await gone(child);
   });
 
-  it('leaves its child alone while its parent is merely stopped', async () => {
+  it('does not end the child while the parent is only stopped', async () => {
     const { parent, child } = await startParent({});
     parent.kill('SIGSTOP');
     await new Promise((done) => setTimeout(done, 1_000));
@@ -73,16 +73,16 @@ describe('ChildSupervisor', () => {
     await gone(child);
   });
 
-  it('keeps its child out of the reach of the terminal that its parent runs in', async () => {
+  it('starts the child in its own process group and session, which Ctrl-C does not reach', async () => {
     const supervisor = new ChildSupervisor(options());
     const child = await supervisor.start();
-    // Process group and session: a Ctrl-C goes to the terminal's foreground group.
+    // Fields 2 and 3 are the process group and the session. The terminal sends Ctrl-C to its foreground group.
     expect(statField(child, 2)).not.toBe(statField(process.pid, 2));
     expect(statField(child, 3)).not.toBe(statField(process.pid, 3));
     await supervisor.end();
   });
 
-  it('ends its child when the lifeline closes', async () => {
+  it('ends the child when the lifeline socket closes', async () => {
     const socket = join(scratchFolder(), 'line.sock');
     const server = createServer();
     const connected = once(server, 'connection');
@@ -96,7 +96,7 @@ describe('ChildSupervisor', () => {
     server.close();
   });
 
-  it('gives the child time to end by itself, and kills it after that', async () => {
+  it('kills a child that ignores SIGTERM only after `graceMs`', async () => {
     const output: string[] = [];
     const exits: ChildExit[] = [];
     const supervisor = new ChildSupervisor(
@@ -119,7 +119,7 @@ describe('ChildSupervisor', () => {
     const supervisor = new ChildSupervisor(options({ onExit: (exit) => exits.push(exit) }));
     const first = await supervisor.start();
     supervisor.signal('SIGKILL');
-    await eventually('the news of the end', () => exits.length === 1);
+    await eventually('onExit to be called', () => exits.length === 1);
     expect(supervisor.pid).toBeUndefined();
     const second = await supervisor.start();
     expect(second).not.toBe(first);
@@ -128,19 +128,19 @@ describe('ChildSupervisor', () => {
     expect(isAlive(second)).toBe(false);
   });
 
-  it('leaves no child unguarded when the guard itself is killed', async () => {
+  it('kills the child when the supervisor process is killed', async () => {
     const exits: ChildExit[] = [];
     const supervisor = new ChildSupervisor(options({ onExit: (exit) => exits.push(exit) }));
     const child = await supervisor.start();
     process.kill(Number(statField(child, 1)), 'SIGKILL');
     await gone(child);
-    await eventually('the news of the end', () => exits.length === 1);
+    await eventually('onExit to be called', () => exits.length === 1);
     const second = await supervisor.start();
     expect(isAlive(second)).toBe(true);
     await supervisor.end();
   });
 
-  it('says why a program cannot be run', async () => {
+  it('rejects with the reason when the program cannot be run', async () => {
     const supervisor = new ChildSupervisor(options({ command: '/no/such/program' }));
     await expect(supervisor.start()).rejects.toThrow(/no\/such\/program.*ENOENT/);
     await supervisor.end();

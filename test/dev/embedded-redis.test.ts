@@ -52,7 +52,7 @@ describe('EmbeddedRedis', () => {
     expect(await config('port')).toBe('0');
   });
 
-  it('knows a folder in which no Redis ever ran from one whose data was removed', async () => {
+  it('reports a new folder only when no Redis ever ran in it, even if its data was removed', async () => {
     const first = await start();
     expect(first.isNew).toBe(true);
     await first.stop();
@@ -64,13 +64,13 @@ describe('EmbeddedRedis', () => {
     expect(emptied.isNew).toBe(false);
   });
 
-  it('can be reached by its user alone', async () => {
+  it('gives only its user access to the socket and the data', async () => {
     const redis = await start();
     expect(statSync(redis.socket).mode & 0o777).toBe(0o700);
     expect(statSync(redis.dataFolder).mode & 0o777).toBe(0o700);
   });
 
-  it('keeps its data over restarts', async () => {
+  it('keeps its data across restarts', async () => {
     const first = await start();
     await ask(first, 'SET', 'kept', 'yes');
     await first.stop();
@@ -78,37 +78,37 @@ describe('EmbeddedRedis', () => {
     expect(await ask(second, 'GET', 'kept')).toBe('yes');
   });
 
-  it('is started again, with its data, when it is killed', async () => {
+  it('restarts Redis with the same data when Redis is killed', async () => {
     const redis = await start();
     await ask(redis, 'SET', 'kept', 'yes');
     const before = Number(redis.pid);
     process.kill(before, 'SIGKILL');
     expect(await eventually('Redis to be back', () => ask(redis, 'GET', 'kept'))).toBe('yes');
     expect(redis.pid).not.toBe(before);
-    expect(notes).toContainEqual(expect.stringMatching(/SIGKILL.*starting it again/));
+    expect(notes).toContainEqual(expect.stringMatching(/SIGKILL.*restarting it/));
   });
 
-  it('refuses a second start in the same folder, and says who has it', async () => {
+  it('refuses a second start in the same folder, and names the process that holds the folder', async () => {
     const redis = await start();
-    await expect(start()).rejects.toThrow(new RegExp(`running in this folder already \\(pid ${process.pid}`));
+    await expect(start()).rejects.toThrow(new RegExp(`already running in this folder \\(pid ${process.pid}`));
     expect(await ask(redis, 'PING')).toBe('PONG');
   });
 
-  it('is not kept out by what a power loss leaves behind', async () => {
+  it('starts although a power loss left a lock file and a socket file', async () => {
     const dead = spawnSync(process.execPath, ['-e', 'console.log(process.pid)']).stdout.toString().trim();
     mkdirSync(folder);
-    writeFileSync(join(folder, 'start.lock'), JSON.stringify({ pid: Number(dead), birth: 'long ago' }));
+    writeFileSync(join(folder, 'start.lock'), JSON.stringify({ pid: Number(dead), start: 'long ago' }));
     writeFileSync(join(folder, 'redis.sock'), '');
     expect(await ask(await start(), 'PING')).toBe('PONG');
   });
 
-  it('is not kept out by an unrelated process that has the process id of an earlier start', async () => {
+  it('starts although an unrelated process has the process id of the lock file', async () => {
     mkdirSync(folder);
-    writeFileSync(join(folder, 'start.lock'), JSON.stringify({ pid: process.ppid, birth: 'long ago' }));
+    writeFileSync(join(folder, 'start.lock'), JSON.stringify({ pid: process.ppid, start: 'long ago' }));
     expect(await ask(await start(), 'PING')).toBe('PONG');
   });
 
-  it('ends a Redis of an earlier start whose guard and parent were both killed, and has its data', async () => {
+  it('stops a Redis that an earlier start left running, and starts with its data', async () => {
     const { command, env } = await findRedisServer({ env: process.env, note: () => undefined });
     const data = join(folder, 'redis');
     const socket = join(folder, 'redis.sock');
@@ -128,16 +128,16 @@ describe('EmbeddedRedis', () => {
     await leftover.end();
   });
 
-  it('says what Redis said when it does not start', async () => {
+  it("rejects with the end of Redis's log when Redis does not start", async () => {
     mkdirSync(join(folder, 'redis', 'appendonlydir'), { recursive: true });
     writeFileSync(join(folder, 'redis', 'appendonlydir', 'appendonly.aof.manifest'), 'nonsense\n');
-    await expect(start()).rejects.toThrow(/ended at its start[^]*redis\.log[^]*manifest/);
-    // And it leaves the folder free for the next try.
+    await expect(start()).rejects.toThrow(/ended during its start[^]*redis\.log[^]*manifest/);
+    // The failed start has released the folder.
     rmSync(join(folder, 'redis'), { recursive: true });
     expect(await ask(await start(), 'PING')).toBe('PONG');
   });
 
-  it('finds another place for its socket where the path of the folder is too long for one', async () => {
+  it('puts the socket into a private temporary folder when the path in the folder is too long', async () => {
     const deep = join(folder, 'a'.repeat(60), 'b'.repeat(60));
     const redis = await start(deep);
     expect(redis.socket.startsWith(deep)).toBe(false);
@@ -150,7 +150,7 @@ describe('EmbeddedRedis', () => {
     expect(await ask(redis, 'PING')).toBe('PONG');
   });
 
-  it("writes Redis's own log into the folder", async () => {
+  it('writes the log of Redis into the folder', async () => {
     const redis = await start();
     await redis.stop();
     expect(readFileSync(redis.logFile, 'utf8')).toMatch(/ready to exit/);

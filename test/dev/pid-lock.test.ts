@@ -2,12 +2,12 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { birthOf, takePidLock, tryPidLock } from '../../src/dev/pid-lock.cjs';
+import { processStart, takePidLock, tryPidLock } from '../../src/dev/pid-lock.cjs';
 import { scratchFolder } from '../support/scratch-folder';
 
 const MODULE = resolve(__dirname, '../../src/dev/pid-lock.cjs');
 
-/** A process that takes the lock, says so, and keeps it. */
+/** Starts a process that takes the lock, prints the result, and keeps the lock. */
 async function holder(file: string): Promise<ChildProcess> {
   const program = `
     const lock = require(${JSON.stringify(MODULE)}).tryPidLock(${JSON.stringify(file)});
@@ -20,19 +20,19 @@ async function holder(file: string): Promise<ChildProcess> {
   return child;
 }
 
-describe('the process lock', () => {
+describe('the pid lock', () => {
   let file: string;
   beforeEach(() => {
     file = join(scratchFolder(), 'some', 'folder', 'a.lock');
   });
 
-  it('is taken by one at a time, and names that one', async () => {
+  it('is refused while another process holds it, and names that process', async () => {
     const owner = await holder(file);
     expect(tryPidLock(file)).toEqual({ taken: false, pid: owner.pid });
     owner.kill('SIGKILL');
   });
 
-  it('ends with its owner, by SIGKILL too', async () => {
+  it('is free again when its owner is killed', async () => {
     const owner = await holder(file);
     let waitedFor: number | undefined;
     const taken = takePidLock(file, (pid) => (waitedFor = pid));
@@ -43,16 +43,16 @@ describe('the process lock', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('is not kept by another process that has its owner\u2019s process id by now', () => {
+  it('is free when another process has the process id of the owner', () => {
     const lock = tryPidLock(file);
     expect(lock.taken).toBe(true);
-    const mine = JSON.parse(readFileSync(file, 'utf8')) as { birth: string };
-    expect(mine.birth).toBe(birthOf(process.pid));
-    writeFileSync(file, JSON.stringify({ ...mine, birth: `${mine.birth}0` }));
+    const mine = JSON.parse(readFileSync(file, 'utf8')) as { start: string };
+    expect(mine.start).toBe(processStart(process.pid));
+    writeFileSync(file, JSON.stringify({ ...mine, start: `${mine.start}0` }));
     expect(tryPidLock(file).taken).toBe(true);
   });
 
-  it('trusts a file without content only as long as somebody may be about to write it', () => {
+  it('is held by an empty file only while the file is new', () => {
     tryPidLock(join(file, '..', 'other'));
     writeFileSync(file, '');
     expect(tryPidLock(file).taken).toBe(false);
@@ -61,7 +61,7 @@ describe('the process lock', () => {
     expect(tryPidLock(file).taken).toBe(true);
   });
 
-  it('lets exactly one of many through at a time, over leftovers too', async () => {
+  it('admits one process at a time, even with leftover files', async () => {
     const log = join(scratchFolder(), 'log');
     const program = `
       const fs = require('node:fs');
@@ -72,9 +72,9 @@ describe('the process lock', () => {
           fs.appendFileSync(${JSON.stringify(log)}, 'in\\n');
           await new Promise((resolve) => setTimeout(resolve, 2));
           fs.appendFileSync(${JSON.stringify(log)}, 'out\\n');
-          // Every other time it dies with the lock's file left behind.
+          // Every second round leaves a lock file behind, as a process does that dies.
           if (i % 2) release();
-          else fs.writeFileSync(${JSON.stringify(file)}, JSON.stringify({ pid: 1, birth: 'never' }));
+          else fs.writeFileSync(${JSON.stringify(file)}, JSON.stringify({ pid: 1, start: 'never' }));
         }
       })();
     `;
@@ -85,9 +85,9 @@ describe('the process lock', () => {
     expect(words.filter((word, i) => word !== (i % 2 === 0 ? 'in' : 'out'))).toEqual([]);
   });
 
-  it('knows when a process was born, and that one that has ended was not', () => {
-    expect(birthOf(process.pid)).toBe(birthOf(process.pid));
+  it('reads the start time of a running process, and none of a process that has ended', () => {
+    expect(processStart(process.pid)).toBe(processStart(process.pid));
     const ended = spawnSync(process.execPath, ['-e', 'console.log(process.pid)']).stdout.toString();
-    expect(birthOf(Number(ended))).toBeUndefined();
+    expect(processStart(Number(ended))).toBeUndefined();
   });
 });

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findRedisServer, type RedisServerProgram } from '../../src/dev/redis-server';
+import type { RedisServerProgram } from '../../src/dev/redis-program';
+import { findRedisServer } from '../../src/dev/redis-server';
 import { scratchFolder } from '../support/scratch-folder';
 
 const DEPENDS = `redis-server
@@ -17,7 +18,7 @@ libhiredis1.1.0
   Depends: libc6
 `;
 
-/** A machine of our own: a folder with the tools that it has, which is the whole PATH, and an empty home. */
+/** A simulated machine: a folder of tools that is the whole PATH, and an empty home folder. */
 class Machine {
   readonly folder = scratchFolder();
   readonly bin = join(this.folder, 'bin');
@@ -30,7 +31,7 @@ class Machine {
     writeFileSync(this.calls, '');
   }
 
-  /** A shell script; besides what it does it writes down that it was called. */
+  /** Adds a shell script as a tool. The tool also appends each call to the `calls` file. */
   tool(name: string, script: string): this {
     const file = join(this.bin, name);
     writeFileSync(file, `#!/bin/sh\necho "${name} $*" >> '${this.calls}'\nPATH=/usr/bin:/bin\n${script}\n`);
@@ -42,7 +43,7 @@ class Machine {
     return this.tool(name, `echo '${version} sha=00000000:0 bits=64'`);
   }
 
-  /** Debian's tools; `lists` says whether the machine's own package lists are there. */
+  /** Adds Debian's tools. `lists` is true when the machine has package lists. */
   debian({ lists }: { lists: boolean }): this {
     writeFileSync(join(this.folder, 'depends'), DEPENDS);
     const known = lists ? 'true' : '[ -e "$fresh/lists/updated" ]';
@@ -74,7 +75,7 @@ class Machine {
       .filter((line) => pattern.test(line));
   }
 
-  /** What is said where nothing is found. */
+  /** The error message when no server program is found. */
   async refusal(): Promise<string> {
     const found = await this.find().catch((error: Error) => error);
     if (found instanceof Error) return found.message;
@@ -87,8 +88,8 @@ class Machine {
   }
 }
 
-describe('findRedisServer, on the PATH', () => {
-  it('takes redis-server', async () => {
+describe('findRedisServer on the PATH', () => {
+  it('finds redis-server', async () => {
     const machine = new Machine().server('redis-server', 'Redis server v=7.0.15');
     expect(await machine.find()).toMatchObject({
       command: join(machine.bin, 'redis-server'),
@@ -97,38 +98,38 @@ describe('findRedisServer, on the PATH', () => {
     });
   });
 
-  it('takes valkey-server', async () => {
+  it('finds valkey-server', async () => {
     const machine = new Machine().server('valkey-server', 'Valkey server v=8.1.1');
     expect(await machine.find()).toMatchObject({ product: 'Valkey', version: '8.1.1' });
   });
 
-  it('passes one that is too old, for a newer one of the other name', async () => {
+  it('skips a redis-server that is too old and finds a newer valkey-server', async () => {
     const machine = new Machine()
       .server('redis-server', 'Redis server v=6.0.16')
       .server('valkey-server', 'Valkey server v=7.2.5');
     expect(await machine.find()).toMatchObject({ product: 'Valkey' });
   });
 
-  it('says which version it found where that is too old, and what to install or set', async () => {
+  it('names a version that is too old, and says what to install or set', async () => {
     const machine = new Machine().server('redis-server', 'Redis server v=6.2.14');
     const refusal = await machine.refusal();
-    expect(refusal).toMatch(/redis-server is version 6\.2\.14; at least 7\.0 is needed/);
+    expect(refusal).toMatch(/redis-server is version 6\.2\.14; version 7\.0 or newer is needed/);
     expect(refusal).toMatch(/apt-get install redis-server/);
     expect(refusal).toMatch(/HOLDFAST_REDIS_URL/);
   });
 
-  it('is not taken in by another program of that name, or by a broken one', async () => {
+  it('refuses another program of that name and a broken program', async () => {
     const machine = new Machine()
       .tool('redis-server', 'echo hello')
       .tool('valkey-server', 'echo "cannot open shared object file" >&2; exit 127');
     const refusal = await machine.refusal();
-    expect(refusal).toMatch(/is no Redis: it says "hello"/);
+    expect(refusal).toMatch(/is not Redis: its version text is "hello"/);
     expect(refusal).toMatch(/valkey-server does not run: cannot open shared object file/);
   });
 });
 
-describe("findRedisServer, by the distribution's package", () => {
-  it('unpacks it with the libraries that are not installed, and says that it does', async () => {
+describe("findRedisServer with the distribution's package", () => {
+  it('unpacks the package with the libraries that are not installed, and prints one note', async () => {
     const machine = new Machine().debian({ lists: true });
     const found = await machine.find();
     expect(found.version).toBe('7.2.4');
@@ -141,7 +142,7 @@ describe("findRedisServer, by the distribution's package", () => {
     expect(machine.notes).toHaveLength(1);
   });
 
-  it('does so once', async () => {
+  it('downloads the package only once', async () => {
     const machine = new Machine().debian({ lists: true });
     const first = await machine.find();
     writeFileSync(machine.calls, '');
@@ -149,20 +150,20 @@ describe("findRedisServer, by the distribution's package", () => {
     expect(machine.called(/^(apt|dpkg)/)).toEqual([]);
   });
 
-  it('fetches package lists of its own where the machine has none', async () => {
+  it('downloads package lists when the machine has none', async () => {
     const machine = new Machine().debian({ lists: false });
     expect((await machine.find()).version).toBe('7.2.4');
     expect(machine.called(/update/)).toHaveLength(1);
   });
 
-  it('unpacks it again where what was unpacked no longer runs', async () => {
+  it('unpacks the package again when the unpacked program no longer runs', async () => {
     const machine = new Machine().debian({ lists: true });
     const { command } = await machine.find();
     writeFileSync(command, '#!/bin/sh\nexit 1\n');
     expect((await machine.find()).version).toBe('7.2.4');
   });
 
-  it('works when two do it at once, and leaves nothing half done behind', async () => {
+  it('works for two calls at the same time, and leaves no unfinished folder', async () => {
     const machine = new Machine().debian({ lists: true });
     const [one, other] = await Promise.all([machine.find(), machine.find()]);
     expect(one).toEqual(other);
@@ -170,7 +171,7 @@ describe("findRedisServer, by the distribution's package", () => {
     expect(readdirSync(join(machine.cache, 'holdfast'))).toHaveLength(1);
   });
 
-  it('says what failed where it cannot be fetched', async () => {
+  it('reports the error of apt-get when the download fails', async () => {
     const machine = new Machine()
       .debian({ lists: true })
       .tool('apt-get', 'case "$*" in *download*) echo "E: Failed to fetch it" >&2; exit 100;; esac');
@@ -178,13 +179,13 @@ describe("findRedisServer, by the distribution's package", () => {
     expect(readdirSync(join(machine.cache, 'holdfast'))).toEqual([]);
   });
 
-  it('says so where the machine has no such packages at all', async () => {
+  it('reports a missing apt-get', async () => {
     await expect(new Machine().find()).rejects.toThrow(/there is no apt-get on this machine/);
   });
 
-  // The rest of these are about tools made for the test; this is the way a fresh Debian machine goes.
+  // The other tests use simulated tools. This one downloads with the tools of the machine.
   (existsSync('/usr/bin/apt-get') ? it : it.skip)(
-    'runs the real one',
+    'downloads the real package, and the program runs',
     async () => {
       const machine = new Machine();
       for (const tool of ['apt-get', 'apt-cache', 'dpkg', 'dpkg-query'])

@@ -9,7 +9,7 @@ import { RedisProcess } from '../support/processes/redis-process';
 import { scratchFolder } from '../support/scratch-folder';
 
 const PROGRAM = resolve(__dirname, '../../dist/src/dev/start.js');
-const PATIENCE = { timeoutMs: 20_000 };
+const LONG_WAIT = { timeoutMs: 20_000 };
 
 function isAlive(pid: number): boolean {
   try {
@@ -19,7 +19,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** What `npm start` runs, as a process of its own. */
+/** The program behind `npm start`, run as a child process. */
 class Started {
   readonly output: string[] = [];
   exit: ChildExit | undefined;
@@ -44,25 +44,26 @@ class Started {
     });
   }
 
-  /** Waits for the banner's last words, and for the log, which is written at its own pace. */
+  /** Waits for the end of the banner and for the log line "listening", which come in either order. */
   async ready(): Promise<this> {
     await this.supervisor.start();
-    const said = (words: string): boolean => this.text.includes(words);
-    const isUp = (): boolean => this.exit !== undefined || (said('Ctrl-C drains') && said('"listening"'));
-    await eventually('the banner', isUp, PATIENCE);
-    if (this.exit) throw new Error(`it ended:\n${this.text}`);
+    const printed = (text: string): boolean => this.text.includes(text);
+    const isUp = (): boolean =>
+      this.exit !== undefined || (printed('Ctrl-C drains') && printed('"listening"'));
+    await eventually('the banner', isUp, LONG_WAIT);
+    if (this.exit) throw new Error(`npm start ended:\n${this.text}`);
     return this;
   }
 
   async ended(): Promise<ChildExit> {
-    return eventually('the end', () => this.exit, PATIENCE);
+    return eventually('the end', () => this.exit, LONG_WAIT);
   }
 
   get text(): string {
     return this.output.join('\n');
   }
 
-  /** The server's own process id, by its log. */
+  /** The process id of the server, read from its log. */
   get serverPid(): number {
     return Number(/"pid":(\d+)/.exec(this.text)?.[1]);
   }
@@ -104,10 +105,10 @@ describe('npm start', () => {
   }
 
   function gone(pid: number): Promise<true> {
-    return eventually(`process ${pid} to be gone`, () => !isAlive(pid), PATIENCE);
+    return eventually(`process ${pid} to be gone`, () => !isAlive(pid), LONG_WAIT);
   }
 
-  it('says where it listens, what it keeps where, and what to paste next', async () => {
+  it('prints its address, its data folder and a first call', async () => {
     const { text } = await start().ready();
     const listen = /"listen":"(127\.0\.0\.1:\d+)"/.exec(text)?.[1];
     expect(text).toContain('DEVELOPMENT');
@@ -115,7 +116,7 @@ describe('npm start', () => {
     expect(text).toContain(`http://${listen}/holdfast.v1.LockService/AcquireLock`);
   });
 
-  it('drains on SIGTERM, then ends its Redis, and has the data again the next time', async () => {
+  it('drains on SIGTERM, stops its Redis, and has the same data after the next start', async () => {
     const first = await start().ready();
     const pid = await redisPid();
     await onRedis((client) => client.set('kept', 'yes'));
@@ -126,7 +127,7 @@ describe('npm start', () => {
     expect(await onRedis((client) => client.get('kept'))).toBe('yes');
   });
 
-  it('takes its Redis along when it is killed, and can be started again at once', async () => {
+  it('ends its Redis when it is killed, and can be started again at once', async () => {
     const first = await start().ready();
     const pid = await redisPid();
     await onRedis((client) => client.set('kept', 'yes'));
@@ -136,7 +137,7 @@ describe('npm start', () => {
     expect(await onRedis((client) => client.get('kept'))).toBe('yes');
   });
 
-  it('ends, and its Redis with it, when the npm that started it is killed', async () => {
+  it('ends together with its Redis when the npm that started it is killed', async () => {
     const npm = `
       const { spawn } = require('node:child_process');
       const env = { ...process.env, npm_lifecycle_event: 'start' };
@@ -151,16 +152,16 @@ describe('npm start', () => {
     await gone(pid);
   });
 
-  it('refuses a second one in the same folder, and leaves the first alone', async () => {
+  it('refuses a second start in the same folder, and the first process keeps running', async () => {
     const first = await start().ready();
     const second = start();
     await second.supervisor.start();
     expect(await second.ended()).toEqual({ code: 1, signal: null });
-    expect(second.text).toContain(`is running in this folder already (pid ${first.serverPid}`);
+    expect(second.text).toContain(`is already running in this folder (pid ${first.serverPid}`);
     expect(await onRedis((client) => client.ping())).toBe('PONG');
   });
 
-  it('says what is wrong with its configuration, and leaves nothing running', async () => {
+  it('names a wrong setting without a stack trace, and leaves no Redis running', async () => {
     const started = start({ env: { HOLDFAST_LISTEN: 'nowhere' } });
     await started.supervisor.start();
     expect((await started.ended()).code).toBe(1);
@@ -169,7 +170,7 @@ describe('npm start', () => {
     await expect(onRedis((client) => client.ping())).rejects.toThrow();
   });
 
-  it('uses the Redis that is configured, and starts none', async () => {
+  it('uses the Redis of HOLDFAST_REDIS_URL and starts no Redis', async () => {
     const redis = await RedisProcess.start({ appendfsync: 'no' });
     try {
       const { text } = await start({ env: { HOLDFAST_REDIS_URL: redis.url } }).ready();

@@ -1,8 +1,7 @@
 import type { Redis } from 'ioredis';
+import { isSupportedRedis, OLDEST_REDIS } from '../../redis-version';
 import type { ClockSample } from './server-clock';
 
-/** Redis 7 knows the script flags by which renewing works when memory is full. */
-const OLDEST_VERSION = 7;
 /** What a quarantine has room for, beside the longest ttl: see `quarantineMs`. */
 const MOST_LAG_SECONDS = 10;
 const MOST_NODE_TIMEOUT_MS = 10_000;
@@ -59,8 +58,8 @@ export function nodeReportOf(
     return { runId, durable: false, overlapMs: 0, uptimeSeconds: 0, warnings, unsuitable };
   }
   const version = info.get('redis_version') ?? 'unknown';
-  if (!(parseInt(version, 10) >= OLDEST_VERSION)) {
-    refuse(`store version ${version} is older than ${OLDEST_VERSION}.0, which is needed`);
+  if (!isSupportedRedis(version)) {
+    refuse(`store version ${version} is older than ${OLDEST_REDIS}, which is needed`);
   }
   if (info.get('role') !== 'master') refuse('the store is a replica: nothing can be granted through it');
 

@@ -1,0 +1,40 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { askRedis, isListening } from './redis-probe';
+
+/** What an earlier `npm start` may have left in its folder. */
+
+const PROBE_TIMEOUT_MS = 1_000;
+/** Redis writes its data on SHUTDOWN and answers no connection meanwhile. */
+const SHUTDOWN_TIMEOUT_MS = 5_000;
+const POLL_MS = 20;
+
+/** True when no Redis ever ran in this folder. A log without data means that the data was removed by hand. */
+export async function isNeverUsed(folder: string, logName: string): Promise<boolean> {
+  const [names, data] = await Promise.all([readdir(folder), readdir(join(folder, 'redis'))]);
+  return data.length === 0 && !names.includes(logName);
+}
+
+/**
+ * Ends a Redis that still listens although no process holds the folder: its supervisor and its parent were both
+ * killed. Two Redis processes on the same data would destroy the data.
+ */
+export async function endLeftover(socket: string, note: (text: string) => void): Promise<void> {
+  if (await isListening(socket)) {
+    const info = await askRedis(socket, 'INFO server', PROBE_TIMEOUT_MS).catch(() => '');
+    const pid = /^process_id:(\d+)/m.exec(info)?.[1] ?? 'unknown';
+    const leftover = `a Redis of an earlier start (pid ${pid})`;
+    note(`${leftover} is still running: stopping it`);
+    // Redis answers SHUTDOWN by closing the connection, which askRedis reports as an error.
+    await askRedis(socket, 'SHUTDOWN', SHUTDOWN_TIMEOUT_MS).catch(() => undefined);
+    const deadline = performance.now() + SHUTDOWN_TIMEOUT_MS;
+    while (await isListening(socket)) {
+      if (performance.now() > deadline) {
+        throw new Error(`${leftover} holds ${socket} and does not stop: kill the process, then start again`);
+      }
+      await sleep(POLL_MS);
+    }
+  }
+  await rm(socket, { force: true });
+}

@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { tryServer, type RedisServerProgram, type Refusal } from './redis-program';
+
+/** The folder in the user's cache into which a Redis package is unpacked. */
+
+const PROGRAMS = ['usr/bin/redis-server', 'usr/bin/valkey-server'];
+/** Unfinished downloads lie in folders with this prefix. */
+export const SCRATCH_PREFIX = '.fetch-';
+const LEFTOVER_AGE_MS = 60 * 60_000;
+
+/** The folders below an unpacked package that hold shared libraries. */
+async function libraryFolders(root: string): Promise<string[]> {
+  const paths = await readdir(root, { recursive: true }).catch(() => []);
+  const libraries = paths.filter((path) => /\.so(\.|$)/.test(basename(path)));
+  return [...new Set(libraries.map((path) => join(root, dirname(path))))].sort();
+}
+
+/** The Redis server of an unpacked folder, or the reason why it does not run. */
+export async function serverIn(
+  folder: string,
+  env: NodeJS.ProcessEnv,
+): Promise<RedisServerProgram | Refusal> {
+  const program = PROGRAMS.map((path) => join(folder, path)).find((file) => existsSync(file));
+  if (program === undefined) return { refused: `${folder} holds no Redis server` };
+  const libraryPath = [...(await libraryFolders(folder)), env['LD_LIBRARY_PATH'] ?? '']
+    .filter((path) => path !== '')
+    .join(':');
+  return tryServer(program, { ...env, LD_LIBRARY_PATH: libraryPath });
+}
+
+/** Debian release and processor. The name holds both, because several machines may share a home folder. */
+export async function machineName(): Promise<string> {
+  const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
+  const field = (name: string): string =>
+    new RegExp(`^${name}="?([\\w.-]+)`, 'm').exec(release)?.[1] ?? 'unknown';
+  return `${field('ID')}-${field('VERSION_ID')}-${process.arch}`;
+}
+
+/** Removes the scratch folders of interrupted runs, once they are too old to be in use. */
+export async function removeLeftovers(cache: string): Promise<void> {
+  for (const name of await readdir(cache)) {
+    if (!name.startsWith(SCRATCH_PREFIX)) continue;
+    const made = await stat(join(cache, name)).catch(() => undefined);
+    if (made && Date.now() - made.mtimeMs > LEFTOVER_AGE_MS) {
+      await rm(join(cache, name), { recursive: true, force: true });
+    }
+  }
+}
+
+/**
+ * Renames the finished folder to its final name in one step. Two processes may do so at once: a folder that is
+ * already there and works stays, because another process may be running it; a broken folder is renamed away.
+ */
+export async function moveIntoPlace(finished: string, place: string, env: NodeJS.ProcessEnv): Promise<void> {
+  if (!('refused' in (await serverIn(place, env)))) return;
+  if (existsSync(place)) await rename(place, `${finished}-broken`).catch(() => undefined);
+  await rename(finished, place).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+  });
+}
