@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { LockMode, LossCause, type Lease } from '../../generated/typescript/holdfast/v1/lease';
 import { eventually } from '../support/eventually';
-import { ms, refusal, type LockClient } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/call-ending';
+import { ms } from '../support/clients/lease-client';
+import type { LockClient } from '../support/clients/lock-client';
 import type { SemaphoreClient } from '../support/clients/semaphore-client';
 import { ServerPair, waiterCount } from './server-pair';
 

@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
-import { ms, type HoldStream, type LockClient } from '../support/clients/lock-client';
+import type { HoldStream } from '../support/clients/hold-stream';
+import { ms } from '../support/clients/lease-client';
+import type { LockClient } from '../support/clients/lock-client';
 
 /** Within this whatever needs no waiting is done, on a busy machine too; what it must not wait for takes longer. */
 const SLOW_MS = 750;

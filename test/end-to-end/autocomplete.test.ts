@@ -1,6 +1,6 @@
 import { MatchKind } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import type { AutocompleteClient } from '../support/clients/autocomplete-client';
-import { refusal } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/call-ending';
 import { ServerPair } from './server-pair';
 
 let pair: ServerPair;

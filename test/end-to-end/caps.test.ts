@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
-import { refusal } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/call-ending';
 
 /** `defaultLimits.maxWaitingCallsPerConnection`, as the contract has it. */
 const MOST_WAITING_CALLS = 500;

@@ -4,7 +4,7 @@ import {
   type Profile,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import type { AutocompleteClient } from '../support/clients/autocomplete-client';
-import { refusal } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/call-ending';
 import { ServerPair } from './server-pair';
 
 let pair: ServerPair;
@@ -53,11 +53,11 @@ describe('the profile of a dictionary', () => {
       const name = 'imported';
       await create(client, name, DROPPED);
       await client.put(name, { entryId: 'a', text: 'é' });
-      expect(await refusal(elsewhere.import(name, KEPT).answer)).toMatchObject(EXISTS);
+      expect(await refusal(elsewhere.startImport(name, KEPT).answer)).toMatchObject(EXISTS);
       expect(await client.get(name)).toMatchObject({ entryCount: 1n, generation: 1n, imports: [] });
       for (const same of [DROPPED, undefined]) {
-        const open = elsewhere.import(name, same);
-        open.send({ part: { $case: 'commit', value: { entryCount: 0n } } });
+        const open = elsewhere.startImport(name, same);
+        open.sendPart({ part: { $case: 'commit', value: { entryCount: 0n } } });
         open.end();
         expect(await open.answer).toMatchObject({ entryCount: 0n, profile: DROPPED });
       }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
 import { eventually } from '../support/eventually';
-import { ms } from '../support/clients/lock-client';
+import { ms } from '../support/clients/lease-client';
 import type { SemaphoreClient } from '../support/clients/semaphore-client';
 import { ServerPair } from './server-pair';
 

@@ -4,7 +4,7 @@ import {
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import type { AutocompleteClient } from '../support/clients/autocomplete-client';
 import { eventually, eventuallyPasses } from '../support/eventually';
-import { refusal } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/call-ending';
 import { ServerPair } from './server-pair';
 
 let pair: ServerPair;
@@ -51,11 +51,11 @@ async function received(dictionary: string, ...counts: bigint[]): Promise<void> 
 describe('ImportDictionary', () => {
   test.concurrent('makes a dictionary that is not there before the commit', async () => {
     const name = 'made by import';
-    const open = client.import(name);
-    open.send(batch('a', 'b'));
+    const open = client.startImport(name);
+    open.sendPart(batch('a', 'b'));
     expect((await refusal(elsewhere.get(name))).reason).toBe('NO_SUCH_DICTIONARY');
-    open.send(batch('c', 'a'));
-    open.send(commit(4));
+    open.sendPart(batch('c', 'a'));
+    open.sendPart(commit(4));
     open.end();
     expect(await open.answer).toMatchObject({ name, entryCount: 3n, generation: 1n, imports: [] });
     expect(await idsOf(name)).toEqual(['a', 'b', 'c']);
@@ -66,16 +66,16 @@ describe('ImportDictionary', () => {
     async () => {
       const name = await made('two imports', 'old', 'both');
       await client.select(name, 'both', 7);
-      const [first, second] = [client.import(name), elsewhere.import(name)];
-      first.send(batch('both', 'of first'));
-      second.send(batch('both'));
+      const [first, second] = [client.startImport(name), elsewhere.startImport(name)];
+      first.sendPart(batch('both', 'of first'));
+      second.sendPart(batch('both'));
       await received(name, 1n, 2n);
       expect(await client.select(name, 'both')).toBe(8n);
-      first.send(commit(2));
+      first.sendPart(commit(2));
       first.end();
       expect(await first.answer).toMatchObject({ entryCount: 2n, generation: 2n, imports: [] });
-      second.send(batch('of second'));
-      second.send(commit(2));
+      second.sendPart(batch('of second'));
+      second.sendPart(commit(2));
       second.end();
       expect(await refusal(second.answer)).toMatchObject({ code: 'ABORTED', reason: 'IMPORT_CONFLICT' });
       expect(await client.get(name)).toMatchObject({ entryCount: 2n, generation: 2n, imports: [] });
@@ -86,13 +86,13 @@ describe('ImportDictionary', () => {
 
   test.concurrent('keeps what was put and deleted meanwhile', async () => {
     const name = await made('changed meanwhile', 'kept', 'deleted', 'put');
-    const open = client.import(name);
-    open.send(batch('kept', 'deleted'));
+    const open = client.startImport(name);
+    open.sendPart(batch('kept', 'deleted'));
     await received(name, 2n);
     await elsewhere.delete(name, 'deleted', 'later');
     await elsewhere.put(name, { entryId: 'put', text: 'put meanwhile' });
-    open.send(batch('deleted', 'put', 'later'));
-    open.send(commit(5));
+    open.sendPart(batch('deleted', 'put', 'later'));
+    open.sendPart(commit(5));
     open.end();
     expect(await open.answer).toMatchObject({ entryCount: 2n, generation: 2n });
     const { entries } = await client.list({ dictionary: name });
@@ -101,18 +101,18 @@ describe('ImportDictionary', () => {
 
   test.concurrent('changes nothing when it is cancelled, ends early, or miscounts', async () => {
     const name = await made('unfinished', 'old');
-    const cancelled = client.import(name);
-    cancelled.send(batch('a'));
+    const cancelled = client.startImport(name);
+    cancelled.sendPart(batch('a'));
     await received(name, 1n);
     cancelled.cancel();
     expect((await refusal(cancelled.answer)).code).toBe('CANCELLED');
-    const early = client.import(name);
-    early.send(batch('b'));
+    const early = client.startImport(name);
+    early.sendPart(batch('b'));
     early.end();
     expect(await refusal(early.answer)).toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'INVALID_FIELD' });
-    const miscounted = client.import(name);
-    miscounted.send(batch('c'));
-    miscounted.send(commit(2));
+    const miscounted = client.startImport(name);
+    miscounted.sendPart(batch('c'));
+    miscounted.sendPart(commit(2));
     miscounted.end();
     expect(await refusal(miscounted.answer)).toMatchObject({
       code: 'INVALID_ARGUMENT',
@@ -126,11 +126,11 @@ describe('ImportDictionary', () => {
 
   test.concurrent('of a dictionary that is deleted meanwhile ends with IMPORT_CONFLICT', async () => {
     const name = await made('deleted meanwhile', 'old');
-    const open = client.import(name);
-    open.send(batch('a'));
+    const open = client.startImport(name);
+    open.sendPart(batch('a'));
     await received(name, 1n);
     await elsewhere.call(elsewhere.stub.deleteDictionary, { dictionary: name });
-    open.send(commit(1));
+    open.sendPart(commit(1));
     open.end();
     expect((await refusal(open.answer)).reason).toBe('IMPORT_CONFLICT');
     expect((await refusal(client.get(name))).reason).toBe('NO_SUCH_DICTIONARY');

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { duration } from '../../clients/typescript';
-import { acquireRequest, endingOf, LockClient, ms, refusal } from '../support/clients/lock-client';
+import { endingOf, refusal } from '../support/clients/call-ending';
+import { ms } from '../support/clients/lease-client';
+import { acquireRequest, LockClient } from '../support/clients/lock-client';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 

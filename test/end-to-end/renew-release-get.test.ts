@@ -3,7 +3,9 @@ import { LockMode, LossCause } from '../../generated/typescript/holdfast/v1/leas
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
-import { ms, refusal, type LockClient } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/call-ending';
+import { ms } from '../support/clients/lease-client';
+import type { LockClient } from '../support/clients/lock-client';
 
 let redis: RedisProcess;
 let server: InProcessServer;

@@ -1,5 +1,5 @@
 import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
-import { refusal } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/call-ending';
 import type { SemaphoreClient } from '../support/clients/semaphore-client';
 import { ServerPair, waiterCount } from './server-pair';
 

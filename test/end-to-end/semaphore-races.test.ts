@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lease } from '../../generated/typescript/holdfast/v1/lease';
-import { refusal } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/call-ending';
 import type { SemaphoreClient } from '../support/clients/semaphore-client';
 import { ServerPair } from './server-pair';
 

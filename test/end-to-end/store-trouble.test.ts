@@ -4,7 +4,9 @@ import { eventually } from '../support/eventually';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
-import { ms, refusal, type LockClient } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/call-ending';
+import { ms } from '../support/clients/lease-client';
+import type { LockClient } from '../support/clients/lock-client';
 
 const UNAVAILABLE = LossCause.LOSS_CAUSE_STORE_UNAVAILABLE;
 const COMMAND_TIMEOUT_MS = 300;

@@ -1,5 +1,6 @@
 import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
-import { refusal, type LockClient } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/call-ending';
+import type { LockClient } from '../support/clients/lock-client';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
 

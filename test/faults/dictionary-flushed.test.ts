@@ -1,6 +1,6 @@
 import { AccentHandling } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { eventually } from '../support/eventually';
-import { endingOf, refusal } from '../support/clients/lease-client';
+import { endingOf, refusal } from '../support/clients/call-ending';
 import { DictionaryClients } from './dictionary-client';
 import { expectNothingLeft, expectSound } from './dictionary-residue';
 import { Fleet } from './fleet';
@@ -54,7 +54,7 @@ test('FLUSHALL: calls say that there is no dictionary, imports that they are ove
     untilItFails(() => client.remove(name, ['town 2'])),
   ];
   await eventually('the import to be under way', async () => {
-    return ((await client.look(name)).imports[0]?.receivedCount ?? 0n) >= 100n;
+    return ((await client.get(name)).imports[0]?.receivedCount ?? 0n) >= 100n;
   });
 
   await fleet.redis.command('FLUSHALL');
@@ -66,7 +66,7 @@ test('FLUSHALL: calls say that there is no dictionary, imports that they are ove
   await expectNothingLeft(fleet.redis, name);
   expect(await client.names('')).toEqual([]);
   expect(await client.drop(name)).toBe(false);
-  expect(await refusal(client.look(name))).toMatchObject({ code: 'NOT_FOUND', reason: 'NO_SUCH_DICTIONARY' });
+  expect(await refusal(client.get(name))).toMatchObject({ code: 'NOT_FOUND', reason: 'NO_SUCH_DICTIONARY' });
 
   // With another profile than both servers remember.
   await client.create(name, AccentHandling.ACCENT_HANDLING_DROPPED);
@@ -76,7 +76,7 @@ test('FLUSHALL: calls say that there is no dictionary, imports that they are ove
   const { suggestions } = await other.suggest(name, 'resu');
   expect(suggestions.map(({ entryId }) => entryId)).toEqual(['résumé 0', 'résumé 1']);
   await expectSound(fleet.redis, client, name);
-  expect((await client.look(name)).entryCount).toBe(2n);
+  expect((await client.get(name)).entryCount).toBe(2n);
   expect(await client.select(name, 'résumé 1')).toBe(1);
 
   const wanted = towns(200, 'new');

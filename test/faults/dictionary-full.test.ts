@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually';
-import { refusal } from '../support/clients/lease-client';
+import { refusal } from '../support/clients/call-ending';
 import { DictionaryClients } from './dictionary-client';
 import { expectNothingLeft, expectSound, generationsOf } from './dictionary-residue';
 import { Fleet } from './fleet';
@@ -51,7 +51,7 @@ test('a full Redis: what would grow is refused, what there is answers and can be
   const complete = client.startImport('committed');
   await complete.send(NEW);
   const received = async (name: string): Promise<bigint> =>
-    (await client.look(name)).imports[0]?.receivedCount ?? 0n;
+    (await client.get(name)).imports[0]?.receivedCount ?? 0n;
   await eventually('both imports to be stored', async () => {
     return (await received('imported')) === 100n && (await received('committed')) === 400n;
   });

@@ -2,7 +2,8 @@ import { dictionaryKey } from '../../src/redis/keys';
 import { eventually } from '../support/eventually';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { seeded } from '../../bench/support/random';
-import { DictionaryClients, type EntryFields } from './dictionary-client';
+import type { EntryFields } from '../support/clients/dictionary-import';
+import { DictionaryClients } from './dictionary-client';
 import { expectSound, keysOf } from './dictionary-residue';
 import { Fleet } from './fleet';
 import { PREFIX } from './observer';
@@ -169,7 +170,7 @@ test('of two imports at once from two servers one wins, whole, and the other get
     const client = clients.at(fleet.member(round % 2));
     await expectContent(client, dictionary, winner.entries, winner.version);
     await expectSound(fleet.redis, client, dictionary);
-    expect((await client.look(dictionary)).generation).toBe(BigInt(round));
+    expect((await client.get(dictionary)).generation).toBe(BigInt(round));
   }
 });
 
@@ -179,7 +180,7 @@ test('puts, deletes and selections at one server while another imports: they bea
   const old = towns(40, 'old');
   await client.put(dictionary, old);
   const running = other.startImport(dictionary);
-  await eventually('the import to be under way', async () => (await client.look(dictionary)).imports[0]);
+  await eventually('the import to be under way', async () => (await client.get(dictionary)).imports[0]);
   const wanted = towns(120, 'new');
   const meanwhile = [...towns(10, 'meanwhile'), ...towns(50, 'meanwhile').slice(45)];
   const during = async (): Promise<void> => {
@@ -191,7 +192,7 @@ test('puts, deletes and selections at one server while another imports: they bea
   };
   await Promise.all([running.send(wanted, 10), during()]);
   await eventually('the import to be stored', async () => {
-    return (await client.look(dictionary)).imports[0]?.receivedCount === BigInt(wanted.length);
+    return (await client.get(dictionary)).imports[0]?.receivedCount === BigInt(wanted.length);
   });
   // Not there before the commit, so it is not counted either.
   expect(await client.select(dictionary, 'town 100')).toBeUndefined();

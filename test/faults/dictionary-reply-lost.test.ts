@@ -1,5 +1,5 @@
 import { dictionaryKey } from '../../src/redis/keys';
-import { refusal } from '../support/clients/lease-client';
+import { refusal } from '../support/clients/call-ending';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { DictionaryClients, type DictionaryClient } from './dictionary-client';
 import { expectNothingLeft, expectSound } from './dictionary-residue';
@@ -86,7 +86,7 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     expect(await client.import(name, NEW)).toMatchObject({ code: 'OK' });
     await trap;
     await expectContent(client, name, NEW, 'new');
-    expect((await client.look(name)).generation).toBe(2n);
+    expect((await client.get(name)).generation).toBe(2n);
   },
 };
 

@@ -47,7 +47,7 @@ export async function expectSound(
     },
     { timeoutMs, everyMs: 100 },
   );
-  const { entryCount, imports } = await client.look(name);
+  const { entryCount, imports } = await client.get(name);
   expect(imports).toEqual([]);
   expect(await client.list(name)).toHaveLength(Number(entryCount));
 }

@@ -1,6 +1,7 @@
 import type { Duration } from '../../generated/typescript/google/protobuf/duration';
 import { LossCause as ProtoLossCause, type Lease } from '../../generated/typescript/holdfast/v1/lease';
-import { ms, type Ending } from '../support/clients/lock-client';
+import type { Ending } from '../support/clients/call-ending';
+import { ms } from '../support/clients/lease-client';
 import type { LossCause, Micros } from '../support/history';
 import { hashLeaseId } from '../support/history-recorder';
 

@@ -1,5 +1,6 @@
 import { eventually } from '../support/eventually';
-import { DictionaryClients, type RunningImport } from './dictionary-client';
+import type { DictionaryImport } from '../support/clients/dictionary-import';
+import { DictionaryClients } from './dictionary-client';
 import { expectNothingLeft, expectSound, generationsOf, silenceImports } from './dictionary-residue';
 import { Fleet } from './fleet';
 import { ImportProcess } from './import-process';
@@ -33,7 +34,7 @@ async function withOldTowns(name: string): Promise<string> {
 function halfWay(name: string): Promise<unknown> {
   const client = clients.at(fleet.member(0));
   return eventually(`a part of the import of ${name} to be stored`, async () =>
-    (await client.look(name)).imports.some(({ receivedCount }) => receivedCount >= 100n),
+    (await client.get(name)).imports.some(({ receivedCount }) => receivedCount >= 100n),
   );
 }
 
@@ -85,7 +86,7 @@ test.concurrent(
   },
 );
 
-const WAYS_TO_LEAVE: Readonly<Record<string, (running: RunningImport) => unknown>> = {
+const WAYS_TO_LEAVE: Readonly<Record<string, (running: DictionaryImport) => unknown>> = {
   'is cancelled': (running) => running.cancel(),
   'merely ends': (running) => running.end(),
 };
@@ -102,7 +103,7 @@ test.concurrent.each(Object.entries(WAYS_TO_LEAVE))(
     expect((await running.ended).code).not.toBe('OK');
     await expectSound(fleet.redis, client, name);
     await expectContent(client, name, OLD, 'old');
-    expect(await client.look(name)).toMatchObject({ generation: 1n });
+    expect(await client.get(name)).toMatchObject({ generation: 1n });
   },
 );
 

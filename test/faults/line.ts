@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Member } from './fleet';
 import type { Held } from './held';
-import type { Asking } from './lease-stub';
+import type { EitherWanted } from '../support/clients/either-client';
 import { acquirePatiently, holdPatiently } from './patience';
 import type { Scenario } from './scenario';
 
@@ -29,14 +29,19 @@ export class Line {
     label: string,
     member: Member,
     how: 'stream' | 'unary' = 'stream',
-    more: Partial<Asking> = {},
+    more: Partial<EitherWanted> = {},
   ): Promise<void> {
     this.come(label, member, how, more);
     await this.isWhole();
   }
 
   /** It comes when nobody can see whether it has got its place. */
-  come(label: string, member: Member, how: 'stream' | 'unary' = 'stream', more: Partial<Asking> = {}): void {
+  come(
+    label: string,
+    member: Member,
+    how: 'stream' | 'unary' = 'stream',
+    more: Partial<EitherWanted> = {},
+  ): void {
     this.length += 1;
     const client = this.scene.client(label, member, this.scene.observer.serviceOf(this.name));
     const wanted = { name: this.name, ttlMs: TTL_MS, requestId: randomUUID(), ...more };

@@ -4,7 +4,7 @@ import type { Service } from '../../src/engine/leases/lease';
 import { Recorder, type EventSink } from '../support/history-recorder';
 import { seeded } from '../../bench/support/random';
 import { CallEnded, type Held } from './held';
-import type { Asking } from './lease-stub';
+import type { EitherWanted } from '../support/clients/either-client';
 import { acquirePatiently, again } from './patience';
 import { RecordedClient } from './recorded-client';
 
@@ -74,7 +74,7 @@ class LoadClient {
 
   private async once(until: number): Promise<void> {
     const { task, client, fallback } = this;
-    const asking: Asking & { requestId: string } = {
+    const asking: EitherWanted & { requestId: string } = {
       name: task.name,
       requestId: randomUUID(),
       ttlMs: this.between(TTL_MS),
@@ -97,7 +97,7 @@ class LoadClient {
   }
 
   /** Gives the wait up after a while; what it got by then is left to its ttl. */
-  private async cancelSoon(asking: Asking): Promise<void> {
+  private async cancelSoon(asking: EitherWanted): Promise<void> {
     const stream = this.client.hold(asking);
     await sleep(this.between(WORK_MS));
     stream.cancel();

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Resource, Service } from '../../src/engine/leases/lease';
 import { permitsKeys } from '../../src/redis/keys';
+import { eitherClient, type EitherClient } from '../support/clients/either-client';
+import type { LeaseView } from '../support/clients/lease-client';
 import { eventually } from '../support/eventually';
 import type { Recorder } from '../support/history-recorder';
 import type { FleetStore } from './fleet';
 import type { Held } from './held';
-import { leaseStub, type LeaseStub, type Seen } from './lease-stub';
 
 export const PREFIX = 'holdfast';
 const INTERVAL_MS = 200;
@@ -22,7 +23,7 @@ export class Observer {
   private readonly leases = new Map<string, Held>();
   private readonly names = new Set<string>();
   private readonly services = new Map<string, Service>();
-  private readonly stubs: Record<Service, LeaseStub>;
+  private readonly clients: Record<Service, EitherClient>;
   private stopped = false;
   private running: Promise<void> | undefined;
 
@@ -33,9 +34,9 @@ export class Observer {
     address: string,
   ) {
     const options = { patienceMs: PATIENCE_MS };
-    this.stubs = {
-      lock: leaseStub('lock', address, options),
-      semaphore: leaseStub('semaphore', address, options),
+    this.clients = {
+      lock: eitherClient('lock', address, options),
+      semaphore: eitherClient('semaphore', address, options),
     };
   }
 
@@ -61,21 +62,21 @@ export class Observer {
 
   /** Waits until somebody else than this token's lease holds a name, offers included; their tokens. */
   async holdersOtherThan(name: string, token: bigint): Promise<number[]> {
-    const others = (seen: Seen) => seen.holders.filter(({ fencingToken }) => fencingToken !== token);
+    const others = (seen: LeaseView) => seen.holders.filter(({ fencingToken }) => fencingToken !== token);
     const found = await this.see(name, `another holder of ${name}`, (seen) => others(seen).length > 0);
     return others(found).map(({ fencingToken }) => Number(fencingToken));
   }
 
   /** Looks at a name until it is as wanted. */
-  see(name: string, what: string, check: (seen: Seen) => boolean): Promise<Seen> {
+  see(name: string, what: string, check: (seen: LeaseView) => boolean): Promise<LeaseView> {
     return eventually(what, async () => {
       const seen = await this.look(name);
       return check(seen) && seen;
     });
   }
 
-  look(name: string): Promise<Seen> {
-    return this.stubs[this.serviceOf(name)].look(name);
+  look(name: string): Promise<LeaseView> {
+    return this.clients[this.serviceOf(name)].view(name);
   }
 
   serviceOf(name: string): Service {
@@ -90,7 +91,7 @@ export class Observer {
   }
 
   close(): void {
-    for (const stub of Object.values(this.stubs)) stub.close();
+    for (const client of Object.values(this.clients)) client.close();
   }
 
   private async run(): Promise<void> {

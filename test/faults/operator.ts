@@ -1,15 +1,8 @@
-import { credentials } from '@grpc/grpc-js';
-import {
-  SemaphoreServiceClient,
-  type DeleteSemaphoreResponse,
-  type SetSemaphoreLimitResponse,
-} from '../../generated/typescript/holdfast/v1/semaphore_service';
-import { endingOf } from '../support/clients/lock-client';
+import { endingOf } from '../support/clients/call-ending';
+import { SemaphoreClient } from '../support/clients/semaphore-client';
 import type { Recorder } from '../support/history-recorder';
 import type { Member } from './fleet';
 import { CallEnded } from './held';
-import { OWN_CONNECTION } from '../support/clients/lease-client';
-import { answerOf } from './lease-stub';
 import { again } from './patience';
 
 /** What its tries failed with before the one that was answered. */
@@ -22,7 +15,7 @@ let changeCount = 0;
  * very same call at another server; all tries together are one change.
  */
 export class Operator {
-  private readonly stubs: SemaphoreServiceClient[] = [];
+  private readonly clients: SemaphoreClient[] = [];
 
   constructor(
     address: string,
@@ -33,7 +26,7 @@ export class Operator {
   }
 
   moveTo(address: string): void {
-    this.stubs.push(new SemaphoreServiceClient(address, credentials.createInsecure(), OWN_CONNECTION));
+    this.clients.push(new SemaphoreClient(address));
   }
 
   async setLimit(name: string, limit: number, expectedLimit?: number): Promise<FailedTries> {
@@ -42,11 +35,7 @@ export class Operator {
     this.recorder.record({ type: 'limit_asked', change, name, limit });
     const failed: string[] = [];
     try {
-      await this.repeat(failed, (stub) =>
-        answerOf<SetSemaphoreLimitResponse>((done) =>
-          stub.setSemaphoreLimit({ name, limit, expectedLimit }, done),
-        ),
-      );
+      await this.repeat(failed, (client) => client.setLimit(name, limit, expectedLimit));
     } catch (error) {
       // The first answer to the only try says what is; after others it may have been done, and changed since.
       if (failed.length === 1) this.recorder.record({ type: 'limit_answered', change, done: false });
@@ -59,25 +48,25 @@ export class Operator {
   /** By force, each try frees what was held when it came. */
   async delete(name: string, force: boolean): Promise<FailedTries> {
     const failed: string[] = [];
-    await this.repeat(failed, (stub) => {
+    await this.repeat(failed, (client) => {
       if (force) this.recorder.record({ type: 'revoke_asked', name, tokens: null, force });
-      return answerOf<DeleteSemaphoreResponse>((done) => stub.deleteSemaphore({ name, force }, done));
+      return client.delete(name, force);
     });
     return failed;
   }
 
   close(): void {
-    for (const stub of this.stubs) stub.close();
+    for (const client of this.clients) client.close();
   }
 
   private repeat<Answer>(
     failed: string[],
-    send: (stub: SemaphoreServiceClient) => Promise<Answer>,
+    send: (client: SemaphoreClient) => Promise<Answer>,
   ): Promise<Answer> {
     return again(this, this.fallback, async () => {
-      const stub = this.stubs.at(-1);
-      if (stub === undefined) throw new Error('an operator has a connection at all times');
-      return send(stub).catch((error: unknown) => {
+      const client = this.clients.at(-1);
+      if (client === undefined) throw new Error('an operator has a connection at all times');
+      return send(client).catch((error: unknown) => {
         const ending = endingOf(error);
         failed.push(ending.reason ?? ending.code);
         throw new CallEnded(ending);

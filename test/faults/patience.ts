@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Member } from './fleet';
 import { CallEnded, type Held } from './held';
-import type { Asking } from './lease-stub';
+import type { EitherWanted } from '../support/clients/either-client';
 import type { RecordedClient } from './recorded-client';
 
-type Request = Asking & { readonly requestId: string };
+type Request = EitherWanted & { readonly requestId: string };
 
 const PAUSE_MS = 50;
 const MOST_TRIES = 200;

@@ -1,7 +1,8 @@
 import { dictionaryKey } from '../../src/redis/keys';
 import { checkDictionary } from '../support/dictionary-checker';
-import { refusal } from '../support/clients/lease-client';
-import { DictionaryClients, type EntryFields } from './dictionary-client';
+import { refusal } from '../support/clients/call-ending';
+import type { EntryFields } from '../support/clients/dictionary-import';
+import { DictionaryClients } from './dictionary-client';
 import { expectSound } from './dictionary-residue';
 import { Fleet, type Member } from './fleet';
 import { PREFIX } from './observer';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Lease } from '../../generated/typescript/holdfast/v1/lease';
-import { duration } from '../../clients/typescript';
 import type { Service } from '../../src/engine/leases/lease';
-import { endingOf } from '../support/clients/lock-client';
+import { endingOf } from '../support/clients/call-ending';
+import { eitherClient, type EitherClient, type EitherWanted } from '../support/clients/either-client';
+import type { ClientOptions, HoldStart } from '../support/clients/lease-client';
 import type { Asked, EventBody, LossCause, Micros } from '../support/history';
 import type { Recorder } from '../support/history-recorder';
 import { CallEnded, causeOf, heldOf, type Held } from './held';
-import { leaseStub, type Asking, type LeaseStub, type Start, type StubOptions } from './lease-stub';
 import { RecordedStream } from './recorded-stream';
 
 const DEFAULT_TTL_MS = 30_000;
@@ -17,27 +17,27 @@ let callCount = 0;
  * has a connection of its own, and may change to another server, as a client does whose own one is gone.
  */
 export class RecordedClient {
-  private readonly stubs: LeaseStub[];
+  private readonly clients: EitherClient[];
 
   constructor(
     readonly name: string,
     address: string,
     readonly recorder: Recorder,
     private readonly service: Service = 'lock',
-    private readonly options: StubOptions = {},
+    private readonly options: ClientOptions = {},
   ) {
-    this.stubs = [leaseStub(service, address, options)];
+    this.clients = [eitherClient(service, address, options)];
   }
 
   /** Later calls go there; earlier ones stay where they are. */
   moveTo(address: string): void {
-    this.stubs.push(leaseStub(this.service, address, this.options));
+    this.clients.push(eitherClient(this.service, address, this.options));
   }
 
   /** Rejects with a CallEnded when it is not granted. */
-  async acquire(wanted: Asking): Promise<Held> {
+  async acquire(wanted: EitherWanted): Promise<Held> {
     const { call, t0 } = this.ask('acquire', wanted, undefined);
-    const { lease } = await this.answered(call, this.stub.acquire(wanted));
+    const lease = await this.answered(call, this.current.acquire(wanted));
     const held = this.granted(call, t0, lease);
     this.record({ type: 'ended', ...this.of(call), code: 'OK', reason: null });
     return held;
@@ -45,10 +45,9 @@ export class RecordedClient {
 
   async renew(held: Held, ttlMs?: number): Promise<Held> {
     const call = this.newCall();
-    const ttl = ttlMs === undefined ? undefined : duration(ttlMs);
     const ttlUs = ttlMs === undefined ? null : ttlMs * 1000;
     const { at: t0 } = this.record({ type: 'renew_asked', ...this.of(call), lease: held.hash, ttlUs });
-    const { lease } = await this.answered(call, this.stub.renew({ leaseId: held.leaseId, ttl }));
+    const lease = await this.answered(call, this.current.renew(held.leaseId, ttlMs));
     const at = this.recorder.now();
     const renewed = heldOf(lease, t0, at);
     this.record({ type: 'renewed', ...this.of(call), ...believed(renewed, t0) }, at);
@@ -58,7 +57,7 @@ export class RecordedClient {
   async release(held: Held): Promise<{ released: boolean; cause: LossCause | null }> {
     const call = this.newCall();
     this.record({ type: 'release_asked', ...this.of(call), lease: held.hash });
-    const answer = await this.answered(call, this.stub.release({ leaseId: held.leaseId }));
+    const answer = await this.answered(call, this.current.release(held.leaseId));
     const { released } = answer;
     const lossCause = released ? null : causeOf(answer.lossCause);
     this.record({ type: 'release_answered', ...this.of(call), lease: held.hash, released, lossCause });
@@ -66,7 +65,7 @@ export class RecordedClient {
   }
 
   /** A stream that asks; with a request id of its own unless one is given. */
-  hold(given: Asking): RecordedStream {
+  hold(given: EitherWanted): RecordedStream {
     const wanted = { requestId: randomUUID(), ...given };
     const { call, t0 } = this.ask('hold', wanted, undefined);
     return this.open(call, t0, { $case: 'acquire', value: wanted });
@@ -78,7 +77,7 @@ export class RecordedClient {
   }
 
   close(): void {
-    for (const stub of this.stubs) stub.close();
+    for (const client of this.clients) client.close();
   }
 
   /** For what a stream receives too. */
@@ -100,7 +99,7 @@ export class RecordedClient {
     return held;
   }
 
-  private ask(rpc: Asked['rpc'], wanted: Asking, held: Held | undefined): { call: string; t0: Micros } {
+  private ask(rpc: Asked['rpc'], wanted: EitherWanted, held: Held | undefined): { call: string; t0: Micros } {
     const call = this.newCall();
     const { at: t0 } = this.record({
       type: 'asked',
@@ -117,8 +116,8 @@ export class RecordedClient {
     return { call, t0 };
   }
 
-  private open(call: string, t0: Micros, start: Start): RecordedStream {
-    return new RecordedStream(this, this.stub.hold(start), call, t0);
+  private open(call: string, t0: Micros, start: HoldStart<EitherWanted>): RecordedStream {
+    return new RecordedStream(this, this.current.openHold(start), call, t0);
   }
 
   private answered<Answer>(call: string, answer: Promise<Answer>): Promise<Answer> {
@@ -129,10 +128,10 @@ export class RecordedClient {
     });
   }
 
-  private get stub(): LeaseStub {
-    const stub = this.stubs.at(-1);
-    if (stub === undefined) throw new Error('a client has a connection at all times');
-    return stub;
+  private get current(): EitherClient {
+    const client = this.clients.at(-1);
+    if (client === undefined) throw new Error('a client has a connection at all times');
+    return client;
   }
 
   private newCall(): string {

@@ -1,9 +1,9 @@
 import type { StatusObject } from '@grpc/grpc-js';
 import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
-import { endingOf, type Ending } from '../support/clients/lock-client';
+import { endingOf, type Ending } from '../support/clients/call-ending';
+import type { HoldCall } from '../support/clients/hold-stream';
 import type { LossCause, Micros } from '../support/history';
 import { CallEnded, causeOf, deadlineOf, microsOf, type Held } from './held';
-import type { HoldCall } from './lease-stub';
 import type { RecordedClient } from './recorded-client';
 
 type Event = NonNullable<HoldEvent['event']>;

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually';
-import { endingOf } from '../support/clients/lock-client';
+import { endingOf } from '../support/clients/call-ending';
+import { eitherClient } from '../support/clients/either-client';
 import type { Resource, Service } from '../../src/engine/leases/lease';
 import { expectInvariantsToHold, type CheckAllOptions } from '../support/checkers/check-all';
 import { formatTrace } from '../support/checkers/violation';
 import type { FaultKind, FaultStarted, History, HistoryEvent, Micros } from '../support/history';
 import { MemorySink, mergeHistories, Recorder } from '../support/history-recorder';
 import type { Fleet, FleetStore, Member } from './fleet';
-import { leaseStub } from './lease-stub';
 import { Observer } from './observer';
 import { Operator } from './operator';
 import { RecordedClient } from './recorded-client';
@@ -146,14 +146,14 @@ export class Scenario {
 
   /** Takes all that can be had of a name, and gives it back. Of a pause or a deleted one there is nothing. */
   private async probe({ service, name }: Resource, waitMs: number): Promise<void> {
-    const probe = leaseStub(service, this.witness.address);
+    const probe = eitherClient(service, this.witness.address);
     try {
-      const { limit } = await answered(name, () => probe.look(name));
+      const { limit } = await answered(name, () => probe.view(name));
       if (limit === 0) return;
-      const { lease } = await probe.acquire({ name, waitMs, permits: limit }).catch(notGranted);
+      const lease = await probe.acquire({ name, waitMs, permits: limit }).catch(notGranted);
       const obtained = lease === undefined ? 0 : limit;
       this.recorder.record({ type: 'permits_probed', name, limit, obtained });
-      if (lease !== undefined) await probe.release(lease);
+      if (lease !== undefined) await probe.release(lease.leaseId);
     } catch (error) {
       if (endingOf(error).reason !== 'NO_SUCH_SEMAPHORE') throw error;
     } finally {
@@ -204,9 +204,9 @@ async function answered<T>(name: string, ask: () => Promise<T>): Promise<T> {
   return ending.answer;
 }
 
-function notGranted(error: unknown): { lease: undefined } {
+function notGranted(error: unknown): undefined {
   if (endingOf(error).reason !== 'CONTENDED') throw error;
-  return { lease: undefined };
+  return undefined;
 }
 
 async function within(limitMs: number, work: Promise<void>): Promise<void> {

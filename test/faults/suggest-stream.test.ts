@@ -7,7 +7,7 @@ import {
   type SuggestStreamResponse,
 } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { eventually } from '../support/eventually';
-import { endingOf, type Ending } from '../support/clients/lease-client';
+import { type Ending, endingOf } from '../support/clients/call-ending';
 import { DictionaryClients } from './dictionary-client';
 import { Fleet, type Member } from './fleet';
 import { towns } from './towns';

@@ -1,5 +1,6 @@
 import type { ListedEntry } from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import type { DictionaryClient, EntryFields } from './dictionary-client';
+import type { EntryFields } from '../support/clients/dictionary-import';
+import type { DictionaryClient } from './dictionary-client';
 
 /** An entry whose every field tells of which version it is. */
 export function town(index: number, version: string): EntryFields {

@@ -6,7 +6,7 @@ import {
 } from '../../generated/typescript/holdfast/v1/server_service';
 import { bucketOf, slotOfBucket } from '../../src/redis/keys';
 import { eventually } from '../support/eventually';
-import { refusal } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/call-ending';
 import { RedisClusterProcesses } from '../support/processes/redis-cluster';
 import type { RedisProcess } from '../support/processes/redis-process';
 import {

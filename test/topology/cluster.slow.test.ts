@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bucketOf, slotOfBucket } from '../../src/redis/keys';
 import { eventually } from '../support/eventually';
-import { refusal } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/call-ending';
 import { RedisClusterProcesses, type ClusterNode } from '../support/processes/redis-cluster';
 import type { RedisProcess } from '../support/processes/redis-process';
 import { underLoad } from './load';

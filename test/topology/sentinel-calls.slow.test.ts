@@ -1,4 +1,4 @@
-import { refusal } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/call-ending';
 import { RedisSentinels } from '../support/processes/redis-sentinels';
 import {
   autocompleteWorks,

@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually';
-import { endingOf, refusal } from '../support/clients/lock-client';
+import { endingOf, refusal } from '../support/clients/call-ending';
 import type { RedisProcess } from '../support/processes/redis-process';
 import { RedisSentinels } from '../support/processes/redis-sentinels';
 import { endQuarantine, handOversAreTold, locksWork, overStore, Stage, untilAvailable } from './stage';

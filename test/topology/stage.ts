@@ -2,7 +2,9 @@ import { credentials, status } from '@grpc/grpc-js';
 import { ServerServiceClient } from '../../generated/typescript/holdfast/v1/server_service';
 import { InProcessServer } from '../end-to-end/in-process-server';
 import { eventually } from '../support/eventually';
-import { ms, refusal, type LockClient } from '../support/clients/lock-client';
+import { refusal } from '../support/clients/call-ending';
+import { ms } from '../support/clients/lease-client';
+import type { LockClient } from '../support/clients/lock-client';
 
 /** Of what these fixtures leave out on purpose: their Redis need not survive a power cut. */
 const EXPECTED = /appendfsync is no:|min-replicas-to-write is (0:|less than)/;

@@ -3,7 +3,7 @@ import { eventually } from '../../support/eventually';
 import type { History } from '../../support/history';
 import { mergeHistories } from '../../support/history-recorder';
 import { Fleet, type MemberOptions } from '../fleet';
-import { leaseStub } from '../lease-stub';
+import { LockClient } from '../../support/clients/lock-client';
 import { Scenario } from '../scenario';
 import { Clocks } from './clock-shim/clocks';
 import { clockShim } from './clock-shim/shim';
@@ -158,18 +158,18 @@ async function makeResources(plan: RoundPlan, scene: Scenario): Promise<Wanted[]
 async function settle(fleet: Fleet<SuiteStore>, scene: Scenario): Promise<void> {
   const name = scene.lock('settled', false);
   for (const { address } of fleet.members) {
-    const stub = leaseStub('lock', address, { patienceMs: 1000 });
+    const client = new LockClient(address, { patienceMs: 1000 });
     try {
       await eventually(
         `a grant at ${address}`,
         async () => {
-          const { lease } = await stub.acquire({ name, waitMs: 1000, ttlMs: 100 });
-          return lease !== undefined && (await stub.release(lease)).released;
+          const { leaseId } = await client.acquire({ name, waitMs: 1000, ttlMs: 100 });
+          return (await client.release(leaseId)).released;
         },
         { timeoutMs: SETTLING_MS, everyMs: 200 },
       );
     } finally {
-      stub.close();
+      client.close();
     }
   }
 }

@@ -1,51 +1,22 @@
-import { credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import {
   AddRecentRequest,
-  AutocompleteServiceClient,
   Entry,
   ListEntriesRequest,
   RecordSelectionRequest,
   SuggestRecentsRequest,
   SuggestRequest,
   type Dictionary,
-  type Profile,
   type SuggestResponse,
-  type ImportDictionaryRequest,
-  type ImportDictionaryResponse,
   type SuggestStreamRequest,
   type SuggestStreamResponse,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
-import { OWN_CONNECTION, type Method } from './lease-client';
+import { AutocompleteConnection } from './autocomplete-connection';
 
-/** An import as its client sees it: parts are sent one by one. */
-export interface OpenImport {
-  send(part: ImportDictionaryRequest): void;
-  end(): void;
-  cancel(): void;
-  readonly answer: Promise<Dictionary>;
-}
+/** A partial answer is asked again this many times: a busy machine may cut an answer short. */
+const PARTIAL_ANSWERS = 100;
 
-/** A client of AutocompleteService with a connection of its own: the generated stub, with promises. */
-export class AutocompleteClient {
-  readonly stub: AutocompleteServiceClient;
-
-  constructor(address: string) {
-    this.stub = new AutocompleteServiceClient(address, credentials.createInsecure(), OWN_CONNECTION);
-  }
-
-  close(): void {
-    this.stub.close();
-  }
-
-  call<Request, Response>(method: Method<Request, Response>, request: Request): Promise<Response> {
-    return new Promise((resolve, reject) => {
-      method.call(this.stub, request, new Metadata(), {}, (error, response) => {
-        if (error) reject(error);
-        else resolve(response);
-      });
-    });
-  }
-
+/** A client of AutocompleteService for tests of its answers. */
+export class AutocompleteClient extends AutocompleteConnection {
   async create(dictionary: string): Promise<void> {
     await this.call(this.stub.createDictionary, { dictionary, profile: undefined });
   }
@@ -63,29 +34,29 @@ export class AutocompleteClient {
     return (await this.call(this.stub.recordSelection, request)).selectionCount;
   }
 
-  /** A busy machine may cut an answer short: then it is asked again. */
-  async suggest(asked: Partial<SuggestRequest>): Promise<SuggestResponse> {
-    for (let time = 1; ; time += 1) {
-      const answer = await this.call(this.stub.suggest, SuggestRequest.create(asked));
-      if (!answer.partial || time === 100) return answer;
+  /** Asks again while the answer is partial. */
+  async suggest(wanted: Partial<SuggestRequest>): Promise<SuggestResponse> {
+    for (let count = 1; ; count += 1) {
+      const answer = await this.call(this.stub.suggest, SuggestRequest.create(wanted));
+      if (!answer.partial || count === PARTIAL_ANSWERS) return answer;
     }
   }
 
-  /** Of one page. */
-  async texts(asked: Partial<SuggestRequest>): Promise<string[]> {
-    return (await this.suggest(asked)).suggestions.map(({ text }) => text);
+  /** The texts of one page of suggestions. */
+  async texts(wanted: Partial<SuggestRequest>): Promise<string[]> {
+    return (await this.suggest(wanted)).suggestions.map(({ text }) => text);
   }
 
-  list(asked: Partial<ListEntriesRequest>) {
-    return this.call(this.stub.listEntries, ListEntriesRequest.create(asked));
+  list(wanted: Partial<ListEntriesRequest>) {
+    return this.call(this.stub.listEntries, ListEntriesRequest.create(wanted));
   }
 
-  async addRecent(asked: Partial<AddRecentRequest>): Promise<void> {
-    await this.call(this.stub.addRecent, AddRecentRequest.create(asked));
+  async addRecent(wanted: Partial<AddRecentRequest>): Promise<void> {
+    await this.call(this.stub.addRecent, AddRecentRequest.create(wanted));
   }
 
-  async recents(asked: Partial<SuggestRecentsRequest>): Promise<string[]> {
-    const request = SuggestRecentsRequest.create(asked);
+  async recents(wanted: Partial<SuggestRecentsRequest>): Promise<string[]> {
+    const request = SuggestRecentsRequest.create(wanted);
     return (await this.call(this.stub.suggestRecents, request)).suggestions.map(({ text }) => text);
   }
 
@@ -93,28 +64,7 @@ export class AutocompleteClient {
     return (await this.call(this.stub.getDictionary, { dictionary })).dictionary;
   }
 
-  import(dictionary: string, profile?: Profile): OpenImport {
-    let told: (error: ServiceError | null, response: ImportDictionaryResponse) => void = () => undefined;
-    const answer = new Promise<Dictionary>((resolve, reject) => {
-      told = (error, response) => {
-        if (error) reject(error);
-        else if (response.dictionary) resolve(response.dictionary);
-      };
-    });
-    // Whoever awaits it hears; nobody has to.
-    answer.catch(() => undefined);
-    const call = this.stub.importDictionary((error, response) => told(error, response));
-    call.on('error', () => undefined);
-    call.write({ part: { $case: 'start', value: { dictionary, profile } } });
-    return {
-      send: (part) => void call.write(part),
-      end: () => void call.end(),
-      cancel: () => call.cancel(),
-      answer,
-    };
-  }
-
-  /** Asks one query after the other, each after the answer to the one before. */
+  /** Sends queries over one stream, each after the answer to the query before. */
   async typed(queries: readonly SuggestStreamRequest[]): Promise<SuggestStreamResponse[]> {
     const stream = this.stub.suggestStream();
     const answers: SuggestStreamResponse[] = [];

@@ -5,9 +5,8 @@ import {
   LockServiceClient,
   type Lock,
 } from '../../../generated/typescript/holdfast/v1/lock_service';
-import { commonFields, LeaseClient, OWN_CONNECTION, present, type Wanted } from './lease-client';
-
-export * from './lease-client';
+import { commonFields, LeaseClient, type ClientOptions, type LeaseView, type Wanted } from './lease-client';
+import { OWN_CONNECTION, present } from './unary-call';
 
 export interface LockWanted extends Wanted {
   readonly mode?: LockMode;
@@ -19,20 +18,33 @@ export function acquireRequest(wanted: LockWanted): AcquireLockRequest {
 }
 
 /** A client of LockService with a connection of its own. */
-export class LockClient extends LeaseClient<LockServiceClient, LockWanted, AcquireLockRequest> {
-  constructor(address: string) {
-    const stub = new LockServiceClient(address, credentials.createInsecure(), OWN_CONNECTION);
+export class LockClient<Asked extends Wanted = LockWanted> extends LeaseClient<
+  LockServiceClient,
+  Asked,
+  AcquireLockRequest
+> {
+  constructor(
+    address: string,
+    options: ClientOptions = {},
+    toRequest: (wanted: Asked) => AcquireLockRequest = acquireRequest,
+  ) {
+    const channel = { ...OWN_CONNECTION, ...options.channel };
+    const stub = new LockServiceClient(address, credentials.createInsecure(), channel);
     const rpcs = {
       acquire: stub.acquireLock,
       renew: stub.renewLock,
       release: stub.releaseLock,
       hold: stub.holdLock,
     };
-    super(stub, rpcs, acquireRequest);
+    super(stub, rpcs, toRequest, options);
   }
 
   async get(name: string): Promise<Lock> {
     const { lock } = await this.unary(this.stub.getLock, { name });
     return present(lock);
+  }
+
+  async view(name: string): Promise<LeaseView> {
+    return { ...(await this.get(name)), limit: 1 };
   }
 }

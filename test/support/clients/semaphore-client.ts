@@ -4,38 +4,48 @@ import {
   SemaphoreServiceClient,
   type Semaphore,
 } from '../../../generated/typescript/holdfast/v1/semaphore_service';
-import { commonFields, LeaseClient, OWN_CONNECTION, present, type Wanted } from './lease-client';
+import { commonFields, LeaseClient, type ClientOptions, type Wanted } from './lease-client';
+import { OWN_CONNECTION, present } from './unary-call';
 
-export interface PermitsAsked extends Wanted {
+export interface PermitsWanted extends Wanted {
   readonly permitCount?: number;
   readonly initialLimit?: number;
 }
 
-export function acquirePermitsRequest(asked: PermitsAsked): AcquirePermitsRequest {
-  const { permitCount, initialLimit } = asked;
-  return { ...AcquirePermitsRequest.create(), permitCount, initialLimit, ...commonFields(asked) };
+export function acquirePermitsRequest(wanted: PermitsWanted): AcquirePermitsRequest {
+  const { permitCount, initialLimit } = wanted;
+  return { ...AcquirePermitsRequest.create(), permitCount, initialLimit, ...commonFields(wanted) };
 }
 
 /** A client of SemaphoreService with a connection of its own. */
-export class SemaphoreClient extends LeaseClient<
+export class SemaphoreClient<Asked extends Wanted = PermitsWanted> extends LeaseClient<
   SemaphoreServiceClient,
-  PermitsAsked,
+  Asked,
   AcquirePermitsRequest
 > {
-  constructor(address: string) {
-    const stub = new SemaphoreServiceClient(address, credentials.createInsecure(), OWN_CONNECTION);
+  constructor(
+    address: string,
+    options: ClientOptions = {},
+    toRequest: (wanted: Asked) => AcquirePermitsRequest = acquirePermitsRequest,
+  ) {
+    const channel = { ...OWN_CONNECTION, ...options.channel };
+    const stub = new SemaphoreServiceClient(address, credentials.createInsecure(), channel);
     const rpcs = {
       acquire: stub.acquirePermits,
       renew: stub.renewPermits,
       release: stub.releasePermits,
       hold: stub.holdPermits,
     };
-    super(stub, rpcs, acquirePermitsRequest);
+    super(stub, rpcs, toRequest, options);
   }
 
   async get(name: string): Promise<Semaphore> {
     const { semaphore } = await this.unary(this.stub.getSemaphore, { name });
     return present(semaphore);
+  }
+
+  view(name: string): Promise<Semaphore> {
+    return this.get(name);
   }
 
   async setLimit(name: string, limit: number, expectedLimit?: number): Promise<Semaphore> {

@@ -1,11 +1,11 @@
 import type { Service } from '../../../../src/engine/leases/lease';
 import type { Recorder } from '../../../support/history-recorder';
-import type { StubOptions } from '../../lease-stub';
+import type { ClientOptions } from '../../../support/clients/lease-client';
 import { RecordedClient } from '../../recorded-client';
 
 /** Past this, plus what it may wait, a unary call is given up: longer than a server takes to say that it cannot. */
 const CALL_PATIENCE_MS = 4000;
-const STUBS: StubOptions = {
+const CLIENT_OPTIONS: ClientOptions = {
   patienceMs: CALL_PATIENCE_MS,
   // A server comes back within a second or two, and a test has no minute to wait for a connection to it.
   channel: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 },
@@ -36,7 +36,7 @@ export class Servers {
     const key = `${this.service} ${address}`;
     const known = this.clients.get(key);
     if (known !== undefined) return known;
-    const client = new RecordedClient(this.name, address, this.recorder, this.service, STUBS);
+    const client = new RecordedClient(this.name, address, this.recorder, this.service, CLIENT_OPTIONS);
     this.clients.set(key, client);
     return client;
   }

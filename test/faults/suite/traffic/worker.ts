@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { between, oneOf, seeded, type Random } from '../../../../bench/support/random';
 import type { Recorder } from '../../../support/history-recorder';
 import { CallEnded, type Held } from '../../held';
-import type { Asking } from '../../lease-stub';
+import type { EitherWanted } from '../../../support/clients/either-client';
 import { Servers } from './servers';
 import { pickSession } from './sessions';
 import { Silence } from './stream-session';
 import type { TrafficTask, Wanted } from './traffic';
 
-export type Request = Asking & { readonly requestId: string };
+export type Request = EitherWanted & { readonly requestId: string };
 
 /** Of a hundred leases, some are so short that a stall of the machine outlasts them. */
 const SHORT_PERCENT = 20;

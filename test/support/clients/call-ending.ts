@@ -1,0 +1,48 @@
+import { status, type ServiceError } from '@grpc/grpc-js';
+import { holdfastError } from '../../../clients/typescript';
+
+/** How a call ended, in the contract's words. */
+export interface Ending {
+  /** OK, ABORTED, … */
+  readonly code: string;
+  /** CONTENDED, …; undefined if no Holdfast server set a reason. */
+  readonly reason: string | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly retryAfterMs: number | undefined;
+  readonly pushback: string | undefined;
+  readonly text: string;
+}
+
+export const OK: Ending = {
+  code: 'OK',
+  reason: undefined,
+  metadata: {},
+  retryAfterMs: undefined,
+  pushback: undefined,
+  text: '',
+};
+
+/** Rethrows an error that is not a gRPC status. */
+export function endingOf(error: unknown): Ending {
+  if (!(error instanceof Error) || !('code' in error)) throw error;
+  const { code, details, metadata } = error as ServiceError;
+  const fault = holdfastError(error);
+  return {
+    code: status[code],
+    reason: fault?.reason,
+    metadata: Object.fromEntries(fault?.metadata ?? []),
+    retryAfterMs: fault?.retryAfterMs,
+    pushback: metadata.get('grpc-retry-pushback-ms')[0]?.toString(),
+    text: details,
+  };
+}
+
+/** The ending of a call that must fail. */
+export async function refusal(call: Promise<unknown>): Promise<Ending> {
+  const answer = await call.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  if ('error' in answer) return endingOf(answer.error);
+  throw new Error(`the call must fail, but it answered ${String(answer.value)}`);
+}

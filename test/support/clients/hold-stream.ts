@@ -1,0 +1,94 @@
+import type { ClientReadableStream, StatusObject } from '@grpc/grpc-js';
+import type { HoldEvent } from '../../../generated/typescript/holdfast/v1/lease';
+import { endingOf, type Ending } from './call-ending';
+import { present } from './unary-call';
+
+/** The generated stub's call of a hold stream, of either service. */
+export type HoldCall = ClientReadableStream<{ holdEvent?: HoldEvent | undefined }>;
+
+type EventCase = NonNullable<HoldEvent['event']>;
+type EventKind = EventCase['$case'];
+type EventValue<Kind extends EventKind> = Extract<EventCase, { $case: Kind }>['value'];
+
+export interface Received {
+  /** `performance.now()` at its receipt. */
+  readonly at: number;
+  readonly event: EventCase;
+}
+
+/** Collects the events of a hold stream in order, and its ending. */
+export class HoldStream {
+  readonly received: Received[] = [];
+  /** `performance.now()` when the stream was opened. */
+  readonly openedAt = performance.now();
+  readonly ending: Promise<Ending>;
+  private waiting: (() => void)[] = [];
+  private over = false;
+  private taken = 0;
+
+  constructor(private readonly call: HoldCall) {
+    call.on('data', (response: { holdEvent?: HoldEvent | undefined }) => {
+      const event = present(response.holdEvent?.event);
+      this.received.push({ at: performance.now(), event });
+      this.wake();
+    });
+    // The 'status' event tells the ending too; an 'error' event without a listener would throw.
+    call.on('error', () => undefined);
+    const status = new Promise<StatusObject>((resolve) => call.on('status', resolve));
+    const lastRead = new Promise<void>((resolve) => call.on('end', resolve));
+    this.ending = Promise.all([status, lastRead]).then(([ended]) =>
+      endingOf(Object.assign(new Error(), ended)),
+    );
+    void this.ending.then(() => {
+      this.over = true;
+      this.wake();
+    });
+  }
+
+  /** The kinds of all events so far, in order, repeated ones included. */
+  get kinds(): EventKind[] {
+    return this.received.map(({ event }) => event.$case);
+  }
+
+  /** The next event in order. Throws if the event is of another kind. */
+  async next<Kind extends EventKind>(kind: Kind): Promise<EventValue<Kind>> {
+    const { event } = await this.take();
+    if (event.$case !== kind) throw new Error(`expected ${kind} as the next event, got ${event.$case}`);
+    return event.value as EventValue<Kind>;
+  }
+
+  /** The next event of this kind. Skips events of other kinds. */
+  async until<Kind extends EventKind>(kind: Kind): Promise<EventValue<Kind>> {
+    for (;;) {
+      const { event } = await this.take();
+      if (event.$case === kind) return event.value as EventValue<Kind>;
+    }
+  }
+
+  cancel(): void {
+    this.call.cancel();
+  }
+
+  private async take(): Promise<Received> {
+    for (;;) {
+      const next = this.received[this.taken];
+      if (next !== undefined) {
+        this.taken += 1;
+        return next;
+      }
+      if (this.over) {
+        const { code, reason } = await this.ending;
+        throw new Error(
+          `the stream ended with ${code}/${reason} after ${this.kinds.join(', ') || 'no event'}`,
+        );
+      }
+      await new Promise<void>((resolve) => this.waiting.push(resolve));
+    }
+  }
+
+  private wake(): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}
