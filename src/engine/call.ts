@@ -1,15 +1,15 @@
-/** What the engine needs to know of the call it serves. The transport owns the call; this is its face. */
+/** The engine's view of the gRPC call that it serves. The transport implements it. */
 export interface Call {
-  /** Monotonic clock when the handler for this call started (ms): what every offset is counted from. */
+  /** Monotonic clock when the handler of this call started (ms). Every offset counts from here. */
   readonly receivedAt: number;
-  /** Time the client gave, from `receivedAt` (ms); undefined: no deadline. */
+  /** The client's deadline, counted from `receivedAt` (ms); undefined: no deadline. */
   readonly timeoutMs: number | undefined;
-  /** Identity of the connection the call came on, for the caps that count per connection. */
+  /** Identifies the call's connection, for limits per connection. */
   readonly connection: object;
-  /** gRPC sent this call again by itself (`grpc-previous-rpc-attempts`). */
+  /** gRPC retried this call on its own (`grpc-previous-rpc-attempts`). */
   readonly transportRetry: boolean;
-  /** The client is gone or has given up: nothing that is written now arrives. */
+  /** The client is gone or has cancelled: no answer arrives any more. */
   readonly cancelled: boolean;
-  /** Runs `listener` once when the call is cancelled; at once if it already is. */
+  /** Runs `listener` once when the call is cancelled, or at once if the call was cancelled before. */
   onCancelled(listener: () => void): void;
 }

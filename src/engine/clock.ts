@@ -1,10 +1,10 @@
 /**
- * The engine's only source of time: monotonic, in milliseconds with fractions. It has no relation to the
- * time of day, so a stepped wall clock changes nothing. Tests drive a manual one.
+ * The engine's only source of time: monotonic, in milliseconds with fractions. A step of the wall clock has no
+ * effect. Tests use a manual clock.
  */
 export interface Clock {
   now(): number;
-  /** Calls `run` once, `delayMs` from now (at once if that is not positive). */
+  /** Calls `run` once after `delayMs`; a delay below 0 counts as 0. */
   after(delayMs: number, run: () => void): Timer;
 }
 

@@ -1,4 +1,4 @@
-/** The domain's failures. One table in the transport maps each reason to a status code. */
+/** Why a call failed. One table in the transport maps each reason to a status code. */
 export type Reason =
   | 'INVALID_FIELD'
   | 'REQUEST_MISMATCH'
@@ -34,16 +34,13 @@ export interface FieldViolation {
 export interface ErrorDetails {
   /** ErrorInfo.metadata: short machine-readable facts. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** How long the caller had better wait before it tries again. */
+  /** The pause before the caller's next try, in ms. */
   readonly retryAfterMs?: number;
-  /** Every bad field at once; INVALID_FIELD only. */
+  /** All bad fields; only for INVALID_FIELD. */
   readonly violations?: readonly FieldViolation[];
 }
 
-/**
- * A failure that a caller is meant to see. Anything else that is thrown is a defect: it is logged whole
- * and answered blandly.
- */
+/** An error for the caller. Any other error is a defect: the transport logs it and answers INTERNAL. */
 export class HoldfastError extends Error {
   override readonly name = 'HoldfastError';
 
@@ -57,8 +54,8 @@ export class HoldfastError extends Error {
 }
 
 /**
- * A store command that was not answered. `carriedOut` tells apart what decides the status: 'no' was never
- * written to a socket or was refused before the script's first line; 'unknown' may have run, now or later.
+ * A store command failed. `carriedOut` decides the status. 'no': the command never reached a socket, or the store
+ * refused it before the script's first line. 'unknown': the command may have run, or may still run.
  */
 export class StoreFailure extends Error {
   override readonly name = 'StoreFailure';
@@ -66,8 +63,8 @@ export class StoreFailure extends Error {
   constructor(
     readonly carriedOut: 'no' | 'unknown',
     /**
-     * 'full' is Redis out of memory: nothing was done. 'quarantined': it may have forgotten leases, and grants pause; with
-     * 'unknown' it has granted all the same what nobody may be told of.
+     * 'full': Redis is out of memory. 'quarantined': the store may have forgotten leases, and grants are paused.
+     * 'quarantined' with 'unknown': the store has granted permits, and nobody may be told.
      */
     readonly kind: 'unavailable' | 'full' | 'quarantined',
     options: ErrorOptions & { readonly retryAfterMs?: number | undefined } = {},
@@ -76,14 +73,11 @@ export class StoreFailure extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 
-  /** How long grants still pause, of 'quarantined'. */
+  /** How long grants stay paused (ms); only for 'quarantined'. */
   readonly retryAfterMs: number | undefined;
 }
 
-/**
- * For work that no call waits for and that is tried again: that the store did not answer is expected there,
- * anything else is a defect.
- */
+/** For retried work in the background: a store failure is expected there, any other error is a defect. */
 export function reportDefect(error: unknown, onDefect: (error: unknown) => void): void {
   if (!(error instanceof StoreFailure)) onDefect(error);
 }

@@ -1,30 +1,30 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
 
-/** Where ids come from; tests give their own. */
+/** The engine's only source of ids and random numbers. Tests use predictable ones. */
 export interface Identities {
-  /** A UUID for a unary request that brought none. */
+  /** A UUID for a unary request without a request id. */
   requestId(): string;
   /** 128 unguessable bits as 22 characters of base64url. */
   secret(): string;
-  /** From 0 to below 1, for jitter. */
+  /** At least 0 and below 1, for jitter. */
   random(): number;
 }
 
 const SECRET_BYTES = 16;
 const pool = Buffer.alloc(256 * SECRET_BYTES);
-let used = pool.length;
+let usedBytes = pool.length;
 
 export const systemIdentities: Identities = {
   requestId: () => v7(),
   secret() {
-    // One call to the random source fills many: it costs more than the bytes.
-    if (used === pool.length) {
+    // One call to the random source fills 256 secrets, because the call costs more than the bytes.
+    if (usedBytes === pool.length) {
       randomFillSync(pool);
-      used = 0;
+      usedBytes = 0;
     }
-    used += SECRET_BYTES;
-    return pool.toString('base64url', used - SECRET_BYTES, used);
+    usedBytes += SECRET_BYTES;
+    return pool.toString('base64url', usedBytes - SECRET_BYTES, usedBytes);
   },
   random: () => Math.random(),
 };

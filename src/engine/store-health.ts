@@ -1,31 +1,29 @@
-/** Ports to the store as a whole: whether it answers, whether it may be trusted, and what an operator asks of it. */
+/** Ports to the store as a whole: its health, and what an operator may ask of it. */
 
-/** Whether the store answers at all; health and GetServerInfo show it. */
+/** Whether the store answers and is safe to use. Health checks and GetServerInfo show it. */
 export interface StoreHealth {
   readonly reachable: boolean;
-  /** False if the store is set up so that it drops leases: the server must not count as ready then. */
+  /** False if the store's configuration may drop leases. The server must not report ready then. */
   readonly suitable: boolean;
-  /** What is dangerous in the store's own configuration, in plain sentences. */
+  /** Dangerous settings of the store, as sentences for an operator. */
   readonly warnings: readonly string[];
-  /** Set while nothing is granted, for the store may have forgotten leases that are still believed. */
+  /** Set while grants are paused, because the store may have forgotten leases that clients still believe in. */
   readonly quarantine: Quarantine | undefined;
   onChange(listener: () => void): void;
 }
 
 export interface Quarantine {
-  /** How long it still lasts. */
   readonly remainingMs: number;
   readonly cause: QuarantineCause;
 }
 
 /**
- * 'forgotten': the store knew nothing of us, as after FLUSHALL or when it is new. 'restarted': it was started again or
- * replaced, and may have lost its last writes. 'clock': its clock was set forward, so leases seem to end early.
+ * 'forgotten': the store had no data of ours, as after FLUSHALL or on first use. 'restarted': Redis restarted or was
+ * replaced, and may have lost its last writes. 'clock': the clock of Redis stepped forward, so leases seem to end early.
  */
 export type QuarantineCause = 'forgotten' | 'restarted' | 'clock';
 
-/** What an operator may ask of the store as a whole. */
 export interface StoreOperations {
-  /** Ends a quarantine now: what it had left, undefined if there was none. Rejects with a `StoreFailure`. */
+  /** Ends a quarantine now. Resolves to the quarantine that ended, or undefined. Rejects with a `StoreFailure`. */
   endQuarantine(): Promise<Quarantine | undefined>;
 }

@@ -71,20 +71,20 @@ function expected(name: string): (string | RegExp)[] {
     ...error(
       'NOT_FOUND',
       'NO_SUCH_SEMAPHORE',
-      `semaphore "${name}" does not exist; set its limit, or give initial_limit`,
+      `semaphore "${name}" does not exist; set its limit, or acquire with initial_limit`,
     ),
     `permits: ${name} 2`,
     ...error(
       'FAILED_PRECONDITION',
       'NEVER_FITS',
-      `5 permits never fit semaphore "${name}", whose limit is 3; ask for fewer or raise the limit`,
+      `5 permits never fit semaphore "${name}": its limit is 3; ask for fewer permits or raise the limit`,
     ),
     'metadata: limit=3',
     'metadata: permit_count=5',
     ...error(
       'FAILED_PRECONDITION',
       'LIMIT_MISMATCH',
-      `the limit of semaphore "${name}" is 3, not 4: nothing was changed; look at it and decide again`,
+      `the limit of semaphore "${name}" is 3, not 4: nothing was changed; check the limit and try again`,
     ),
     'metadata: limit=3',
     'metadata: expected_limit=4',

@@ -5,7 +5,7 @@ import {
   type EndQuarantineResponse,
 } from '../../generated/typescript/holdfast/v1/server_service';
 import { StoreFailure } from '../../src/engine/errors';
-import { quarantined } from '../../src/engine/leases/outcomes';
+import { quarantined } from '../../src/engine/leases/lease-errors';
 import { acquireRequest, call, failureOf, Harness } from './harness';
 
 let harness: Harness;
@@ -80,7 +80,7 @@ describe('EndQuarantine', () => {
 
   it.each([
     ['no', 'STORE_UNAVAILABLE', /nothing was done/],
-    ['unknown', 'OUTCOME_UNKNOWN', /repeat it/],
+    ['unknown', 'OUTCOME_UNKNOWN', /repeat the call/],
   ] as const)('says whether it was done when the store does not answer: %s', async (done, reason, text) => {
     harness.store.onEndQuarantine = () => Promise.reject(new StoreFailure(done, 'unavailable'));
     const error = await failureOf(end('to be sure'));

@@ -112,7 +112,7 @@ describe('permits that are taken', () => {
     await waiterCount(client, name, 1);
     const { text } = await refusal(client.acquire({ name, waitMs: 300 }));
     expect(text).toMatch(
-      /^semaphore "several" has 8 of 10 permits taken, 3 of them by alice for (19|20) s more, with 1 waiting; gave up after \d+ ms; raise wait_timeout to queue longer \[CONTENDED\]$/,
+      /^semaphore "several" has 8 of 10 permits taken, 3 of them by alice for (19|20) s more, with 1 waiting; not granted within \d+ ms; raise wait_timeout to wait longer \[CONTENDED\]$/,
     );
     expect((await waiting).reason).toBe('CONTENDED');
   });

@@ -22,12 +22,12 @@ afterAll(() => pair?.close());
 describe('a semaphore that nobody has made', () => {
   test.concurrent('is NO_SUCH_SEMAPHORE to every call that needs one', async () => {
     const name = 'nobody made';
-    const toAcquire = 'set its limit, or give initial_limit';
+    const toAcquire = 'set its limit, or acquire with initial_limit';
     const endings = [
       [await refusal(client.acquire({ name })), toAcquire],
       [await client.hold({ name }).ending, toAcquire],
-      [await refusal(client.get(name)), 'setting its limit makes it, or an acquire with initial_limit'],
-      [await refusal(client.setLimit(name, 5, 4)), 'leave expected_limit unset to make it'],
+      [await refusal(client.get(name)), toAcquire],
+      [await refusal(client.setLimit(name, 5, 4)), 'leave expected_limit unset to create it'],
       [await refusal(client.delete(name)), 'there is nothing to delete'],
       [await refusal(client.delete(name, true)), 'there is nothing to delete'],
     ] as const;
@@ -66,7 +66,7 @@ describe('a limit', () => {
         code: 'FAILED_PRECONDITION',
         reason: 'NEVER_FITS',
         metadata: { limit: '4', permit_count: '5' },
-        text: '5 permits never fit semaphore "too small", whose limit is 4; ask for fewer or raise the limit [NEVER_FITS]',
+        text: '5 permits never fit semaphore "too small": its limit is 4; ask for fewer permits or raise the limit [NEVER_FITS]',
       });
     }
   });
@@ -150,7 +150,7 @@ describe('a limit', () => {
       code: 'FAILED_PRECONDITION',
       reason: 'LIMIT_MISMATCH',
       metadata: { limit: '3', expected_limit: '4' },
-      text: 'the limit of semaphore "expected" is 3, not 4: nothing was changed; look at it and decide again [LIMIT_MISMATCH]',
+      text: 'the limit of semaphore "expected" is 3, not 4: nothing was changed; check the limit and try again [LIMIT_MISMATCH]',
     });
     expect((await client.get(name)).limit).toBe(3);
     for (let time = 0; time < 2; time += 1) expect((await elsewhere.setLimit(name, 9, 3)).limit).toBe(9);
@@ -197,7 +197,7 @@ describe('DeleteSemaphore', () => {
         code: 'ABORTED',
         reason: 'LEASE_LOST',
         metadata: { cause: 'REVOKED' },
-        text: 'the lease on semaphore "forced" is lost: it was revoked; stop what it protects [LEASE_LOST]',
+        text: 'the lease on semaphore "forced" is lost: it was revoked; stop the work that it protects [LEASE_LOST]',
       });
       expect(await refusal(client.renew(held.leaseId))).toMatchObject({
         code: 'NOT_FOUND',

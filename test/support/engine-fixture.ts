@@ -136,7 +136,7 @@ export class EngineFixture<Store extends PermitsStore = FakeStore> {
       waitingCount: 0,
       heldCount: 0,
       watchedCount: 0,
-      dueCount: 0,
+      timerCount: 0,
       givingBackCount: 0,
     });
     if (!clockIsShared) expect(this.clock.timerCount).toBe(0);

@@ -45,7 +45,7 @@ export class HeldLeaseFixture {
       attach: 's1.1s',
       receivedAt: this.receivedAt,
       granted: grantedAt(this.start, { ttlMs, remainingMs: ttlMs, ...setting.granted }),
-      agesAt: agesAt === Infinity ? this.start + 1e9 : agesAt,
+      ageLimitAt: agesAt === Infinity ? this.start + 1e9 : agesAt,
       onDefect: (error) => void this.defects.push(error),
     });
     this.lease.done.then(

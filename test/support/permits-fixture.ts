@@ -128,7 +128,7 @@ export class TestServer {
     });
     this.store.listen({
       recheck: (_resource, requestId) => void this.looks.push(requestId),
-      more: () => void (this.mores += 1),
+      workLeft: () => void (this.mores += 1),
     });
   }
 

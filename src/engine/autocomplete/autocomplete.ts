@@ -1,11 +1,11 @@
 import {
-  autocompleteStoreFailed,
+  answerOf,
   dictionaryExists,
-  dictionaryNamed,
+  dictionaryText,
   noSuchDictionary,
-  recentsNamed,
+  recentsText,
   tooManyImports,
-} from './outcomes';
+} from './autocomplete-errors';
 import { DEFAULT_PROFILE } from './limits';
 import type { Clock } from '../clock';
 import type {
@@ -24,7 +24,7 @@ import { forms, markWords } from './match';
 import { decodePageToken, encodePageToken, type Binding } from './page-token';
 import { rankRecents, suggestRecents } from './recents-ranking';
 import type { RecentsStore } from './recents-store';
-import { isPagePosition, mergePage, rankAfter } from './suggesting';
+import { isPagePosition, mergePage, rankAfter } from './suggest-page';
 import type {
   AutocompleteEngine,
   DictionariesPage,
@@ -71,36 +71,33 @@ export class Autocomplete implements AutocompleteEngine {
   }
 
   addRecent(list: string, recent: Recent, capacity: number): Promise<void> {
-    return translateStoreFailure(recentsNamed(list), this.options.recents.add(list, recent, capacity));
+    return answerOf(this.options.recents.add(list, recent, capacity), recentsText(list));
   }
 
   removeRecent(list: string, which: { readonly entryId: string; readonly text: string }): Promise<boolean> {
-    return translateStoreFailure(recentsNamed(list), this.options.recents.remove(list, which));
+    return answerOf(this.options.recents.remove(list, which), recentsText(list));
   }
 
   async suggestRecents(
     list: string,
     { query, pageSize, kinds }: RecentsQuery,
   ): Promise<readonly Suggestion[]> {
-    const recents = await translateStoreFailure(recentsNamed(list), this.options.recents.read(list));
+    const recents = await answerOf(this.options.recents.read(list), recentsText(list));
     return suggestRecents(recents, { query, kinds, accents: 'dropped', typos: true }, pageSize);
   }
 
   deleteRecents(list: string): Promise<boolean> {
-    return translateStoreFailure(recentsNamed(list), this.options.recents.drop(list));
+    return answerOf(this.options.recents.drop(list), recentsText(list));
   }
 
   async createDictionary(name: string, profile: Profile): Promise<DictionaryView> {
     const { dictionaries } = this.options;
     // Before it is made, and after, lest the name was taken off the list in between.
-    await translateStoreFailure(dictionaryNamed(name), dictionaries.register(name));
-    const made = await translateStoreFailure(
-      dictionaryNamed(name),
-      dictionaries.create(name, stored(profile)),
-    );
+    await answerOf(dictionaries.register(name), dictionaryText(name));
+    const made = await answerOf(dictionaries.create(name, stored(profile)), dictionaryText(name));
     if (made.kind === 'other-profile' && !isSame(made.profile, profile))
       throw dictionaryExists(name, made.profile);
-    await translateStoreFailure(dictionaryNamed(name), dictionaries.register(name));
+    await answerOf(dictionaries.register(name), dictionaryText(name));
     return this.getDictionary(name);
   }
 
@@ -109,9 +106,9 @@ export class Autocomplete implements AutocompleteEngine {
     let profile = this.profiles.get(dictionary) ?? (await this.getProfile(dictionary));
     for (;;) {
       const folded = entries.map((entry) => foldEntry(entry, profile));
-      const written = await translateStoreFailure(
-        dictionaryNamed(dictionary),
+      const written = await answerOf(
         dictionaries.put(dictionary, profile, folded),
+        dictionaryText(dictionary),
       );
       if (written.kind === 'ok') return;
       if (written.kind === 'unknown') throw noSuchDictionary(dictionary);
@@ -122,10 +119,7 @@ export class Autocomplete implements AutocompleteEngine {
 
   async deleteEntries(dictionary: string, entryIds: readonly string[]): Promise<number> {
     const { dictionaries } = this.options;
-    const deleted = await translateStoreFailure(
-      dictionaryNamed(dictionary),
-      dictionaries.delete(dictionary, entryIds),
-    );
+    const deleted = await answerOf(dictionaries.delete(dictionary, entryIds), dictionaryText(dictionary));
     if (deleted.kind === 'unknown') throw noSuchDictionary(dictionary);
     return deleted.deleted;
   }
@@ -133,12 +127,12 @@ export class Autocomplete implements AutocompleteEngine {
   async startImport(dictionary: string, wanted: Profile | undefined): Promise<ImportSession> {
     const { dictionaries, identities, clock, onDefect } = this.options;
     const importId = identities.requestId();
-    const what = `the import of ${dictionaryNamed(dictionary)}`;
+    const what = `the import of ${dictionaryText(dictionary)}`;
     // Before it is begun, so that whoever finds it unfinished finds it at all; and after, lest it was taken out between.
-    await translateStoreFailure(what, dictionaries.register(dictionary));
-    const begun = await translateStoreFailure(
-      what,
+    await answerOf(dictionaries.register(dictionary), what);
+    const begun = await answerOf(
       dictionaries.startImport(dictionary, importId, wanted && stored(wanted), stored(DEFAULT_PROFILE)),
+      what,
     );
     if (begun.kind === 'other-profile') throw dictionaryExists(dictionary, begun.profile);
     if (begun.kind === 'busy') throw tooManyImports(dictionary);
@@ -155,7 +149,7 @@ export class Autocomplete implements AutocompleteEngine {
     });
     try {
       checkVersion(dictionary, begun.profile);
-      await translateStoreFailure(what, dictionaries.register(dictionary));
+      await answerOf(dictionaries.register(dictionary), what);
     } catch (error) {
       await session.abandon();
       throw error;
@@ -164,10 +158,10 @@ export class Autocomplete implements AutocompleteEngine {
   }
 
   async recordSelection(dictionary: string, entryId: string, count: number): Promise<number | undefined> {
-    const what = `entry ${JSON.stringify(entryId)} of ${dictionaryNamed(dictionary)}`;
-    const recorded = await translateStoreFailure(
-      what,
+    const what = `entry ${JSON.stringify(entryId)} of ${dictionaryText(dictionary)}`;
+    const recorded = await answerOf(
       this.options.dictionaries.select(dictionary, entryId, count),
+      what,
       'repeat it only if one selection too many is better than one too few',
     );
     if (recorded.kind === 'unknown') throw noSuchDictionary(dictionary);
@@ -182,12 +176,10 @@ export class Autocomplete implements AutocompleteEngine {
     const marked = { kept: markWords(folded.kept), dropped: markWords(folded.dropped) };
     const limit = pageSize + (recentsList === '' ? 0 : ROOM_FOR_RECENTS);
     const reading =
-      recentsList === ''
-        ? []
-        : translateStoreFailure(recentsNamed(recentsList), this.options.recents.read(recentsList));
-    const ranking = translateStoreFailure(
-      dictionaryNamed(dictionary),
+      recentsList === '' ? [] : answerOf(this.options.recents.read(recentsList), recentsText(recentsList));
+    const ranking = answerOf(
       this.options.dictionaries.suggest(dictionary, { query: marked, kinds, limit, after: rankAfter(after) }),
+      dictionaryText(dictionary),
     );
     const [recents, ranked] = await Promise.all([reading, ranking]);
     if (ranked.kind === 'unknown') throw noSuchDictionary(dictionary);
@@ -205,9 +197,9 @@ export class Autocomplete implements AutocompleteEngine {
     const binding: Binding = ['entries', dictionary, from, to];
     const after = decodePageToken(binding, pageToken, isListPosition);
     const range = { from: bothFolded(from), to: bothFolded(to), limit: pageSize, after };
-    const listing = await translateStoreFailure(
-      dictionaryNamed(dictionary),
+    const listing = await answerOf(
       this.options.dictionaries.list(dictionary, range),
+      dictionaryText(dictionary),
     );
     if (listing.kind === 'unknown') throw noSuchDictionary(dictionary);
     return {
@@ -226,7 +218,7 @@ export class Autocomplete implements AutocompleteEngine {
     const binding: Binding = ['dictionaries', namePrefix];
     const after = decodePageToken(binding, pageToken, isName);
     const reading = this.options.dictionaries.names(namePrefix, after, pageSize + 1);
-    const names = await translateStoreFailure('the list of dictionaries', reading);
+    const names = await answerOf(reading, 'the list of dictionaries');
     const more = names.length > pageSize;
     const shown = names.slice(0, pageSize);
     // One that is being imported for the first time, or was deleted just now, is not there.
@@ -242,17 +234,14 @@ export class Autocomplete implements AutocompleteEngine {
   }
 
   async deleteDictionary(name: string): Promise<boolean> {
-    const dropped = await translateStoreFailure(dictionaryNamed(name), this.options.dictionaries.drop(name));
+    const dropped = await answerOf(this.options.dictionaries.drop(name), dictionaryText(name));
     this.profiles.delete(name);
     this.sweeper.tidy(name);
     return dropped;
   }
 
   private async getProfile(dictionary: string): Promise<StoredProfile> {
-    const view = await translateStoreFailure(
-      dictionaryNamed(dictionary),
-      this.options.dictionaries.inspect(dictionary),
-    );
+    const view = await answerOf(this.options.dictionaries.inspect(dictionary), dictionaryText(dictionary));
     if (view.kind === 'unknown') throw noSuchDictionary(dictionary);
     return this.remember(dictionary, view.profile);
   }
@@ -265,20 +254,11 @@ export class Autocomplete implements AutocompleteEngine {
   }
 
   private async view(name: string): Promise<DictionaryView | undefined> {
-    const view = await translateStoreFailure(dictionaryNamed(name), this.options.dictionaries.inspect(name));
+    const view = await answerOf(this.options.dictionaries.inspect(name), dictionaryText(name));
     if (view.kind === 'unknown') return undefined;
     const { profile, entryCount, memoryBytes, generation, imports } = view;
     const { accents, typos, foldVersion } = profile;
     return { name, profile: { accents, typos }, foldVersion, entryCount, memoryBytes, generation, imports };
-  }
-}
-
-/** The result, or the store's failure as the caller is to hear of it. */
-async function translateStoreFailure<T>(what: string, work: Promise<T>, repeat?: string): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw autocompleteStoreFailed(error, what, repeat);
   }
 }
 
@@ -287,7 +267,7 @@ function checkVersion(dictionary: string, { foldVersion }: StoredProfile): void 
   if (foldVersion === FOLD_VERSION) return;
   throw new HoldfastError(
     'NOT_IMPLEMENTED',
-    `${dictionaryNamed(dictionary)} was folded by version ${foldVersion}, which this server does not know; use a server that does, or delete and import it`,
+    `${dictionaryText(dictionary)} was folded by version ${foldVersion}, which this server does not know; use a server that does, or delete and import it`,
   );
 }
 

@@ -1,10 +1,4 @@
-import {
-  autocompleteStoreFailed,
-  dictionaryNamed,
-  importLost,
-  noSuchDictionary,
-  wrongCount,
-} from './outcomes';
+import { answerOf, dictionaryText, importLost, noSuchDictionary, wrongCount } from './autocomplete-errors';
 import type { Clock, Timer } from '../clock';
 import type { DictionaryStore, FoldedEntry, StoredProfile } from './dictionary-store';
 import { reportDefect } from '../errors';
@@ -38,7 +32,7 @@ export class StoreImport implements ImportSession {
   async put(entries: readonly Entry[]): Promise<void> {
     const { store, name, importId, profile, foldEntry } = this.parts;
     const folded = entries.map((entry) => foldEntry(entry, profile));
-    const { kind } = await this.settled(store.putImported(name, importId, profile, folded), 'import again');
+    const { kind } = await this.answerOf(store.putImported(name, importId, profile, folded), 'import again');
     if (kind === 'lost') throw importLost(name);
     this.received += entries.length;
   }
@@ -51,7 +45,7 @@ export class StoreImport implements ImportSession {
     }
     this.end();
     try {
-      const { kind } = await this.settled(
+      const { kind } = await this.answerOf(
         store.commitImport(name, importId),
         'look at the generation of the dictionary, and import again if it is the old one',
       );
@@ -76,10 +70,8 @@ export class StoreImport implements ImportSession {
     tidy(name);
   }
 
-  private settled<T>(work: Promise<T>, repeat: string): Promise<T> {
-    return work.catch((error: unknown) => {
-      throw autocompleteStoreFailed(error, `the import of ${dictionaryNamed(this.parts.name)}`, repeat);
-    });
+  private answerOf<T>(work: Promise<T>, advice: string): Promise<T> {
+    return answerOf(work, `the import of ${dictionaryText(this.parts.name)}`, advice);
   }
 
   private beat(): void {

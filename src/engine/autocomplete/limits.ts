@@ -21,12 +21,12 @@ export const MAX_CAPACITY = 1000;
 
 /** How many a page has by default, and at most. */
 export interface PageSizes {
-  readonly usual: number;
-  readonly most: number;
+  readonly defaultSize: number;
+  readonly maxSize: number;
 }
 
-export const SUGGESTION_PAGES: PageSizes = { usual: 10, most: 100 };
-export const LIST_PAGES: PageSizes = { usual: 50, most: 500 };
+export const SUGGESTION_PAGES: PageSizes = { defaultSize: 10, maxSize: 100 };
+export const LIST_PAGES: PageSizes = { defaultSize: 50, maxSize: 500 };
 
 export const DEFAULT_PROFILE: Profile = { accents: 'kept', typos: true };
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { badPageToken } from './outcomes';
+import { badPageToken } from './autocomplete-errors';
 
 /**
  * Page tokens: where a page ended, bound to what was asked, so that a token of another request is found out. They are

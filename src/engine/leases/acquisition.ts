@@ -1,366 +1,311 @@
-import type { TimerQueue } from './timer-queue';
 import type { Call } from '../call';
-import type { Clock } from '../clock';
-import type { EndOfWait } from './deadlines';
-import { HoldfastError, reportDefect, StoreFailure } from '../errors';
+import { StoreFailure } from '../errors';
+import { callCancelled, notGranted, notWithdrawn, refusal } from './acquire-refusals';
+import type { AcquireAttempt, WaitEnding } from './acquire-refusals';
+import type { WaitEnd } from './call-end';
 import { expireOffsetMs } from './expire-offset';
 import type { Resource } from './lease';
-import type { Limits } from './limits';
-import * as outcomes from './outcomes';
+import * as errors from './lease-errors';
+import type { PermitsContext } from './permits-context';
 import type {
   AcquireReply,
   ClaimReply,
   Granted,
-  QueueSnapshot,
-  PermitsStore,
   PermitsWanted,
   Waiting,
   WithdrawReply,
 } from './permits-store';
-import { Waiter, type WaitQueue } from './wait-queue';
+import type { TimerEntry } from './timer-queue';
+import { Waiter, type Signal } from './waiter';
 
-const GIVE_BACK_RETRY_MS = 500;
-/** Against a store that does not come back thousands of them must not become its load, or ours. */
-const GIVE_BACK_LONGEST_PAUSE_MS = 8000;
-/**
- * A lease ends by its ttl; a place in the queue stays as long as its server waits there, and each that nobody is behind
- * costs the next one an offer. No store that comes back at all is given up sooner.
- */
-const GIVE_BACK_AT_LEAST_MS = 300_000;
-const nothingSeen: QueueSnapshot = {
-  earliestEndMs: undefined,
-  waiterCount: 0,
-  holder: undefined,
-  holderEndMs: undefined,
-  limit: undefined,
-  usedCount: 0,
-};
-/** Past this many, what a lost reply may have granted is left to its ttl. */
-const MAX_GIVING_BACK = 10_000;
+const CLAIM_RETRY_MS = 250;
 
-/** One acquire on its way to a grant. */
-export interface AcquireAttempt {
-  readonly call: Call;
-  readonly resource: Resource;
-  readonly wanted: PermitsWanted;
-  readonly end: EndOfWait;
-  /** A stream takes over what is held, is told its position, and goes on with REATTACH. */
-  readonly stream: boolean;
-  readonly onPosition: ((waiter: Waiter) => void) | undefined;
-}
-
-export interface AcquisitionOptions {
-  readonly store: PermitsStore;
-  readonly clock: Clock;
-  readonly timers: TimerQueue;
-  readonly queue: WaitQueue;
-  readonly limits: Limits;
-  readonly onDefect: (error: unknown) => void;
-}
+/** The states that may receive a grant. */
+type GrantingState = 'asking' | 'claiming' | 'withdrawing';
+type State = GrantingState | 'waiting' | 'returning' | 'granted';
 
 /**
- * The way from a request to a grant: acquire, wait, claim, withdraw. Once a grant was handed on, it is never
- * taken back from here: a broken connection does not prove that its holder is dead.
+ * One acquire, from the request to a grant. Each state has one method. The method returns the next state, or throws the
+ * error that ends the call.
+ *
+ *     asking ──granted────────────────────────────────────────▶ granted
+ *       │ waiting                                                  ▲
+ *       ▼                                                          │
+ *     waiting ──a hint or a touch says "recheck"──▶ claiming ──granted
+ *       │  ▲                                          │            │
+ *       │  └────── waiting, or the store failed ──────┘            │
+ *       │ time is up, or the server drains                         │
+ *       ▼                                                          │
+ *     withdrawing ──granted────────────────────────────────────────┘
+ *       │ withdrawn
+ *       ▼
+ *     error: CONTENDED, REATTACH, DRAINING, NEVER_FITS, NO_SUCH_SEMAPHORE
+ *
+ * A grant may arrive after its offset has passed. Its state is then `returning` instead of `granted`: the call gives the
+ * grant back to the store, and waits again in its old place. A call that may not wait any more ends with an error.
+ *
+ * Guarantees (docs/design/leases.md, rules 3 and 5):
+ * - The caller sees a grant only while the offset of the grant still runs.
+ * - The caller sees CONTENDED only after the store has confirmed that the call is out of the queue.
+ * - A grant that the caller does not see goes back to the store. A grant that the caller has seen is never released here,
+ *   because a broken connection does not prove that the holder is dead.
  */
-export class Acquisitions {
-  private readonly waitingOn = new WeakMap<object, number>();
-  private isDraining = false;
-  givingBack = 0;
+export class Acquisition implements AcquireAttempt {
+  private mayWait = false;
+  private countsAsWaiting = false;
+  private isOverWaitingLimit = false;
+  /** Set before the state becomes `waiting`. */
+  private waiter!: Waiter;
+  private endTimer: TimerEntry | undefined;
+  /** Set before the state becomes `withdrawing`. */
+  private ending: WaitEnding = 'ended';
+  /** Set before the state becomes `granted` or `returning`. */
+  private grant!: Granted;
+  private grantedIn: GrantingState = 'asking';
 
-  constructor(private readonly options: AcquisitionOptions) {}
+  constructor(
+    private readonly context: PermitsContext,
+    readonly call: Call,
+    readonly resource: Resource,
+    readonly wanted: PermitsWanted,
+    readonly end: WaitEnd,
+    /** True: a stream, which takes over the lease if its request holds one. */
+    readonly stream: boolean,
+    private readonly onPosition: ((waiter: Waiter) => void) | undefined,
+  ) {}
 
-  /** Refuses what comes, and ends every wait with a grant or with DRAINING. */
-  drain(): void {
-    this.isDraining = true;
-    for (const waiter of this.options.queue.all()) waiter.raise('draining');
-  }
-
-  /** Resolves with a grant that still has time to run; rejects with the reason why there is none. */
-  async obtain(quest: AcquireAttempt): Promise<Granted> {
-    const { call, end, stream } = quest;
-    if (this.isDraining) throw outcomes.draining();
-    const mayWait = end.at > this.options.clock.now();
-    if (!mayWait || stream) return await this.ask(quest, mayWait, false);
-    if (this.waitingCalls(call) >= this.options.limits.maxWaitingCallsPerConnection) {
-      return await this.ask(quest, false, true);
-    }
-    // Counted from here on, before the store has said whether it waits: a burst would all pass the cap.
-    this.countWaiting(call, 1);
+  /** Resolves to a grant that still has time left; rejects with the caller's error. */
+  async run(): Promise<Granted> {
+    if (this.context.isDraining) throw errors.draining();
+    this.checkWaitingLimit();
     try {
-      return await this.ask(quest, true, false);
-    } finally {
-      this.countWaiting(call, -1);
-    }
-  }
-
-  private async ask(quest: AcquireAttempt, wait: boolean, overCap: boolean): Promise<Granted> {
-    const { resource, wanted, stream, onPosition } = quest;
-    const { store, limits } = this.options;
-    const how = { wait, takeOver: stream, maxWaiters: limits.maxWaitersPerName };
-    let reply: AcquireReply;
-    try {
-      reply = await store.acquire(resource, withWanted(how, wanted));
-    } catch (error) {
-      if (!(error instanceof StoreFailure && error.carriedOut === 'no')) this.giveBack(resource, wanted);
-      throw outcomes.storeFailed(error, resource, wanted.requestId);
-    }
-    switch (reply.kind) {
-      case 'granted':
-        return this.canBeDelivered(quest, reply) ? reply : await this.tryAgain(quest, reply, wait);
-      case 'waiting': {
-        const waiter = new Waiter(resource, wanted, reply, onPosition);
-        onPosition?.(waiter);
-        return await this.wait(quest, waiter);
-      }
-      case 'refused':
-        if (overCap) throw outcomes.tooManyWaiting(resource, limits.maxWaitingCallsPerConnection);
-        throw outcomes.contended(resource, reply.snapshot, 0);
-      case 'mismatch':
-        throw outcomes.requestMismatch(resource, wanted.requestId, reply.field);
-      case 'queue-full':
-        throw outcomes.queueFull(resource, reply.waiterCount);
-      default:
-        throw this.refusal(resource, wanted, reply);
-    }
-  }
-
-  /** A grant came too late to be of use. It goes back, and the wait goes on from the same place. */
-  private async tryAgain(quest: AcquireAttempt, late: Granted, mayWait: boolean): Promise<Granted> {
-    const { resource, wanted, onPosition } = quest;
-    const given = await this.withdraw(quest, late);
-    if (given.kind === 'finished') throw outcomes.requestFinished(resource, wanted.requestId);
-    // Another call was answered with it: this one repeated its id, and learnt too late what it would have said.
-    if (given.kind !== 'withdrawn') throw outcomes.outcomeUnknown(resource, wanted.requestId);
-    if (!mayWait) throw outcomes.answeredTooLate(resource);
-    const waiting: Waiting = {
-      kind: 'waiting',
-      sentAt: late.sentAt,
-      ticket: String(late.fencingToken), // both are the store's microseconds; only used if it has forgotten
-      position: 1,
-      snapshot: nothingSeen,
-    };
-    const waiter = new Waiter(resource, wanted, waiting, onPosition);
-    waiter.raise('recheck');
-    return await this.wait(quest, waiter);
-  }
-
-  /** Waits until the permits are granted or the wait ends, one signal after the other. */
-  private async wait(quest: AcquireAttempt, waiter: Waiter): Promise<Granted> {
-    const { call, resource, wanted, end } = quest;
-    this.options.queue.add(waiter);
-    call.onCancelled(() => waiter.raise('cancelled'));
-    const alarm = this.options.timers.at(end.at, () => waiter.raise('ended'));
-    if (this.isDraining) waiter.raise('draining');
-    try {
-      for (;;) {
-        const signal = await waiter.next();
-        switch (signal) {
-          case 'cancelled':
-            this.giveBack(resource, wanted);
-            throw callIsGone();
-          case 'superseded':
-            throw outcomes.superseded(resource);
-          case 'draining':
-          case 'ended':
-            return await this.endWait(quest, signal, await this.endWaiting(quest, signal));
-          case 'recheck': {
-            const granted = await this.claim(quest, waiter);
-            if (granted) return granted;
-          }
+      let state: State = 'asking';
+      while (state !== 'granted') {
+        switch (state) {
+          case 'asking':
+            state = await this.ask();
+            break;
+          case 'waiting':
+            state = this.wakeUp(await this.waiter.next());
+            break;
+          case 'claiming':
+            state = await this.claim();
+            break;
+          case 'withdrawing':
+            state = await this.withdraw();
+            break;
+          case 'returning':
+            state = await this.returnGrant();
+            break;
         }
       }
+      return this.grant;
     } finally {
-      alarm.cancel();
-      this.options.queue.remove(waiter);
+      this.stopWaiting();
     }
   }
 
-  /** Takes what was offered; undefined if the wait goes on. */
-  private async claim(quest: AcquireAttempt, waiter: Waiter): Promise<Granted | undefined> {
-    const { resource, wanted } = quest;
-    const { store, clock } = this.options;
-    let reply: ClaimReply;
+  // --- the states -------------------------------------------------------------------------------------------
+
+  private async ask(): Promise<State> {
+    const { context, resource, wanted, onPosition } = this;
+    const { limits } = context;
+    const options = { wait: this.mayWait, takeOver: this.stream, maxWaiters: limits.maxWaitersPerName };
+    let reply: AcquireReply;
     try {
-      reply = await store.claim(resource, withWanted({ ticket: waiter.ticket }, wanted));
+      reply = await context.store.acquire(resource, withWanted(options, wanted));
     } catch (error) {
-      if (!(error instanceof StoreFailure)) {
-        this.giveBack(resource, wanted);
-        throw error;
-      }
-      // What was granted should not have been, so this call must not find it there when it asks again.
-      if (error.kind === 'quarantined' && error.carriedOut === 'unknown') {
-        this.giveBack(resource, wanted);
-        throw outcomes.storeFailed(error, resource, wanted.requestId);
-      }
-      // Where grants pause, the next touch after that brings the news; so many need not ask each by itself.
-      if (error.kind === 'quarantined') return undefined;
-      this.options.timers.at(clock.now() + GIVE_BACK_RETRY_MS / 2, () => waiter.raise('recheck'));
-      return undefined;
+      if (!(error instanceof StoreFailure && error.carriedOut === 'no')) this.giveBackLater();
+      throw this.translate(error);
     }
     switch (reply.kind) {
       case 'granted':
-        if (this.canBeDelivered(quest, reply)) return this.handOn(quest, reply);
-        await this.withdraw(quest, reply);
-        waiter.raise('recheck');
-        return undefined;
+        return this.receive(reply, 'asking');
+      case 'waiting':
+        this.waiter = new Waiter(resource, wanted, reply, onPosition);
+        onPosition?.(this.waiter);
+        return this.startWaiting();
+      case 'refused':
+        if (!this.isOverWaitingLimit) throw refusal(this, reply);
+        throw errors.tooManyWaiting(resource, limits.maxWaitingCallsPerConnection);
+      default:
+        throw refusal(this, reply);
+    }
+  }
+
+  private wakeUp(signal: Signal): State {
+    switch (signal) {
+      case 'recheck':
+        return 'claiming';
+      case 'draining':
+      case 'ended':
+        this.ending = signal;
+        return 'withdrawing';
+      case 'superseded':
+        throw errors.superseded(this.resource);
+      case 'cancelled':
+        this.giveBackLater();
+        throw callCancelled();
+    }
+  }
+
+  private async claim(): Promise<State> {
+    const { context, resource, wanted, waiter } = this;
+    let reply: ClaimReply;
+    try {
+      reply = await context.store.claim(resource, withWanted({ ticket: waiter.ticket }, wanted));
+    } catch (error) {
+      return this.claimFailed(error);
+    }
+    switch (reply.kind) {
+      case 'granted':
+        return this.receive(reply, 'claiming');
       case 'waiting':
         waiter.ticket = reply.ticket;
         waiter.update(reply.position, reply.snapshot);
-        return undefined;
+        return 'waiting';
       default:
-        throw this.refusal(resource, wanted, reply);
+        throw refusal(this, reply);
     }
   }
 
-  /** While grants pause a wait ends all the same, and where its place is kept its caller is told to go on. */
-  private async endWaiting(quest: AcquireAttempt, signal: 'draining' | 'ended'): Promise<WithdrawReply> {
+  private async withdraw(): Promise<State> {
+    const { context, resource, wanted } = this;
+    let reply: WithdrawReply;
     try {
-      return await this.withdraw(quest);
+      reply = await context.withdrawals.leaveQueue(resource, wanted);
     } catch (error) {
-      if (!(error instanceof HoldfastError && error.reason === 'QUARANTINED')) throw error;
-      if (signal === 'draining') throw outcomes.draining(quest.wanted.requestId);
-      if (quest.stream && quest.end.aged) throw outcomes.reattach(quest.resource);
-      throw error;
+      throw notWithdrawn(this, this.ending, error);
+    }
+    return this.afterWithdraw(reply);
+  }
+
+  private async returnGrant(): Promise<State> {
+    const { context, resource, wanted, waiter, grant } = this;
+    const reply = await context.withdrawals.returnGrant(resource, wanted, grant);
+    switch (this.grantedIn) {
+      case 'asking':
+        return this.afterFirstReturn(reply);
+      case 'claiming':
+        waiter.raise('recheck');
+        return 'waiting';
+      case 'withdrawing':
+        return this.afterWithdraw(reply);
     }
   }
 
-  private async endWait(
-    quest: AcquireAttempt,
-    signal: 'draining' | 'ended',
-    reply: WithdrawReply,
-  ): Promise<Granted> {
-    const { call, resource, wanted, end, stream } = quest;
+  // --- the transitions --------------------------------------------------------------------------------------
+
+  /** Every grant passes here: it is handed on if its time has not passed, and returned otherwise. */
+  private receive(granted: Granted, state: GrantingState): State {
+    if (this.call.cancelled) {
+      this.giveBackLater();
+      throw callCancelled();
+    }
+    this.grant = granted;
+    this.grantedIn = state;
+    if (!this.isInTime(granted)) return 'returning';
+    if (state !== 'asking') this.context.queue.touchAtEndOf(this.resource, granted);
+    return 'granted';
+  }
+
+  private isInTime(granted: Granted): boolean {
+    const { receivedAt } = this.call;
+    const offset = expireOffsetMs(receivedAt, granted.sentAt, granted.remainingMs);
+    return receivedAt + offset > this.context.clock.now();
+  }
+
+  private claimFailed(error: unknown): State {
+    const { timers, clock } = this.context;
+    if (
+      !(error instanceof StoreFailure) ||
+      (error.kind === 'quarantined' && error.carriedOut === 'unknown')
+    ) {
+      // The call may hold a grant that must not be reported, and must not find it when it asks again.
+      this.giveBackLater();
+      throw this.translate(error);
+    }
+    // While grants are paused, the next touch after the pause wakes the call. Retries of all waiters would only add load.
+    if (error.kind !== 'quarantined') {
+      timers.at(clock.now() + CLAIM_RETRY_MS, () => this.waiter.raise('recheck'));
+    }
+    return 'waiting';
+  }
+
+  private afterWithdraw(reply: WithdrawReply): State {
+    const { context, resource, wanted } = this;
     switch (reply.kind) {
       case 'granted':
-        if (this.canBeDelivered(quest, reply)) return this.handOn(quest, reply);
-        return await this.endWait(quest, signal, await this.withdraw(quest, reply));
+        return this.receive(reply, 'withdrawing');
       case 'superseded':
-        throw outcomes.superseded(resource);
+        throw errors.superseded(resource);
       case 'finished':
-        throw outcomes.requestFinished(resource, wanted.requestId);
+        throw errors.requestFinished(resource, wanted.requestId);
       case 'kept':
-        throw outcomes.outcomeUnknown(resource, wanted.requestId);
+        throw errors.notAnswered(resource, 'request_id', wanted.requestId);
       case 'withdrawn':
-        if (signal === 'draining') throw outcomes.draining(wanted.requestId);
-        this.refuseWhatNeverComes(resource, wanted, reply.snapshot);
-        if (stream && end.aged) throw outcomes.reattach(resource);
-        throw outcomes.contended(
-          resource,
-          reply.snapshot,
-          this.options.clock.now() - call.receivedAt,
-          end.aged,
-        );
+        throw notGranted(this, this.ending, reply.snapshot, context.clock.now());
     }
   }
 
-  /** A wait may end just as it is being told that its semaphore was deleted, or its limit lowered too far. */
-  private refuseWhatNeverComes(
-    resource: Resource,
-    { permits }: PermitsWanted,
-    { limit }: QueueSnapshot,
-  ): void {
-    if (resource.service === 'lock') return;
-    if (limit === undefined) throw outcomes.noSuchSemaphore(resource);
-    if (limit > 0 && permits > limit) throw outcomes.neverFits(resource, permits, limit);
-  }
-
-  private handOn({ resource }: AcquireAttempt, granted: Granted): Granted {
-    this.options.queue.handedOver(resource, granted);
-    return granted;
-  }
-
-  private canBeDelivered(quest: AcquireAttempt, granted: Granted): boolean {
-    const { call, resource, wanted } = quest;
-    if (call.cancelled) {
-      this.giveBack(resource, wanted);
-      throw callIsGone();
-    }
-    const offset = expireOffsetMs(call.receivedAt, granted.sentAt, granted.remainingMs);
-    return call.receivedAt + offset > this.options.clock.now();
-  }
-
-  /**
-   * Ends the wait, or gives back what came too late. Unanswered, it may be held still, so nobody may be told that nothing
-   * was done.
-   */
-  private async withdraw({ resource, wanted }: AcquireAttempt, tooLate?: Granted): Promise<WithdrawReply> {
-    const { requestId, attach } = wanted;
-    const command = {
-      requestId,
-      attach,
-      giveBack: tooLate !== undefined,
-      fencingToken: tooLate?.fencingToken,
+  private afterFirstReturn(reply: WithdrawReply): State {
+    const { resource, wanted, grant } = this;
+    if (reply.kind === 'finished') throw errors.requestFinished(resource, wanted.requestId);
+    // Another call repeated this request and was answered with the grant. That caller may hold the lease now.
+    if (reply.kind !== 'withdrawn') throw errors.notAnswered(resource, 'request_id', wanted.requestId);
+    if (!this.mayWait) throw errors.answeredTooLate(resource);
+    const { sentAt, fencingToken } = grant;
+    // The store uses the ticket only if it has lost the queue. A token is one: both are microseconds of its clock.
+    const waiting: Waiting = {
+      kind: 'waiting',
+      sentAt,
+      ticket: String(fencingToken),
+      position: 1,
+      snapshot: reply.snapshot,
     };
-    return await this.options.store.withdraw(resource, command).catch((error) => {
-      if (isQuarantined(error)) throw outcomes.storeFailed(error, resource, requestId);
-      this.giveBack(resource, wanted);
-      throw error instanceof StoreFailure ? outcomes.outcomeUnknown(resource, requestId) : error;
-    });
+    this.waiter = new Waiter(resource, wanted, waiting, this.onPosition);
+    this.waiter.raise('recheck');
+    return this.startWaiting();
   }
 
-  /**
-   * Returns, in the background, what a call may have been granted that nobody was told of. The store refuses
-   * if another call was answered with the lease.
-   */
-  private giveBack(resource: Resource, wanted: PermitsWanted): void {
-    if (this.givingBack >= MAX_GIVING_BACK) return;
-    const { store, clock } = this.options;
-    const { requestId, attach, ttlMs } = wanted;
-    const until = clock.now() + Math.max(ttlMs, GIVE_BACK_AT_LEAST_MS);
-    let pauseMs = GIVE_BACK_RETRY_MS;
-    this.givingBack += 1;
-    const attempt = () => {
-      store.withdraw(resource, { requestId, attach, giveBack: true }).then(
-        () => (this.givingBack -= 1),
-        (error) => {
-          reportDefect(error, this.options.onDefect);
-          const retryAt = clock.now() + pauseMs;
-          pauseMs = Math.min(1.5 * pauseMs, GIVE_BACK_LONGEST_PAUSE_MS);
-          if (retryAt < until) this.options.timers.at(retryAt, attempt);
-          else this.givingBack -= 1;
-        },
-      );
-    };
-    attempt();
+  private startWaiting(): State {
+    const { context, call, end, waiter } = this;
+    context.queue.add(waiter);
+    call.onCancelled(() => waiter.raise('cancelled'));
+    this.endTimer = context.timers.at(end.at, () => waiter.raise('ended'));
+    if (context.isDraining) waiter.raise('draining');
+    return 'waiting';
   }
 
-  private refusal(
-    resource: Resource,
-    wanted: PermitsWanted,
-    reply: Exclude<ClaimReply, Granted | Waiting>,
-  ): HoldfastError {
-    switch (reply.kind) {
-      case 'superseded':
-        return outcomes.superseded(resource);
-      case 'finished':
-        return outcomes.requestFinished(resource, wanted.requestId);
-      case 'never-fits':
-        return outcomes.neverFits(resource, wanted.permits, reply.limit);
-      case 'unknown-resource':
-        return outcomes.noSuchSemaphore(resource);
-    }
+  private stopWaiting(): void {
+    const { context, call } = this;
+    if (this.countsAsWaiting) context.waitingCalls.remove(call.connection);
+    if (this.endTimer === undefined) return;
+    this.endTimer.cancel();
+    context.queue.remove(this.waiter);
   }
 
-  private waitingCalls(call: Call): number {
-    return this.waitingOn.get(call.connection) ?? 0;
+  /** A unary call is tried only once if too many calls of its connection already wait. */
+  private checkWaitingLimit(): void {
+    const { context, call, end, stream } = this;
+    this.mayWait = end.at > context.clock.now();
+    if (!this.mayWait || stream) return;
+    // The call counts before the store has answered: otherwise a burst of calls would pass the limit.
+    this.countsAsWaiting = context.waitingCalls.tryAdd(call.connection);
+    this.isOverWaitingLimit = !this.countsAsWaiting;
+    this.mayWait = this.countsAsWaiting;
   }
 
-  private countWaiting(call: Call, change: 1 | -1): void {
-    this.waitingOn.set(call.connection, this.waitingCalls(call) + change);
+  private giveBackLater(): void {
+    this.context.withdrawals.giveBackLater(this.resource, this.wanted);
+  }
+
+  private translate(error: unknown): unknown {
+    return errors.translateStoreFailure(error, this.resource, 'request_id', this.wanted.requestId);
   }
 }
 
-/** Nobody reads this: the call it answers is over. */
-function callIsGone(): HoldfastError {
-  return new HoldfastError('OUTCOME_UNKNOWN', 'the call was cancelled');
-}
-
-/** The wait has ended all the same. */
-function isQuarantined(error: unknown): boolean {
-  return error instanceof StoreFailure && error.kind === 'quarantined' && error.carriedOut === 'no';
-}
-
-/** Both in one: V8 takes ten times as long for `{ ...wanted, more }`, as there are more than eight fields. */
-function withWanted<T extends object>(more: T, wanted: PermitsWanted): T & PermitsWanted {
-  return Object.assign(more, wanted);
+/** Adds the request's fields to `options`. A spread of more than eight fields takes V8 ten times as long. */
+function withWanted<T extends object>(options: T, wanted: PermitsWanted): T & PermitsWanted {
+  return Object.assign(options, wanted);
 }

@@ -1,19 +1,20 @@
-import type { TimerQueue, TimerEntry } from './timer-queue';
-import type { HoldSink } from './requests';
 import type { Clock } from '../clock';
 import { type HoldfastError, reportDefect } from '../errors';
 import { confirmedEnd, expireOffsetMs } from './expire-offset';
 import type { LossCause, Resource } from './lease';
-import { draining, leaseLost, reattach, superseded } from './outcomes';
+import { draining, leaseLost, reattach, superseded } from './lease-errors';
 import type { Granted, PermitsStore, RenewReply } from './permits-store';
+import type { HoldSink } from './requests';
+import type { TimerEntry, TimerQueue } from './timer-queue';
 
-const LONGEST_RENEWAL_INTERVAL_MS = 10_000;
-const LONGEST_RETRY_INTERVAL_MS = 1000;
-const SHORTEST_RETRY_INTERVAL_MS = 20;
+const MAX_RENEWAL_INTERVAL_MS = 10_000;
+const MAX_RETRY_INTERVAL_MS = 1000;
+const MIN_RETRY_INTERVAL_MS = 20;
 
-/** A renewal that was sent; `reported` once the client was told that it failed. */
+/** A renewal in flight. */
 interface Attempt {
   readonly sentAt: number;
+  /** The client was told that this renewal failed. */
   reported: boolean;
 }
 
@@ -25,24 +26,25 @@ export interface HeldLeaseOptions {
   readonly resource: Resource;
   readonly requestId: string;
   readonly attach: string;
-  /** When the call that opened the stream was received: what its offsets are counted from. */
+  /** When the call that opened the stream was received (ms). Offsets count from here. */
   readonly receivedAt: number;
   readonly granted: Granted;
-  /** When the stream is old enough to be replaced. */
-  readonly agesAt: number;
+  /** When the stream must end with REATTACH (ms). */
+  readonly ageLimitAt: number;
   readonly onDefect: (error: unknown) => void;
 }
 
 /**
- * A lease that a stream holds: renewed every third of its ttl (at most every 10 s) while the stream lives.
+ * A lease that a stream holds. It is renewed every third of its ttl, and at least every 10 s, while the stream is open.
  *
- *     holding --released--> over (OK)          --superseded--> over (SUPERSEDED)
- *             --aged, draining--> renewed once more --> over (REATTACH, DRAINING)
- *             --the store says ended, or the last confirmed end comes--> lost, over (LEASE_LOST)
- *             --the stream breaks--> over; the lease lives on to its end
+ *     holding ──released──▶ ended (OK)
+ *             ──another stream attached──▶ ended (SUPERSEDED)
+ *             ──age limit, draining──▶ renewed once more ──▶ ended (REATTACH, DRAINING)
+ *             ──the store reports the end, or the last confirmed end passes──▶ lost ──▶ ended (LEASE_LOST)
+ *             ──the stream breaks──▶ ended; the lease lives on to its end
  *
- * A failed renewal is not a loss: it is retried until the last end that the store has confirmed, and an
- * unanswered one does not move that end. After `lost` nothing is renewed.
+ * A failed renewal is not a loss: it is retried until the last end that the store has confirmed. A renewal without a
+ * reply does not move that end. After `lost` there are no renewals. See docs/design/leases.md, rule 2.
  */
 export class HeldLease {
   private ttlMs: number;
@@ -51,12 +53,12 @@ export class HeldLease {
   private renewAt: number;
   private attempt: Attempt | undefined;
   private failing = false;
-  private lookAgain = false;
+  private recheckAgain = false;
   private closing: HoldfastError | undefined;
-  private over = false;
+  private ended = false;
   private entry: TimerEntry | undefined;
   private readonly settle: { resolve: () => void; reject: (error: HoldfastError) => void };
-  /** Resolves when the lease was released or the stream broke; rejects with the stream's status. */
+  /** Resolves when the lease was released or the stream broke; rejects with the stream's error. */
   readonly done: Promise<void>;
 
   constructor(private readonly options: HeldLeaseOptions) {
@@ -71,9 +73,9 @@ export class HeldLease {
     this.schedule();
   }
 
-  /** A hint that something happened to the lease: find out. */
+  /** Renews now, because a hint says that the lease may have ended. */
   recheck(): void {
-    if (this.attempt) this.lookAgain = true;
+    if (this.attempt) this.recheckAgain = true;
     else this.renewAt = this.options.clock.now();
     this.tick();
   }
@@ -87,7 +89,7 @@ export class HeldLease {
     this.close(draining());
   }
 
-  /** The client is gone. That proves nothing about its work, so the lease stays until its end. */
+  /** The client is gone. Its work may still run, so the lease stays until its end. */
   abandon(): void {
     this.end(undefined);
   }
@@ -100,7 +102,7 @@ export class HeldLease {
   }
 
   private interval(): number {
-    return Math.min(this.ttlMs / 3, LONGEST_RENEWAL_INTERVAL_MS);
+    return Math.min(this.ttlMs / 3, MAX_RENEWAL_INTERVAL_MS);
   }
 
   private overdueAt(attempt: Attempt): number {
@@ -109,10 +111,10 @@ export class HeldLease {
 
   private tick(): void {
     const now = this.options.clock.now();
-    if (this.over) return;
+    if (this.ended) return;
     if (now >= this.confirmedEnd)
       return this.lose(this.failing || this.attempt ? 'store-unavailable' : 'expired');
-    if (now >= this.options.agesAt && !this.closing) return this.close(reattach(this.options.resource));
+    if (now >= this.options.ageLimitAt && !this.closing) return this.close(reattach(this.options.resource));
     if (this.attempt && !this.attempt.reported && now >= this.overdueAt(this.attempt)) {
       this.attempt.reported = true;
       this.failed(now);
@@ -122,10 +124,10 @@ export class HeldLease {
   }
 
   private schedule(): void {
-    const { timers, agesAt } = this.options;
+    const { timers, ageLimitAt } = this.options;
     this.entry?.cancel();
     const overdueAt = this.attempt && !this.attempt.reported ? this.overdueAt(this.attempt) : Infinity;
-    const time = Math.min(this.confirmedEnd, this.renewAt, overdueAt, this.closing ? Infinity : agesAt);
+    const time = Math.min(this.confirmedEnd, this.renewAt, overdueAt, this.closing ? Infinity : ageLimitAt);
     this.entry = timers.at(time, () => this.tick());
   }
 
@@ -153,8 +155,8 @@ export class HeldLease {
 
   private answered(attempt: Attempt, reply: RenewReply): void {
     const now = this.options.clock.now();
-    if (this.over) return;
-    // A server that was stopped past the end must not come back with a renewal, answered or not.
+    if (this.ended) return;
+    // A process that was suspended past the confirmed end must not report a renewal.
     if (now >= this.confirmedEnd) return this.tick();
     if (this.attempt === attempt) this.attempt = undefined;
     switch (reply.kind) {
@@ -180,27 +182,27 @@ export class HeldLease {
     }
     sink.send({ kind: 'renewed', expireOffsetMs: this.confirmedOffsetMs });
     if (this.closing) return this.end(this.closing);
-    this.renewAt = this.lookAgain ? this.options.clock.now() : reply.sentAt + this.interval();
-    this.lookAgain = false;
+    this.renewAt = this.recheckAgain ? this.options.clock.now() : reply.sentAt + this.interval();
+    this.recheckAgain = false;
     this.tick();
   }
 
   private unanswered(attempt: Attempt): void {
     const now = this.options.clock.now();
-    if (this.over || now >= this.confirmedEnd) return this.tick();
+    if (this.ended || now >= this.confirmedEnd) return this.tick();
     if (this.attempt === attempt) this.attempt = undefined;
     if (!attempt.reported) this.failed(now);
     this.tick();
   }
 
-  /** Tells the client, and tries again soon. */
+  /** Tells the client, and schedules a retry. */
   private failed(now: number): void {
     this.failing = true;
     const { sink } = this.options;
     sink.send({ kind: 'renewal-failed', expireOffsetMs: this.confirmedOffsetMs, cause: 'store-unavailable' });
     if (this.closing) return this.end(this.closing);
-    const pause = Math.max(this.ttlMs / 10, SHORTEST_RETRY_INTERVAL_MS);
-    this.renewAt = now + Math.min(pause, LONGEST_RETRY_INTERVAL_MS);
+    const pause = Math.max(this.ttlMs / 10, MIN_RETRY_INTERVAL_MS);
+    this.renewAt = now + Math.min(pause, MAX_RETRY_INTERVAL_MS);
   }
 
   private released(): void {
@@ -208,25 +210,25 @@ export class HeldLease {
     this.end(undefined);
   }
 
-  private lose(cause: LossCause, storeSaidSo = false): void {
+  private lose(cause: LossCause, byStore = false): void {
     this.options.sink.send({ kind: 'lost', cause });
     this.end(leaseLost(this.options.resource, cause));
-    // An unanswered renewal may have moved the store's end: the holder has been told, so free it for the next.
-    if (!storeSaidSo) this.releaseWhatIsLeft(this.options.clock.now() + this.ttlMs);
+    // A renewal without a reply may have moved the end in the store. The holder knows of the loss, so free the lease.
+    if (!byStore) this.releaseLate(this.options.clock.now() + this.ttlMs);
   }
 
-  private releaseWhatIsLeft(until: number): void {
+  private releaseLate(until: number): void {
     const { store, clock, timers, resource, requestId, attach, granted, onDefect } = this.options;
     store.release(resource, { requestId, secret: granted.secret, afterLoss: { attach } }).catch((error) => {
       reportDefect(error, onDefect);
-      const retryAt = clock.now() + LONGEST_RETRY_INTERVAL_MS;
-      if (retryAt < until) timers.at(retryAt, () => this.releaseWhatIsLeft(until));
+      const retryAt = clock.now() + MAX_RETRY_INTERVAL_MS;
+      if (retryAt < until) timers.at(retryAt, () => this.releaseLate(until));
     });
   }
 
   private end(status: HoldfastError | undefined): void {
-    if (this.over) return;
-    this.over = true;
+    if (this.ended) return;
+    this.ended = true;
     this.entry?.cancel();
     if (status) this.settle.reject(status);
     else this.settle.resolve();

@@ -1,12 +1,14 @@
-import { MAX_LEASE_ID_CHARS } from './limits';
 import type { Resource, Service } from './lease';
+import { invalidLeaseId } from './lease-errors';
+import { MAX_LEASE_ID_CHARS } from './limits';
 
 /**
- * A lease id says all that is needed to find and to prove a lease:
+ * A lease id names the lease's resource and request, and proves the right to renew and release the lease. Its bytes,
+ * as base64url:
  *
- *     version (1 byte) · service (1) · request id (16) · secret (16) · name (UTF-8)      as base64url
+ *     version (1 byte) · service (1) · request id (16) · secret (16) · name (UTF-8)
  *
- * The secret is 128 random bits made by the server: knowing it is the authority to renew and release.
+ * The secret is 128 random bits. Whoever knows it may renew and release.
  */
 export interface LeaseId {
   readonly resource: Resource;
@@ -30,7 +32,7 @@ export function encodeLeaseId({ resource, requestId, secret }: LeaseId): string 
   return bytes.toString('base64url');
 }
 
-/** Undefined for anything that this service never gave out. */
+/** Undefined if this service cannot have issued the text. */
 export function decodeLeaseId(service: Service, text: string): LeaseId | undefined {
   if (text.length > MAX_LEASE_ID_CHARS) return undefined;
   const bytes = Buffer.from(text, 'base64url');
@@ -43,6 +45,13 @@ export function decodeLeaseId(service: Service, text: string): LeaseId | undefin
     requestId: `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`,
     secret: bytes.toString('base64url', 18, NAME_OFFSET),
   };
-  // One lease has one id: no second spelling, no name that is not UTF-8.
+  // A lease has exactly one spelling of its id. This also refuses names that are not UTF-8.
   return encodeLeaseId(id) === text ? id : undefined;
+}
+
+/** The decoded lease id; throws INVALID_FIELD. */
+export function parseLeaseId(service: Service, text: string): LeaseId {
+  const id = decodeLeaseId(service, text);
+  if (id === undefined) throw invalidLeaseId(service);
+  return id;
 }

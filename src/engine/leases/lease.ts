@@ -1,6 +1,6 @@
-/** The words of the permits engine: what a lease is, and what callers are told about it. */
+/** The terms of the permits engine: what a lease is, and what clients see of it. */
 
-/** Locks and semaphores live in one engine; names of different services never meet. */
+/** Locks and semaphores share one engine. Names of different services never collide. */
 export type Service = 'lock' | 'semaphore';
 
 export interface Resource {
@@ -8,13 +8,12 @@ export interface Resource {
   readonly name: string;
 }
 
-/** How a lock is held. In the store a semaphore's permits are 'exclusive', of which nobody is told. */
+/** How a lock is held. The store keeps a semaphore's permits as 'exclusive'; responses hide that. */
 export type Mode = 'exclusive' | 'shared';
 
-/** The causes of a loss, as far as they are known. */
 export type LossCause = 'expired' | 'revoked' | 'store-reset' | 'store-unavailable';
 
-/** A time-bounded grant, as it is handed to the caller of one call. */
+/** A time-bounded grant, as the caller of one call sees it. */
 export interface Lease {
   readonly leaseId: string;
   readonly name: string;
@@ -22,14 +21,11 @@ export interface Lease {
   readonly fencingToken: bigint;
   readonly permitCount: number;
   readonly ttlMs: number;
-  /**
-   * How long after the server received this call the lease ends, in ms; never later than the truth.
-   * Computed by the rule in `expire-offset.ts`.
-   */
+  /** The time from the receipt of this call to the lease's end (ms); never ends after the lease. See `expire-offset.ts`. */
   readonly expireOffsetMs: number;
 }
 
-/** Who holds, as shown to others: no authority in it. */
+/** A holder as other clients see it; it carries no authority. */
 export interface HolderView {
   readonly holderId: string;
   readonly metadata: Readonly<Record<string, string>>;
@@ -37,8 +33,9 @@ export interface HolderView {
   readonly permitCount: number;
   /** Undefined for a semaphore. */
   readonly mode: Mode | undefined;
-  /** Instants of Redis's clock in ms since 1970, for display only. */
+  /** Time of the store's clock in ms since 1970, for display only. */
   readonly acquireTimeMs: number;
+  /** Time of the store's clock in ms since 1970, for display only. */
   readonly expireTimeMs: number;
   readonly revoked: boolean;
 }
@@ -49,8 +46,9 @@ export interface WaiterView {
   readonly permitCount: number;
   /** Undefined for a semaphore. */
   readonly mode: Mode | undefined;
-  /** From 1. */
+  /** The head of the queue has position 1. */
   readonly position: number;
+  /** Time of the store's clock in ms since 1970, for display only. */
   readonly enqueueTimeMs: number;
 }
 
@@ -61,19 +59,20 @@ export interface ResourceView {
   readonly lastFencingToken: bigint;
   readonly holderCount: number;
   readonly waiterCount: number;
-  /** The first 16. */
+  /** At most 16 holders. */
   readonly holders: readonly HolderView[];
+  /** The first 16 waiters of the queue. */
   readonly waiters: readonly WaiterView[];
 }
 
-/** What a hold stream tells, in the order of its life. */
+/** The events of a hold stream, in the order in which they occur. */
 export type HoldEvent =
   | {
       readonly kind: 'queued';
       readonly requestId: string;
       readonly position: number;
       readonly waiterCount: number;
-      /** The holder to wait for, where there is one. */
+      /** The holder that blocks the queue, if there is one. */
       readonly holder: HolderView | undefined;
     }
   | { readonly kind: 'granted'; readonly lease: Lease }
@@ -81,3 +80,13 @@ export type HoldEvent =
   | { readonly kind: 'renewal-failed'; readonly expireOffsetMs: number; readonly cause: LossCause }
   | { readonly kind: 'released' }
   | { readonly kind: 'lost'; readonly cause: LossCause };
+
+/** Identifies a resource in a map. */
+export function resourceKey(resource: Resource): string {
+  return `${resource.service}:${resource.name}`;
+}
+
+/** Identifies a request in a map. */
+export function requestKey(resource: Resource, requestId: string): string {
+  return `${requestId}${resource.service}:${resource.name}`;
+}

@@ -1,17 +1,14 @@
-/** Every bound of the permits engine, each with the reason for its default. Configuration may move them. */
+/** Every bound of the permits engine, each with its reason. Configuration may change them. */
 export interface Limits {
   readonly minTtlMs: number;
   readonly maxTtlMs: number;
   readonly defaultTtlMs: number;
-  /**
-   * A stream older than this is renewed once more and ends with REATTACH, so that drift never adds up. A wait
-   * ends at the same age.
-   */
+  /** Age limit of streams and waits, so that clock drift never adds up. An old stream renews once more, then ends REATTACH. */
   readonly maxStreamAgeMs: number;
   readonly maxWaitersPerName: number;
-  /** A mass cancel of waiting calls must not end the connection that carries lease streams. */
+  /** A mass cancel of more calls may end their connection, and every lease stream on it. */
   readonly maxWaitingCallsPerConnection: number;
-  /** Each open hold stream costs about 20 kB of memory; past this many they are refused. */
+  /** An open hold stream costs about 20 kB of memory. */
   readonly maxStreams: number;
 }
 
@@ -30,8 +27,8 @@ export const MAX_METADATA_PAIRS = 16;
 export const MAX_METADATA_BYTES = 4096;
 export const MAX_LEASE_ID_CHARS = 1024;
 
-/** Of a semaphore, and so of what one request may ask for: the contract's counts are int32. */
+/** The largest limit of a semaphore, and the largest permit_count: both are int32 in the contract. */
 export const MAX_LIMIT = 2 ** 31 - 1;
 
-/** A lock is a semaphore whose limit is very large: an exclusive holder takes all of it, a shared one 1. */
+/** A lock is a semaphore with this limit: an exclusive holder takes all permits, a shared holder takes 1. */
 export const LOCK_LIMIT = MAX_LIMIT;

@@ -1,8 +1,8 @@
 import type { HolderView, LossCause, Mode, Resource, ResourceView } from './lease';
 
 /**
- * The port to the store. Every method is one atomic step on one resource and may be repeated with the same
- * request id and attach. Each rejects with a `StoreFailure` when it was not answered.
+ * The port to the store of leases. Every method is one atomic step on one resource. It may be repeated with the same
+ * request id and attach value. It rejects with a `StoreFailure` if the store did not answer.
  */
 export interface PermitsStore {
   acquire(resource: Resource, command: AcquireCommand): Promise<AcquireReply>;
@@ -14,87 +14,89 @@ export interface PermitsStore {
   inspect(resource: Resource): Promise<ResourceView>;
   setLimit(resource: Resource, command: SetLimitCommand): Promise<SetLimitReply>;
   remove(resource: Resource, command: RemoveCommand): Promise<RemoveReply>;
-  /** Sets who hears of requests to look at again, and of work that a bounded step left over. */
+  /** Sets the receiver of news from the store. */
   listen(listener: StoreListener): void;
 }
 
 /**
- * News from the store, from a reply or from another server. All of it is a hint: it may come twice, late,
- * or never, and what it says is found out by asking.
+ * News from the store, from a reply or from another server. Each call is only a hint: it may come twice, late or
+ * never, and the engine asks the store for the facts.
  */
 export interface StoreListener {
+  /** The request's state may have changed: it was offered a grant, or its lease ended. */
   recheck(resource: Resource, requestId: string): void;
-  more(resource: Resource): void;
+  /** A bounded script has stopped before all its work was done. */
+  workLeft(resource: Resource): void;
 }
 
-/** The call that speaks for a request: everything but a holder's own renew and release needs both. */
+/** The call that acts for a request. Only a unary renew or release works without its attach value. */
 export interface CallRef {
   readonly requestId: string;
   readonly attach: string;
 }
 
-/** What is asked for; the same for acquire and claim. */
+/** What a request wants; acquire and claim send the same. */
 export interface PermitsWanted extends CallRef {
-  /** The new lease's secret; a request already known keeps its own. */
+  /** The new lease's secret. A request that the store knows keeps its first secret. */
   readonly secret: string;
   readonly permits: number;
   readonly mode: Mode;
   readonly holderId: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly ttlMs: number;
-  /** The limit a resource gets that does not exist yet; undefined: it must exist. */
+  /** The limit of a resource that does not exist yet; undefined: the resource must exist. */
   readonly initialLimit: number | undefined;
 }
 
 export interface AcquireCommand extends PermitsWanted {
-  /** Take a place in the queue if it cannot be granted at once. */
+  /** Join the queue if the permits cannot be granted at once. */
   readonly wait: boolean;
-  /** A stream: a held lease is taken over and renewed. Else it is only shown. */
+  /** True for a stream: take over and renew the lease if the request holds one. False: only report the lease. */
   readonly takeOver: boolean;
   readonly maxWaiters: number;
 }
 
 export interface ClaimCommand extends PermitsWanted {
-  /** The place, as the store gave it: it survives a queue that the store has lost. */
+  /** The place in the queue. The server remembers it, so the place survives a store that has lost its queue. */
   readonly ticket: string;
 }
 
 export interface WithdrawCommand extends CallRef {
-  /** The caller is gone: a grant it was not told of goes back. Else a grant is taken after all. */
+  /** True: return a grant that the caller was not told of. False: claim an offered grant, and keep it. */
   readonly giveBack: boolean;
-  /** Given back is this grant and no later one: the call goes on to wait. Undefined: all that the call may have. */
+  /** With `giveBack`: return only the grant with this token, because the call keeps waiting. Undefined: return any grant. */
   readonly fencingToken?: bigint | undefined;
 }
 
 export interface RenewCommand {
   readonly requestId: string;
   readonly secret: string;
-  /** Undefined: as granted. */
+  /** Undefined: the ttl of the lease. */
   readonly ttlMs: number | undefined;
-  /** A stream's renewal acts only while the stream speaks for the lease, or takes it over. */
+  /** A stream's renewal works only while the stream acts for the lease, or takes the lease over. */
   readonly stream: { readonly attach: string; readonly takeOver: boolean } | undefined;
 }
 
 export interface ReleaseCommand {
   readonly requestId: string;
   readonly secret: string;
-  /** Set by a stream that has told its holder of the loss: ends what an unanswered renewal may have left. */
+  /** Set by a stream that has reported the lease as lost: an unanswered renewal may have kept the lease alive. */
   readonly afterLoss: { readonly attach: string } | undefined;
 }
 
 export interface SetLimitCommand {
   readonly limit: number;
-  /** Change nothing unless this is in force; undefined: whatever it is. */
+  /** Change nothing if the current limit differs; undefined: always change. */
   readonly expectedLimit: number | undefined;
 }
 
 export interface RemoveCommand {
-  /** Also while somebody holds or waits. */
+  /** Delete even if there are holders or waiters. */
   readonly force: boolean;
 }
 
-/** Monotonic time (ms) read just before the command was sent whose reply this is: the base of its offset. */
 interface Answered {
+  /** Monotonic clock just before the command of this reply was sent (ms): the base of the lease's offset. */
   readonly sentAt: number;
 }
 
@@ -114,24 +116,24 @@ export interface Waiting extends Answered {
   readonly snapshot: QueueSnapshot;
 }
 
-/** What a waiter may expect. */
+/** The state of a resource, for errors and events. */
 export interface QueueSnapshot {
-  /** Until the earliest end of a lease or an offer; undefined: there is none. */
+  /** Time until the earliest end of a lease or an offer; undefined: there is none. */
   readonly earliestEndMs: number | undefined;
   readonly waiterCount: number;
   readonly holder: HolderView | undefined;
-  /** Until `holder`'s lease ends. */
+  /** Time until the end of `holder`'s lease. */
   readonly holderEndMs: number | undefined;
   /** Undefined: the resource does not exist. */
   readonly limit: number | undefined;
-  /** Permits held or just being handed over. */
+  /** Permits held or offered. */
   readonly usedCount: number;
 }
 
 export interface Superseded {
   readonly kind: 'superseded';
 }
-/** The request's lease has ended and is remembered. 'released' is no loss. */
+/** The request's lease has ended, and the store remembers why. 'released' is no loss. */
 export interface Finished {
   readonly kind: 'finished';
   readonly cause: LossCause | 'released';
@@ -140,7 +142,7 @@ export interface NeverFits {
   readonly kind: 'never-fits';
   readonly limit: number;
 }
-/** A semaphore that does not exist, and the request does not create it. */
+/** The semaphore does not exist, and the request does not create it. */
 export interface UnknownResource {
   readonly kind: 'unknown-resource';
 }
@@ -160,14 +162,14 @@ export type ClaimReply = Granted | Waiting | Superseded | Finished | NeverFits |
 export type WithdrawReply =
   | Granted
   | { readonly kind: 'withdrawn'; readonly snapshot: QueueSnapshot }
-  /** Too late to give back: another call was answered with the lease. */
+  /** Not given back, because another call was answered with the lease. */
   | { readonly kind: 'kept' }
   | Superseded
   | Finished;
 
 export interface TouchReply {
   readonly snapshot: QueueSnapshot;
-  /** For each waiter asked after: its position, or that it should claim, or that another call took it over. */
+  /** For each waiter of the touch: its position; 'recheck': it should claim; 'superseded': another call took over. */
   readonly waiters: readonly (number | 'recheck' | 'superseded')[];
 }
 

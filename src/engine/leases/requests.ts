@@ -1,6 +1,6 @@
 import type { HoldEvent, LossCause, Mode } from './lease';
 
-/** An acquire whose fields the transport has checked. */
+/** An acquire; the transport has checked its fields. */
 export interface AcquireRequest {
   readonly name: string;
   /** Lower-case UUID v4 or v7; undefined: the server makes one. */
@@ -12,7 +12,7 @@ export interface AcquireRequest {
   readonly ttlMs: number;
   /** Undefined: as long as the call's deadline allows; 0: try once. */
   readonly waitTimeoutMs: number | undefined;
-  /** Of a semaphore that does not exist yet; undefined: it must exist. A lock has none. */
+  /** Limit of a semaphore that does not exist yet; undefined: the semaphore must exist. Unused for locks. */
   readonly initialLimit: number | undefined;
 }
 
@@ -21,16 +21,16 @@ export type HoldStart =
   | { readonly kind: 'attach'; readonly leaseId: string };
 
 /**
- * Where a hold stream's events go. `send` never blocks: the transport keeps order and, when the client
- * reads slowly, drops what a newer event of the same kind makes stale.
+ * Receives the events of a hold stream. `send` never blocks. If the client reads slowly, the transport drops events
+ * that a newer event of the same kind replaces, and keeps the order.
  */
 export interface HoldSink {
   send(event: HoldEvent): void;
 }
 
 export interface ReleaseResult {
-  /** True: the lease ended by a release, this one or an earlier try of it. */
+  /** True: the lease ended by a release, by this call or by an earlier try of it. */
   readonly released: boolean;
-  /** Why not, as far as it is known. */
+  /** Why the lease had ended before, if that is known. */
   readonly lossCause: LossCause | undefined;
 }

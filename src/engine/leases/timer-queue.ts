@@ -4,12 +4,12 @@ export interface TimerEntry {
   cancel(): void;
 }
 
-/** What is due within the same slot runs together, so that its commands leave in one write. */
+/** All entries of one slot run together, so that their commands leave in one write. */
 const SLOT_MS = 10;
 
 /**
- * What a server has to do at what time: renewals, touches, ends of waits. One timer serves any number of
- * entries. An entry never runs early, and at most a slot late.
+ * Everything that a server must do at a given time: renewals, touches, ends of waits. One timer serves all entries.
+ * An entry never runs early, and at most one slot late.
  */
 export class TimerQueue {
   private readonly slots = new Map<number, Set<() => void>>();
@@ -18,7 +18,7 @@ export class TimerQueue {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Entries that wait for their time. */
+  /** The number of entries that have not run yet. */
   get size(): number {
     let size = 0;
     for (const slot of this.slots.values()) size += slot.size;
@@ -29,7 +29,7 @@ export class TimerQueue {
     const slot = Math.ceil(time / SLOT_MS);
     let entries = this.slots.get(slot);
     if (!entries) this.slots.set(slot, (entries = new Set()));
-    const entry = () => run(); // a set of its own function per entry: the same `run` may be due twice
+    const entry = () => run(); // each entry needs a function of its own in the set: `run` may be added twice
     entries.add(entry);
     if (slot < this.armedFor) this.arm(slot);
     return {

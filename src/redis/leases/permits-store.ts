@@ -190,7 +190,7 @@ export class RedisPermitsStore implements PermitsStore {
     let firstSentAt: number | undefined;
     const read = (reply: Reply[], sentAt: number): T | Promise<T> => {
       const [word, more, offers, ...rest] = reply;
-      if (more === '1') this.listener?.more(resource);
+      if (more === '1') this.listener?.workLeft(resource);
       for (const requestId of offers as string[]) this.listener?.recheck(resource, requestId);
       if (word !== 'AGAIN') return parse({ word: word as string, rest, sentAt });
       // A step that comes before all else goes on, a batch at a time; each try brings its end nearer.

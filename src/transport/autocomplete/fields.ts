@@ -79,10 +79,10 @@ export function checkPageSize(
   violations: Violations,
   field: string,
   size: number,
-  { usual, most }: PageSizes,
+  { defaultSize, maxSize }: PageSizes,
 ): number {
   if (size < 0) violations.add(field, `is ${size} and must not be negative`);
-  return size === 0 ? usual : Math.min(size, most);
+  return size === 0 ? defaultSize : Math.min(size, maxSize);
 }
 
 /** Each once, in the order of their ranks. */

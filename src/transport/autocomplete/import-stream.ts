@@ -7,7 +7,8 @@ import type {
 import { HoldfastError } from '../../engine/errors';
 import type { AutocompleteEngine, DictionaryView, ImportSession } from '../../engine/autocomplete/suggestion';
 import { checkSentCount, checkEntries, checkProfile } from './fields';
-import { checkName, describeMs, Violations } from '../grpc/fields';
+import { timeSpan } from '../../engine/time-span';
+import { checkName, Violations } from '../grpc/fields';
 import type { Incoming } from '../grpc/incoming';
 
 /** The next message, undefined if there are no more. */
@@ -65,7 +66,7 @@ async function putBatches(session: ImportSession, next: Next): Promise<number> {
 function idleFor(ms: number): HoldfastError {
   return new HoldfastError(
     'QUOTA_EXCEEDED',
-    `nothing of the import came for ${describeMs(ms)}, and its place is wanted; nothing was changed: import again`,
+    `nothing of the import came for ${timeSpan(ms)}, and its place is wanted; nothing was changed: import again`,
   );
 }
 

@@ -4,6 +4,7 @@ import type { Service } from '../../engine/leases/lease';
 import { decodeLeaseId } from '../../engine/leases/lease-id';
 import { MAX_HOLDER_ID_BYTES, MAX_METADATA_BYTES, MAX_METADATA_PAIRS } from '../../engine/leases/limits';
 import { MAX_NAME_BYTES } from '../../engine/names';
+import { timeSpan } from '../../engine/time-span';
 import { durationToMs } from '../../wire/times';
 
 /**
@@ -166,8 +167,8 @@ export function checkTtl(
   }
   const ms = Math.floor(exact);
   if (ms >= bounds.minTtlMs && ms <= bounds.maxTtlMs) return ms;
-  const range = `from ${describeMs(bounds.minTtlMs)} to ${describeMs(bounds.maxTtlMs)}`;
-  violations.add(field, `is ${describeMs(exact)} and must be ${range}`);
+  const range = `from ${timeSpan(bounds.minTtlMs)} to ${timeSpan(bounds.maxTtlMs)}`;
+  violations.add(field, `is ${timeSpan(exact)} and must be ${range}`);
   return undefined;
 }
 
@@ -180,23 +181,9 @@ export function checkWaitTimeout(
   if (timeout === undefined) return undefined;
   const ms = durationToMs(timeout);
   if (ms === undefined) violations.add(field, NO_DURATION);
-  else if (ms < 0) violations.add(field, `is ${describeMs(ms)} and must not be negative`);
+  else if (ms < 0) violations.add(field, `is ${timeSpan(ms)} and must not be negative`);
   else return Math.ceil(ms);
   return undefined;
 }
 
 const NO_DURATION = 'is no valid Duration: seconds and nanos must be in range and of the same sign';
-
-const UNITS = [
-  [3_600_000, 'h'],
-  [60_000, 'min'],
-  [1000, 's'],
-] as const;
-
-/** A span for people, in the largest unit that shows it whole. */
-export function describeMs(ms: number): string {
-  for (const [size, unit] of UNITS) {
-    if (ms !== 0 && ms % size === 0) return `${ms / size} ${unit}`;
-  }
-  return `${ms} ms`;
-}

@@ -10,7 +10,7 @@ import {
   type ServerServiceServer,
 } from '../../../generated/typescript/holdfast/v1/server_service';
 import type { Limits } from '../../engine/leases/limits';
-import { endQuarantine } from '../../engine/leases/quarantine';
+import { endQuarantine } from '../../engine/quarantine';
 import type { Quarantine, StoreHealth, StoreOperations } from '../../engine/store-health';
 import { msToDuration } from '../../wire/times';
 import { unary, type CallContext } from '../grpc/call';

@@ -16,7 +16,7 @@ describe('while the store is in quarantine', () => {
     await (await on.store.next('acquire')).fail('no', 'quarantined', 61_000);
     expect(pending.outcome).toBe('QUARANTINED');
     expect(pending.failure.details.retryAfterMs).toBe(61_000);
-    expect(pending.failure.message).toMatch(/lock "hello" for 61 s more/);
+    expect(pending.failure.message).toMatch(/lock "hello" are paused for 61 s more/);
     expect(on.store.count('withdraw')).toBe(0);
     on.expectRest();
   });

@@ -254,20 +254,20 @@ describe('a call that waits', () => {
 
   it('goes on where a bounded script stopped: the queue is touched at once', async () => {
     await waiting();
-    on.store.listener?.more(HELLO);
+    on.store.listener?.workLeft(HELLO);
     expect(on.store.underWay).toEqual(['touch']);
-    on.store.listener?.more(HELLO);
+    on.store.listener?.workLeft(HELLO);
     await answerTouch(on, []);
     expect(on.store.underWay).toEqual(['touch']);
   });
 
   it('also for names that nobody here waits for', async () => {
-    on.store.listener?.more(HELLO);
+    on.store.listener?.workLeft(HELLO);
     const touch = await on.store.next('touch');
     expect(touch.command).toEqual([]);
     // The reply itself asks for the next step.
-    on.store.listener?.more(HELLO);
-    on.store.listener?.more(HELLO);
+    on.store.listener?.workLeft(HELLO);
+    on.store.listener?.workLeft(HELLO);
     expect(on.store.underWay).toEqual([]);
     await touch.answer({ snapshot: NOBODY, waiters: [] });
     expect(on.store.underWay).toEqual(['touch']);

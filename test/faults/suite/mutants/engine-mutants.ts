@@ -8,8 +8,8 @@ export const engineMutants = {
     patches: [
       {
         file: 'src/engine/leases/held-lease.js',
-        find: 'lose(cause, storeSaidSo = false) {',
-        replace: 'lose(cause, storeSaidSo = false) {\n        this.over = true;\n        return;',
+        find: 'lose(cause, byStore = false) {',
+        replace: 'lose(cause, byStore = false) {\n        this.ended = true;\n        return;',
       },
     ],
     faults: ['resource-deleted', 'store-flushed'],
@@ -21,7 +21,7 @@ export const engineMutants = {
       {
         file: 'src/engine/leases/held-lease.js',
         find: 'abandon() {',
-        replace: 'abandon() {\n        this.releaseWhatIsLeft(this.options.clock.now() + this.ttlMs);',
+        replace: 'abandon() {\n        this.releaseLate(this.options.clock.now() + this.ttlMs);',
       },
       luaPatch(" or (attach ~= '' and r.o ~= attach) then", ' then'),
     ],
@@ -33,14 +33,14 @@ export const engineMutants = {
     patches: [
       {
         file: 'src/engine/leases/acquisition.js',
-        find: 'return call.receivedAt + offset > this.options.clock.now();',
+        find: 'return receivedAt + offset > this.context.clock.now();',
         replace: 'return offset === offset;',
       },
       {
-        file: 'src/engine/leases/permits.js',
+        file: 'src/engine/leases/granted-lease.js',
         find: 'expireOffsetMs: (0, expire_offset_1.expireOffsetMs)(call.receivedAt, granted.sentAt, granted.remainingMs)',
         replace:
-          'expireOffsetMs: (0, expire_offset_1.expireOffsetMs)(call.receivedAt, this.options.clock.now(), granted.remainingMs)',
+          'expireOffsetMs: (0, expire_offset_1.expireOffsetMs)(call.receivedAt, performance.now(), granted.remainingMs)',
       },
     ],
     faults: ['server-stopped', 'store-link-slow'],
@@ -51,9 +51,9 @@ export const engineMutants = {
     patches: [
       {
         file: 'src/engine/leases/acquisition.js',
-        find: 'reply = await store.claim(resource, and({ ticket: waiter.ticket }, wanted));',
+        find: 'reply = await context.store.claim(resource, withWanted({ ticket: waiter.ticket }, wanted));',
         replace:
-          'reply = await store.claim(resource, and({ ticket: waiter.ticket }, wanted));\n            reply = { ...reply, sentAt: clock.now() };',
+          'reply = await context.store.claim(resource, withWanted({ ticket: waiter.ticket }, wanted));\n            reply = { ...reply, sentAt: context.clock.now() };',
       },
     ],
     faults: ['store-link-slow'],
@@ -76,9 +76,8 @@ export const engineMutants = {
     patches: [
       {
         file: 'src/engine/leases/held-lease.js',
-        find: 'return Math.min(this.ttlMs / 3, LONGEST_RENEWAL_INTERVAL_MS);',
-        replace:
-          'return this.ttlMs < 1000 ? Infinity : Math.min(this.ttlMs / 3, LONGEST_RENEWAL_INTERVAL_MS);',
+        find: 'return Math.min(this.ttlMs / 3, MAX_RENEWAL_INTERVAL_MS);',
+        replace: 'return this.ttlMs < 1000 ? Infinity : Math.min(this.ttlMs / 3, MAX_RENEWAL_INTERVAL_MS);',
       },
       {
         file: 'src/engine/leases/held-lease.js',

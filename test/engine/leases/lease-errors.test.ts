@@ -3,18 +3,19 @@ import { StoreFailure } from '../../../src/engine/errors';
 import {
   contended,
   draining,
+  type Repeat,
   semaphoreInUse,
-  storeFailed,
+  translateStoreFailure,
   tooManyWaiting,
-} from '../../../src/engine/leases/outcomes';
+} from '../../../src/engine/leases/lease-errors';
 import type { QueueSnapshot } from '../../../src/engine/leases/permits-store';
 import { NOBODY } from '../../support/fake-store';
 
 const LOCK = { service: 'lock', name: 'hello' } as const;
 const ID = '01a1f89e-ab95-77dc-a5c3-74f67a69cde4';
 
-function said(failure: StoreFailure, by?: 'lease_id'): HoldfastError {
-  return storeFailed(failure, LOCK, ID, by) as HoldfastError;
+function said(failure: StoreFailure, repeat: Repeat = 'request_id'): HoldfastError {
+  return translateStoreFailure(failure, LOCK, repeat, ID) as HoldfastError;
 }
 
 describe('a store failure', () => {
@@ -33,7 +34,7 @@ describe('a store failure', () => {
 
   it('passes a defect on as it is', () => {
     const defect = new TypeError('a bug');
-    expect(storeFailed(defect, LOCK, ID)).toBe(defect);
+    expect(translateStoreFailure(defect, LOCK, 'request_id', ID)).toBe(defect);
   });
 });
 
@@ -120,7 +121,7 @@ describe('what is said of a semaphore', () => {
 
   it('counts who uses it, in words that fit one too', () => {
     expect(semaphoreInUse(POOL, { holderCount: 1, waiterCount: 0 }).message).toBe(
-      'semaphore "pool" is in use, held by 1 and waited for by 0: nothing was deleted; wait for them, or set force',
+      'semaphore "pool" is in use (holders: 1, waiters: 0): nothing was deleted; wait until it is unused, or set force',
     );
   });
 });

@@ -1,0 +1,78 @@
+import { HoldfastError, StoreFailure } from '../errors';
+import { outcomeUnknown, storeFull, storeUnavailable } from '../store-errors';
+import type { Profile } from './suggestion';
+
+/** Every error of autocomplete. A text says what happened, to which name, and what to do. */
+
+export function dictionaryText(name: string): string {
+  return `dictionary ${JSON.stringify(name)}`;
+}
+
+export function recentsText(list: string): string {
+  return `list of recents ${JSON.stringify(list)}`;
+}
+
+export function noSuchDictionary(name: string): HoldfastError {
+  return new HoldfastError(
+    'NO_SUCH_DICTIONARY',
+    `${dictionaryText(name)} does not exist; create or import it`,
+  );
+}
+
+export function dictionaryExists(name: string, { accents, typos }: Profile): HoldfastError {
+  return new HoldfastError(
+    'DICTIONARY_EXISTS',
+    `${dictionaryText(name)} exists with another profile: accents ${accents}, typos ${typos ? 'on' : 'off'}; use that profile, or delete the dictionary first`,
+  );
+}
+
+export function importLost(name: string): HoldfastError {
+  return new HoldfastError(
+    'IMPORT_CONFLICT',
+    `this import of ${dictionaryText(name)} has ended: another import was committed, the dictionary was deleted, or the store has forgotten the import; import again if your entries are newer`,
+  );
+}
+
+export function tooManyImports(name: string): HoldfastError {
+  return new HoldfastError(
+    'QUOTA_EXCEEDED',
+    `${dictionaryText(name)} has reached its limit of simultaneous imports; wait until one of them has ended`,
+  );
+}
+
+export function wrongCount(name: string, stated: number, received: number): HoldfastError {
+  const description = `is ${stated}, but ${received} entries were received`;
+  return new HoldfastError(
+    'INVALID_FIELD',
+    `commit.entry_count ${description}: ${dictionaryText(name)} was not changed; import again`,
+    { violations: [{ field: 'commit.entry_count', description }] },
+  );
+}
+
+export function badPageToken(): HoldfastError {
+  const description = 'does not belong to this request';
+  return new HoldfastError('INVALID_FIELD', `page_token ${description}; start again without a page_token`, {
+    violations: [{ field: 'page_token', description }],
+  });
+}
+
+/** The caller's error for a store failure. Any other error is a defect and is returned unchanged. */
+export function translateStoreFailure(error: unknown, subject: string, advice = 'repeat the call'): unknown {
+  if (!(error instanceof StoreFailure)) return error;
+  if (error.kind === 'full') {
+    // A command may take several steps, and an earlier step may have been carried out.
+    const effect = error.carriedOut === 'no' ? 'nothing was done' : 'not all was done';
+    return storeFull(`${effect} for ${subject}`, `${advice} when the store has room`);
+  }
+  if (error.carriedOut === 'no') return storeUnavailable(subject);
+  return outcomeUnknown(`what was asked for ${subject} may have been done, or a part of it`, advice);
+}
+
+/** The result of a store command; rejects with the caller's error. */
+export async function answerOf<T>(work: Promise<T>, subject: string, advice?: string): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw translateStoreFailure(error, subject, advice);
+  }
+}

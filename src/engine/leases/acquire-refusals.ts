@@ -1,0 +1,88 @@
+import type { Call } from '../call';
+import { HoldfastError } from '../errors';
+import type { WaitEnd } from './call-end';
+import type { Resource } from './lease';
+import * as errors from './lease-errors';
+import type {
+  AcquireReply,
+  ClaimReply,
+  Granted,
+  PermitsWanted,
+  QueueSnapshot,
+  Waiting,
+} from './permits-store';
+
+/** Why an acquire ends without a grant. */
+
+/** What the error of an acquire depends on. */
+export interface AcquireAttempt {
+  readonly call: Call;
+  readonly resource: Resource;
+  readonly wanted: PermitsWanted;
+  readonly end: WaitEnd;
+  /** A stream ends its wait with REATTACH at the age limit. */
+  readonly stream: boolean;
+}
+
+/** Why a wait ends, other than by a grant. */
+export type WaitEnding = 'draining' | 'ended';
+
+/** The error for a reply that ends the acquire. */
+export function refusal(
+  { resource, wanted }: AcquireAttempt,
+  reply: Exclude<AcquireReply | ClaimReply, Granted | Waiting>,
+): HoldfastError {
+  switch (reply.kind) {
+    case 'refused':
+      return errors.contended(resource, reply.snapshot, 0);
+    case 'mismatch':
+      return errors.requestMismatch(resource, wanted.requestId, reply.field);
+    case 'queue-full':
+      return errors.queueFull(resource, reply.waiterCount);
+    case 'superseded':
+      return errors.superseded(resource);
+    case 'finished':
+      return errors.requestFinished(resource, wanted.requestId);
+    case 'never-fits':
+      return errors.neverFits(resource, wanted.permits, reply.limit);
+    case 'unknown-resource':
+      return errors.noSuchSemaphore(resource);
+  }
+}
+
+/** The error for a wait that ended without a grant. The store has confirmed the withdrawal. */
+export function notGranted(
+  { call, resource, wanted, end, stream }: AcquireAttempt,
+  ending: WaitEnding,
+  snapshot: QueueSnapshot,
+  now: number,
+): HoldfastError {
+  if (ending === 'draining') return errors.draining(wanted.requestId);
+  // The semaphore may have been deleted, or its limit lowered, just before the wait ended.
+  if (resource.service === 'semaphore') {
+    const { limit } = snapshot;
+    if (limit === undefined) return errors.noSuchSemaphore(resource);
+    if (limit > 0 && wanted.permits > limit) return errors.neverFits(resource, wanted.permits, limit);
+  }
+  if (stream && end.byAge) return errors.reattach(resource);
+  return errors.contended(resource, snapshot, now - call.receivedAt, end.byAge);
+}
+
+/**
+ * The error for a wait whose withdrawal has failed with `error`. In a quarantine the store keeps the place in the queue,
+ * so the caller may continue the wait with another call.
+ */
+export function notWithdrawn(
+  { resource, wanted, end, stream }: AcquireAttempt,
+  ending: WaitEnding,
+  error: unknown,
+): unknown {
+  if (!(error instanceof HoldfastError) || error.reason !== 'QUARANTINED') return error;
+  if (ending === 'draining') return errors.draining(wanted.requestId);
+  return stream && end.byAge ? errors.reattach(resource) : error;
+}
+
+/** The client does not receive this error: its call is over. */
+export function callCancelled(): HoldfastError {
+  return new HoldfastError('OUTCOME_UNKNOWN', 'the call was cancelled');
+}

@@ -1,0 +1,32 @@
+import { reportDefect } from '../errors';
+import { resourceKey, type Resource } from './lease';
+import type { PermitsStore } from './permits-store';
+
+/**
+ * Continues the work that bounded scripts leave (docs/design/leases.md, rule 8). Each resource has one step in flight.
+ * No request overtakes the queue meanwhile, because the store grants nothing past its head.
+ */
+export class BoundedSteps {
+  /** Whether a resource needs one more step after the step in flight. */
+  private readonly inFlight = new Map<string, boolean>();
+
+  constructor(
+    private readonly store: PermitsStore,
+    private readonly onDefect: (error: unknown) => void,
+  ) {}
+
+  run(resource: Resource): void {
+    const key = resourceKey(resource);
+    if (this.inFlight.has(key)) this.inFlight.set(key, true);
+    else void this.runSteps(resource, key);
+  }
+
+  private async runSteps(resource: Resource, key: string): Promise<void> {
+    do {
+      this.inFlight.set(key, false);
+      // The touch names no waiter, because many steps may follow. After a failure, the next touch continues.
+      await this.store.touch(resource, []).catch((error) => reportDefect(error, this.onDefect));
+    } while (this.inFlight.get(key) === true);
+    this.inFlight.delete(key);
+  }
+}

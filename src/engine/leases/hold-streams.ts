@@ -1,0 +1,162 @@
+import type { Call } from '../call';
+import { Acquisition } from './acquisition';
+import { waitEnd } from './call-end';
+import { expireOffsetMs } from './expire-offset';
+import { grantedLease } from './granted-lease';
+import { HeldLease } from './held-lease';
+import { requestKey, type Resource, type Service } from './lease';
+import * as errors from './lease-errors';
+import { parseLeaseId } from './lease-id';
+import type { PermitsContext } from './permits-context';
+import type { Granted } from './permits-store';
+import type { AcquireRequest, HoldSink, HoldStart } from './requests';
+import { shownToClients } from './views';
+import type { Waiter } from './waiter';
+
+const POSITION_INTERVAL_MS = 2000;
+
+/** The hold streams of this server. A stream waits for a lease or attaches to one, then renews it until it ends. */
+export class HoldStreams {
+  private readonly held = new Map<string, HeldLease>();
+  private openCount = 0;
+
+  constructor(
+    private readonly context: PermitsContext,
+    private readonly onClosed: () => void,
+  ) {}
+
+  get streamCount(): number {
+    return this.openCount;
+  }
+
+  get heldCount(): number {
+    return this.held.size;
+  }
+
+  /**
+   * Resolves when the lease was released, or when the client is gone. Rejects with the error that ends the stream.
+   */
+  async hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
+    const { isDraining, limits } = this.context;
+    if (isDraining) throw errors.draining();
+    if (this.openCount >= limits.maxStreams) throw errors.tooManyStreams(this.openCount);
+    this.openCount += 1;
+    try {
+      const held = await (start.kind === 'acquire'
+        ? this.acquire(call, service, start.request, sink)
+        : this.attach(call, service, start.leaseId, sink));
+      await held?.done;
+    } finally {
+      this.openCount -= 1;
+      this.onClosed();
+    }
+  }
+
+  /** Renews every held lease once more, then ends its stream. */
+  drain(): void {
+    for (const held of [...this.held.values()]) held.drain();
+  }
+
+  /** Renews the request's lease now, to learn of its end. Returns false if no stream of this server holds it. */
+  recheck(resource: Resource, requestId: string): boolean {
+    const held = this.held.get(requestKey(resource, requestId));
+    held?.recheck();
+    return held !== undefined;
+  }
+
+  private async acquire(
+    call: Call,
+    service: Service,
+    request: AcquireRequest & { requestId: string },
+    sink: HoldSink,
+  ): Promise<HeldLease | undefined> {
+    const { context } = this;
+    const resource = { service, name: request.name };
+    const wanted = context.wanted(resource, request, true);
+    const end = waitEnd(call, request, context.ageLimitAt(call, request.ttlMs));
+    const onPosition = this.positionReporter(service, wanted.requestId, sink);
+    const granted = await new Acquisition(context, call, resource, wanted, end, true, onPosition).run();
+    return this.keep(call, resource, wanted, granted, sink);
+  }
+
+  /** Sends a `queued` event when the position changes, but at most one every two seconds. */
+  private positionReporter(service: Service, requestId: string, sink: HoldSink): (waiter: Waiter) => void {
+    const { clock } = this.context;
+    let lastPosition = 0;
+    let lastSentAt = -Infinity;
+    return ({ position, snapshot: { waiterCount, holder } }) => {
+      const now = clock.now();
+      if (position === lastPosition || now - lastSentAt < POSITION_INTERVAL_MS) return;
+      lastPosition = position;
+      lastSentAt = now;
+      sink.send({
+        kind: 'queued',
+        requestId,
+        position,
+        waiterCount,
+        holder: holder && shownToClients(service, holder),
+      });
+    };
+  }
+
+  private async attach(
+    call: Call,
+    service: Service,
+    leaseId: string,
+    sink: HoldSink,
+  ): Promise<HeldLease | undefined> {
+    const { context } = this;
+    const { resource, requestId, secret } = parseLeaseId(service, leaseId);
+    const attach = context.newAttach(true);
+    const reply = await context.store
+      .renew(resource, { requestId, secret, ttlMs: undefined, stream: { attach, takeOver: true } })
+      .catch((error) => {
+        throw errors.translateStoreFailure(error, resource, 'lease_id', requestId);
+      });
+    if (reply.kind === 'finished') throw errors.leaseNotHeld(resource, reply.cause);
+    if (reply.kind !== 'granted') throw errors.leaseNotHeld(resource, undefined);
+    // A lease is never reported after its offset has passed. The client may attach again.
+    const end = call.receivedAt + expireOffsetMs(call.receivedAt, reply.sentAt, reply.remainingMs);
+    if (end <= context.clock.now()) throw errors.notAnswered(resource, 'lease_id', requestId);
+    return this.keep(call, resource, { requestId, attach }, reply, sink);
+  }
+
+  private keep(
+    call: Call,
+    resource: Resource,
+    { requestId, attach }: { requestId: string; attach: string },
+    granted: Granted,
+    sink: HoldSink,
+  ): HeldLease | undefined {
+    const { context } = this;
+    if (call.cancelled) return undefined;
+    sink.send({ kind: 'granted', lease: grantedLease(call, resource, requestId, granted) });
+    const held = new HeldLease({
+      store: context.store,
+      clock: context.clock,
+      timers: context.timers,
+      sink,
+      resource,
+      requestId,
+      attach,
+      receivedAt: call.receivedAt,
+      granted,
+      ageLimitAt: context.ageLimitAt(call, granted.ttlMs),
+      onDefect: context.onDefect,
+    });
+    this.remember(held, requestKey(resource, requestId));
+    call.onCancelled(() => held.abandon());
+    if (context.isDraining) held.drain();
+    else if (context.queue.takeEarlyHint(resource, requestId)) held.recheck();
+    return held;
+  }
+
+  private remember(held: HeldLease, key: string): void {
+    this.held.get(key)?.supersede();
+    this.held.set(key, held);
+    const forget = () => {
+      if (this.held.get(key) === held) this.held.delete(key);
+    };
+    held.done.then(forget, forget);
+  }
+}

@@ -1,0 +1,84 @@
+import type { Call } from '../call';
+import type { Clock } from '../clock';
+import type { Identities } from '../identities';
+import { BoundedSteps } from './bounded-steps';
+import { ageLimitAt } from './call-end';
+import type { Mode, Resource } from './lease';
+import { LOCK_LIMIT, type Limits } from './limits';
+import type { PermitsStore, PermitsWanted } from './permits-store';
+import type { AcquireRequest } from './requests';
+import { TimerQueue } from './timer-queue';
+import { WaitQueue } from './wait-queue';
+import { WaitingCalls } from './waiting-calls';
+import { Withdrawals } from './withdrawals';
+
+export interface PermitsOptions {
+  readonly store: PermitsStore;
+  readonly clock: Clock;
+  readonly identities: Identities;
+  readonly limits: Limits;
+  /** Identifies this process among all servers of the store; contains no dot. */
+  readonly serverId: string;
+  /** Receives the defects of background work. */
+  readonly onDefect: (error: unknown) => void;
+}
+
+/** What acquires and hold streams of one server share. */
+export class PermitsContext {
+  readonly store: PermitsStore;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly onDefect: (error: unknown) => void;
+  readonly timers: TimerQueue;
+  readonly queue: WaitQueue;
+  readonly steps: BoundedSteps;
+  readonly withdrawals: Withdrawals;
+  readonly waitingCalls: WaitingCalls;
+  isDraining = false;
+  private readonly identities: Identities;
+  private readonly serverId: string;
+  private attachCount = 0;
+
+  constructor({ store, clock, identities, limits, serverId, onDefect }: PermitsOptions) {
+    this.store = store;
+    this.clock = clock;
+    this.limits = limits;
+    this.onDefect = onDefect;
+    this.timers = new TimerQueue(clock);
+    this.steps = new BoundedSteps(store, onDefect);
+    this.queue = new WaitQueue(store, clock, this.timers, this.steps, onDefect);
+    this.withdrawals = new Withdrawals(store, clock, this.timers, onDefect);
+    this.waitingCalls = new WaitingCalls(limits.maxWaitingCallsPerConnection);
+    this.identities = identities;
+    this.serverId = serverId;
+  }
+
+  wanted(resource: Resource, request: AcquireRequest, stream: boolean): PermitsWanted {
+    const isLock = resource.service === 'lock';
+    return {
+      requestId: request.requestId ?? this.identities.requestId(),
+      attach: this.newAttach(stream),
+      secret: this.identities.secret(),
+      permits: isLock ? lockPermits(request.mode) : request.permitCount,
+      mode: request.mode,
+      holderId: request.holderId,
+      metadata: request.metadata,
+      ttlMs: request.ttlMs,
+      initialLimit: isLock ? LOCK_LIMIT : request.initialLimit,
+    };
+  }
+
+  /** Unique among the calls of all servers. The scripts read the server id in front and the "s" of a stream at the end. */
+  newAttach(stream: boolean): string {
+    this.attachCount += 1;
+    return `${this.serverId}.${this.attachCount}${stream ? 's' : ''}`;
+  }
+
+  ageLimitAt(call: Call, ttlMs: number): number {
+    return ageLimitAt(call, ttlMs, this.limits.maxStreamAgeMs, this.identities.random());
+  }
+}
+
+function lockPermits(mode: Mode): number {
+  return mode === 'shared' ? 1 : LOCK_LIMIT;
+}

@@ -1,0 +1,50 @@
+import type { Resource } from './lease';
+import type { PermitsWanted, QueueSnapshot, Waiting } from './permits-store';
+
+/** Why a waiting call wakes up, the most urgent signal first. */
+const signals = ['cancelled', 'superseded', 'draining', 'ended', 'recheck'] as const;
+export type Signal = (typeof signals)[number];
+
+/** One call that waits in a queue of the store. */
+export class Waiter {
+  /** The place in the queue. Claims send it, so a store that has lost its queue restores the place. */
+  ticket: string;
+  position: number;
+  snapshot: QueueSnapshot;
+  private readonly raised = new Set<Signal>();
+  private wakeUp: (() => void) | undefined;
+
+  constructor(
+    readonly resource: Resource,
+    readonly wanted: PermitsWanted,
+    waiting: Waiting,
+    private readonly onPosition: ((waiter: Waiter) => void) | undefined,
+  ) {
+    this.ticket = waiting.ticket;
+    this.position = waiting.position;
+    this.snapshot = waiting.snapshot;
+  }
+
+  raise(signal: Signal): void {
+    this.raised.add(signal);
+    this.wakeUp?.();
+  }
+
+  /** Resolves to the most urgent signal. Only `recheck` is cleared; the other signals stay raised. */
+  async next(): Promise<Signal> {
+    for (;;) {
+      const signal = signals.find((candidate) => this.raised.has(candidate));
+      if (signal) {
+        if (signal === 'recheck') this.raised.delete(signal);
+        return signal;
+      }
+      await new Promise<void>((resolve) => (this.wakeUp = resolve));
+    }
+  }
+
+  update(position: number, snapshot: QueueSnapshot): void {
+    this.position = position;
+    this.snapshot = snapshot;
+    this.onPosition?.(this);
+  }
+}

@@ -1,0 +1,88 @@
+import type { Clock } from '../clock';
+import { reportDefect, StoreFailure } from '../errors';
+import type { Resource } from './lease';
+import { notAnswered, translateStoreFailure } from './lease-errors';
+import type { Granted, PermitsStore, PermitsWanted, WithdrawCommand, WithdrawReply } from './permits-store';
+import type { TimerQueue } from './timer-queue';
+
+const FIRST_PAUSE_MS = 500;
+/** Pauses grow, so that thousands of retries are no load for a store that is down. */
+const LONGEST_PAUSE_MS = 8000;
+const PAUSE_GROWTH = 1.5;
+/**
+ * A lease ends with its ttl, but a place in the queue stays for as long as this server touches the queue. Each abandoned
+ * place costs the next waiter an offer, so retries go on for at least this long.
+ */
+const MIN_DURATION_MS = 300_000;
+/** Bound of memory. Past this many, an unreported grant stays taken until its ttl ends. */
+const MAX_RUNNING = 10_000;
+
+/** How a call leaves the queue, and how it gives back a grant that its caller was not told of. */
+export class Withdrawals {
+  private running = 0;
+
+  constructor(
+    private readonly store: PermitsStore,
+    private readonly clock: Clock,
+    private readonly timers: TimerQueue,
+    private readonly onDefect: (error: unknown) => void,
+  ) {}
+
+  /** The give-backs in the background that the store has not confirmed yet. */
+  get givingBackCount(): number {
+    return this.running;
+  }
+
+  /** Ends a wait. If the request was granted or offered permits, the reply is that grant. */
+  leaveQueue(resource: Resource, wanted: PermitsWanted): Promise<WithdrawReply> {
+    const { requestId, attach } = wanted;
+    return this.withdraw(resource, wanted, { requestId, attach, giveBack: false });
+  }
+
+  /** Gives back a grant that arrived too late. The request stays in the queue, in its old place. */
+  returnGrant(resource: Resource, wanted: PermitsWanted, { fencingToken }: Granted): Promise<WithdrawReply> {
+    const { requestId, attach } = wanted;
+    return this.withdraw(resource, wanted, { requestId, attach, giveBack: true, fencingToken });
+  }
+
+  /**
+   * Gives back, in the background, everything that the call may have been granted, and its place in the queue. The store
+   * keeps a lease that another call was answered with.
+   */
+  giveBackLater(resource: Resource, { requestId, attach, ttlMs }: PermitsWanted): void {
+    if (this.running >= MAX_RUNNING) return;
+    this.running += 1;
+    const until = this.clock.now() + Math.max(ttlMs, MIN_DURATION_MS);
+    this.giveBack(resource, { requestId, attach, giveBack: true }, FIRST_PAUSE_MS, until);
+  }
+
+  private giveBack(resource: Resource, command: WithdrawCommand, pauseMs: number, until: number): void {
+    this.store.withdraw(resource, command).then(
+      () => (this.running -= 1),
+      (error) => {
+        reportDefect(error, this.onDefect);
+        const retryAt = this.clock.now() + pauseMs;
+        const nextPauseMs = Math.min(PAUSE_GROWTH * pauseMs, LONGEST_PAUSE_MS);
+        if (retryAt < until)
+          this.timers.at(retryAt, () => this.giveBack(resource, command, nextPauseMs, until));
+        else this.running -= 1;
+      },
+    );
+  }
+
+  private async withdraw(
+    resource: Resource,
+    wanted: PermitsWanted,
+    command: WithdrawCommand,
+  ): Promise<WithdrawReply> {
+    return await this.store.withdraw(resource, command).catch((error) => {
+      const { requestId } = wanted;
+      if (error instanceof StoreFailure && error.kind === 'quarantined' && error.carriedOut === 'no') {
+        throw translateStoreFailure(error, resource, 'request_id', requestId);
+      }
+      // The call may still hold permits, so its caller must not be told that nothing was done.
+      this.giveBackLater(resource, wanted);
+      throw error instanceof StoreFailure ? notAnswered(resource, 'request_id', requestId) : error;
+    });
+  }
+}

@@ -1,0 +1,34 @@
+import { HoldfastError, StoreFailure } from './errors';
+import type { Quarantine, StoreOperations } from './store-health';
+import { roundedTimeSpan } from './time-span';
+
+export interface EndedQuarantine {
+  /** The quarantine that ended; undefined: there was none. */
+  readonly quarantine: Quarantine | undefined;
+  /** What may go wrong from now on; empty: nothing. */
+  readonly risk: string;
+}
+
+/** Ends a quarantine because an operator asserts that it is not needed, or accepts the risk. */
+export async function endQuarantine(operations: StoreOperations): Promise<EndedQuarantine> {
+  let quarantine: Quarantine | undefined;
+  try {
+    quarantine = await operations.endQuarantine();
+  } catch (error) {
+    throw error instanceof StoreFailure ? notEnded(error) : error;
+  }
+  return { quarantine, risk: quarantine ? riskOf(quarantine) : '' };
+}
+
+function notEnded({ carriedOut }: StoreFailure): HoldfastError {
+  return carriedOut === 'unknown'
+    ? new HoldfastError(
+        'OUTCOME_UNKNOWN',
+        'the store did not answer: the quarantine may have ended; repeat the call',
+      )
+    : new HoldfastError('STORE_UNAVAILABLE', 'the store does not take commands: nothing was done; try again');
+}
+
+function riskOf({ remainingMs }: Quarantine): string {
+  return `for ${roundedTimeSpan(remainingMs)} more, a client may believe in a lease that the store has forgotten: a name may have two holders, and only fencing tokens protect the resource`;
+}
