@@ -24,7 +24,7 @@ const steps = [
   { title: 'Contract, lint', command: 'buf lint' },
   { title: 'Contract, format', command: 'buf format --diff --exit-code' },
   { title: 'Contract, breaking', command: 'buf breaking --against proto/baseline.binpb' },
-  { title: 'Table of settings', command: 'node dist/tools/config-table.js --check' },
+  { title: 'Configuration page', command: 'node dist/tools/configuration-docs.js --check' },
   { title: 'Lock file', problems: registryHosts },
 ];
 

@@ -2,12 +2,12 @@ import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pin
 import type { Config } from './config/config';
 
 /**
- * Names under which something might be logged that gives power over a lease or the store. The code logs none
- * of them; this is for the error object of a library that carries one.
+ * Fields that may hold a password, a lease id, or another value that gives control of a lease or the store. The
+ * server never logs them itself, but the error object of a library may carry one.
  */
 const SECRETS = ['password', 'url', 'leaseId', 'lease_id', 'secret', 'requestId', 'request_id', 'command'];
 
-/** One JSON object a line, on standard output, written before the call returns: a crash loses no line. */
+/** Logs one JSON object per line to standard output. Writes are synchronous, so a crash loses no line. */
 export function createLog(level: Config['logLevel'], destination?: DestinationStream): Logger {
   const settings = {
     level,

@@ -3,35 +3,35 @@ import { ConfigError, readConfig, type Config } from './config/config';
 import { createLog } from './log';
 import { createServer, StartError, type HoldfastServer } from './server';
 
-/** How the process ends. A second signal ends it with 128 + its number, as a shell has it. */
+/** Exit codes. After a second signal the code is 128 + the signal's number, as shells report it. */
 const EXIT = {
   drained: 0,
   notStarted: 1,
-  /** An error that nobody caught: the log has it. */
+  /** An uncaught error, which the log reports. */
   defect: 70,
-  /** The drain did not come to its end. */
+  /** The drain did not finish within its timeout and the closing time. */
   overdue: 124,
 } as const;
 
 const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const;
 type Signal = keyof typeof SIGNAL_NUMBERS;
 
-/** Beyond the drain's own timeout: to close the store, and what `onClosed` needs. */
+/** Time after the drain timeout for closing the store and for `onClosed`. */
 const CLOSING_GRACE_MS = 5000;
-/** Ctrl-C reaches a program under npm twice: from the terminal, and passed on by npm. */
+/** One Ctrl-C sends two SIGINTs to a program under npm: one from the terminal, one from npm. They come this close. */
 const SAME_CTRL_C_MS = 300;
 
 export interface RunOptions {
   readonly env: NodeJS.ProcessEnv;
-  /** What to print once the server listens. */
+  /** The text to print when the server listens. */
   readonly banner?: (info: { listen: string; redis: string; version: string }) => string;
-  /** Runs when the server has drained and let go of its store. */
+  /** Runs after the drain, when the store is closed. */
   readonly onClosed?: () => Promise<void>;
 }
 
 /**
- * Runs the server until a signal ends the process. Resolves when it listens; rejects, with a message fit for an
- * operator, when it cannot start.
+ * Runs the server until a signal ends the process. Resolves when the server listens. Rejects with a message for the
+ * operator when the server cannot start.
  */
 export async function run(options: RunOptions): Promise<void> {
   const config = readConfig(options.env);
@@ -49,7 +49,7 @@ export async function run(options: RunOptions): Promise<void> {
   if (options.banner !== undefined) console.log(options.banner({ listen, redis, version }));
 }
 
-/** Whatever nobody caught leaves the process in a state that nobody knows: better none than that. */
+/** Ends the process after an uncaught error, because the state of the process is then unknown. */
 function exitOnDefect(log: Logger): void {
   const exit = (kind: string) => (err: unknown) => {
     log.fatal({ err }, kind);
@@ -59,7 +59,7 @@ function exitOnDefect(log: Logger): void {
   process.on('unhandledRejection', exit('unhandled rejection'));
 }
 
-/** The first signal drains, the second one forces, and so does a drain that takes too long. */
+/** The first signal starts the drain. A second signal, or a drain that takes too long, ends the process at once. */
 function exitOnSignal(
   server: HoldfastServer,
   config: Config,
@@ -73,7 +73,7 @@ function exitOnSignal(
       log.info({ signal }, 'draining');
       drainAndExit(server, config, log, onClosed);
     } else if (signal !== 'SIGINT' || performance.now() - drainingSince > SAME_CTRL_C_MS) {
-      log.warn({ signal }, 'forced to stop');
+      log.warn({ signal }, 'second signal: stopping without waiting for the drain');
       process.exit(128 + SIGNAL_NUMBERS[signal]);
     }
   };

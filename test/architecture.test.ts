@@ -20,7 +20,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   log: ['config'],
   version: [],
   'redis-version': [],
-  server: ['config', 'transport', 'engine', 'redis', 'version'],
+  startup: ['config', 'engine', 'redis'],
+  server: ['config', 'startup', 'transport', 'engine', 'redis', 'version'],
   main: ['config', 'log', 'server'],
   dev: ['main', 'redis-version'],
   'clients/typescript': ['wire', 'generated/typescript'],
@@ -29,9 +30,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** The rooms that may import a package. */
 const PACKAGE_STAYS_IN: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['redis'],
-  '@grpc/grpc-js': ['transport', 'clients/typescript', 'server'],
+  '@grpc/grpc-js': ['transport', 'clients/typescript', 'server', 'startup'],
   zod: ['config'],
-  pino: ['log', 'server', 'main'],
+  pino: ['log', 'server', 'startup', 'main'],
 };
 
 const ALLOWED_AT_TOP = new Set([

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { ConfigError, readConfig } from '../src/config/config';
-import { options } from '../src/config/options';
-import { configTable, withConfigTable } from '../tools/config-table';
+import { options, type Option } from '../src/config/options';
+import { configurationPage } from '../tools/configuration-docs';
 
 const REDIS = 'redis://127.0.0.1:6379';
 const read = (env: NodeJS.ProcessEnv) => readConfig({ HOLDFAST_REDIS_URL: REDIS, ...env });
@@ -16,7 +16,7 @@ function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
   return [];
 }
 
-test('needs nothing but a Redis, and has a default for the rest', () => {
+test('requires HOLDFAST_REDIS_URL, and has a default for every other setting', () => {
   expect(read({})).toEqual({
     listen: { kind: 'tcp', host: '127.0.0.1', port: 50_051 },
     redis: { shown: REDIS },
@@ -46,18 +46,18 @@ test('needs nothing but a Redis, and has a default for the rest', () => {
   });
 });
 
-test('is frozen, what is inside too', () => {
+test('freezes the settings and the objects inside them', () => {
   const config = read({});
   expect(Object.isFrozen(config)).toBe(true);
   expect(Object.isFrozen(config.listen)).toBe(true);
   expect(Object.isFrozen(config.redis)).toBe(true);
 });
 
-test('takes an empty variable for none, and leaves those of others alone', () => {
+test('treats an empty variable as not set, and ignores variables without the prefix HOLDFAST_', () => {
   expect(read({ HOLDFAST_LISTEN: '', HOLDFASTER: 'x', PATH: '/bin' }).listen).toMatchObject({ port: 50_051 });
 });
 
-test('names every problem at once', () => {
+test('reports every problem in one error', () => {
   const problems = problemsOf({
     HOLDFAST_LISTEN: 'nowhere',
     HOLDFAST_MAX_TTL: '25h',
@@ -81,7 +81,7 @@ test.each([
   [{ HOLDFAST_MIN_TTL: '1m' }, 'HOLDFAST_DEFAULT_TTL must not be less than HOLDFAST_MIN_TTL'],
   [{ HOLDFAST_MAX_TTL: '10s' }, 'HOLDFAST_DEFAULT_TTL must not be more than HOLDFAST_MAX_TTL'],
   [{ HOLDFAST_MAX_TTL: '24h', HOLDFAST_RETENTION: '1h' }, 'HOLDFAST_RETENTION must not be less'],
-])('refuses what contradicts itself: %j', (env, problem) => {
+])('refuses settings that contradict each other: %j', (env, problem) => {
   const problems = problemsOf({ HOLDFAST_REDIS_URL: REDIS, ...env });
   expect(problems).toEqual([expect.stringContaining(problem)]);
 });
@@ -92,7 +92,7 @@ test.each([
   ['[::1]:50051', { kind: 'tcp', host: '::1', port: 50_051 }],
   ['unix:/run/holdfast.sock', { kind: 'unix', path: '/run/holdfast.sock' }],
   ['unix:///run/holdfast.sock', { kind: 'unix', path: '/run/holdfast.sock' }],
-])('listens on %s', (text, address) => {
+])('accepts the listen address %s', (text, address) => {
   expect(read({ HOLDFAST_LISTEN: text }).listen).toEqual(address);
 });
 
@@ -107,7 +107,7 @@ test.each([
   '[::1]',
   'unix:',
   'unix:rel',
-])('does not listen on %s', (text) => {
+])('refuses the listen address %s', (text) => {
   expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_LISTEN: text })).toHaveLength(1);
 });
 
@@ -117,7 +117,7 @@ test.each([
   ['rediss://:s3cret@[::1]:6379', 'rediss://[::1]:6379'],
   ['/run/redis.sock', '/run/redis.sock'],
   ['redis+unix:///run/redis.sock', '/run/redis.sock'],
-])('takes the Redis %s, and shows it without its password', (text, shown) => {
+])('accepts the Redis address %s, and hides its password', (text, shown) => {
   const { redis } = read({ HOLDFAST_REDIS_URL: text });
   expect(redis.shown).toBe(shown);
   const url = text.startsWith('redis+unix') ? shown : text;
@@ -130,7 +130,7 @@ const HOST_PAIR = [
   { host: '::1', port: 7001 },
 ];
 const USER = { username: 'app', password: 's3:cret@' };
-const NOBODY = { username: undefined, password: undefined };
+const NO_USER = { username: undefined, password: undefined };
 
 test.each([
   [
@@ -146,7 +146,7 @@ test.each([
       master: 'main',
       db: 0,
       tls: true,
-      ...NOBODY,
+      ...NO_USER,
     },
     'rediss+sentinel://one.example/main',
   ],
@@ -157,17 +157,17 @@ test.each([
   ],
   [
     'redis+cluster://nodes.example/',
-    { kind: 'cluster', seeds: [{ host: 'nodes.example', port: 6379 }], tls: false, ...NOBODY },
+    { kind: 'cluster', seeds: [{ host: 'nodes.example', port: 6379 }], tls: false, ...NO_USER },
     'redis+cluster://nodes.example',
   ],
-])('takes the several Redis %s, and shows them without their password', (text, address, shown) => {
+])('accepts the Sentinel or Cluster address %s, and hides its password', (text, address, shown) => {
   const { redis } = read({ HOLDFAST_REDIS_URL: text });
   expect(redis.address).toEqual(address);
   expect(redis.shown).toBe(shown);
   expect(inspect(redis, { depth: 5 }) + JSON.stringify(redis)).not.toMatch(/s3(%3A|:)cret/);
 });
 
-test("keeps the sentinels' password to itself", () => {
+test('hides the password for the sentinels', () => {
   const config = read({
     HOLDFAST_REDIS_URL: 'redis+sentinel://a/main',
     HOLDFAST_REDIS_SENTINEL_AUTH: ':s3cret',
@@ -187,7 +187,7 @@ test.each([
     'HOLDFAST_REDIS_TLS_CERT and HOLDFAST_REDIS_TLS_KEY must be set together',
   ],
   [{ HOLDFAST_REDIS_REPLICA_URL: 'redis+cluster://a' }, 'HOLDFAST_REDIS_REPLICA_URL must be'],
-])('refuses what does not fit the Redis: %j', (env, problem) => {
+])('refuses settings that do not fit the Redis address: %j', (env, problem) => {
   const problems = problemsOf({ HOLDFAST_REDIS_URL: REDIS, ...env });
   expect(problems).toEqual([expect.stringContaining(problem)]);
 });
@@ -209,9 +209,9 @@ test.each([
   '127.0.0.1:6379',
   'redis://',
   'redis://h/nine',
-  // The client would take it for an option, and send again what must not be sent again.
+  // The Redis client would take the option from the query string, and resend commands that must not be resent.
   'redis://h?autoResendUnfulfilledCommands=true&password=s3cret',
-])('refuses the Redis %s, without repeating it', (text) => {
+])('refuses the Redis address %s, and does not repeat it in the message', (text) => {
   const problems = problemsOf({ HOLDFAST_REDIS_URL: text });
   expect(problems).toHaveLength(1);
   expect(problems.join()).toContain('HOLDFAST_REDIS_URL must be');
@@ -238,43 +238,47 @@ test.each([
   ['off', undefined],
   ['1h', 3_600_000],
   ['3650d', 3650 * 86_400_000],
-])('keeps recents for %s', (text, ms) => {
+])('accepts the retention of recents %s', (text, ms) => {
   expect(read({ HOLDFAST_RECENTS_RETENTION: text }).recentsRetentionMs).toBe(ms);
 });
 
-test.each(['59m', '3651d', '0', 'OFF', 'never'])('does not keep recents for %s', (text) => {
+test.each(['59m', '3651d', '0', 'OFF', 'never'])('refuses the retention of recents %s', (text) => {
   expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_RECENTS_RETENTION: text })).toEqual([
     expect.stringContaining('HOLDFAST_RECENTS_RETENTION must be off, or a duration from 1h to 3650d'),
   ]);
 });
 
-describe('the table of the README', () => {
-  test('has a row for each setting, with the default that is parsed', () => {
-    const rows = configTable().split('\n').slice(2);
-    expect(rows).toHaveLength(Object.keys(options).length);
-    for (const { name, default: usual } of Object.values(options)) {
-      const row = rows.find((text) => text.includes(`\`${name}\``));
-      expect(row).toContain(usual === undefined ? '' : `\`${usual}\``);
-    }
-  });
+describe('docs/configuration.md', () => {
+  const page = configurationPage();
 
-  test('takes the place between its marks, and is left alone when it is there', () => {
-    const document = '# Title\n\n<!-- config:start -->\nstale text\n<!-- config:end -->\n\nmore\n';
-    const updated = withConfigTable(document);
-    expect(updated).toContain(configTable());
-    expect(updated).not.toContain('stale text');
-    expect(updated).toMatch(
-      /^# Title\n\n<!-- config:start -->\n\n\|[^]*\|\n\n<!-- config:end -->\n\nmore\n$/,
+  test.each(Object.values(options))(
+    'has a section for $name with its range, default and example',
+    (setting) => {
+      const [, section = ''] = page.split(`\n## ${setting.name}\n`);
+      const rows = section.split('\n## ')[0] ?? '';
+      const { default: preset, range, required } = setting as Option<unknown>;
+      const shown =
+        preset === undefined ? `none${required ? '; the variable is required' : ''}` : `\`${preset}\``;
+      expect(rows).toContain(`\n- Default: ${shown}\n`);
+      expect(rows).toContain(`\n- Value: `);
+      if (range !== undefined) expect(rows).toContain(`\n- Range: ${range}\n`);
+      expect(rows).toContain(`\n- Example: \`${setting.name}=${setting.example}\`\n`);
+    },
+  );
+
+  test('shows only examples that the parser accepts', () => {
+    const rejected = Object.values(options).filter(
+      ({ schema, example }) => !schema.safeParse(example).success,
     );
-    expect(withConfigTable(updated ?? '')).toBe(updated);
+    expect(rejected.map(({ name }) => name)).toEqual([]);
   });
 
-  test('is missed where the marks are', () => {
-    expect(withConfigTable('# Title')).toBeUndefined();
+  test('has no line over 100 columns', () => {
+    expect(page.split('\n').filter((line) => line.length > 100)).toEqual([]);
   });
 });
 
-it('lets be what Kubernetes says of a Service whose name is its own', () => {
+test('ignores the variables that Kubernetes sets for a Service named holdfast', () => {
   const link = {
     HOLDFAST_SERVICE_HOST: '10.0.0.1',
     HOLDFAST_SERVICE_PORT_GRPC: '50051',

@@ -1,7 +1,7 @@
 import { createLog } from '../src/log';
 
-/** What one call of a logger writes. */
-function written(
+/** The lines that a logger writes during one call of `write`. */
+function linesOf(
   write: (log: ReturnType<typeof createLog>) => void,
   level: 'info' | 'warn' = 'info',
 ): string[] {
@@ -10,8 +10,8 @@ function written(
   return lines;
 }
 
-test('is one JSON object a line, with a level in words and the time in UTC', () => {
-  const [line] = written((log) => log.info({ listen: '127.0.0.1:1' }, 'listening'));
+test('the log writes one JSON object per line, with the level as a word and the time in UTC', () => {
+  const [line] = linesOf((log) => log.info({ listen: '127.0.0.1:1' }, 'listening'));
   expect(line).toMatch(/^\{.*\}\n$/);
   expect(JSON.parse(line!)).toEqual({
     level: 'info',
@@ -22,17 +22,17 @@ test('is one JSON object a line, with a level in words and the time in UTC', () 
   });
 });
 
-test('leaves out what is below its level', () => {
-  expect(written((log) => log.info({}, 'unheard'), 'warn')).toEqual([]);
+test('the log leaves out messages below its level', () => {
+  expect(linesOf((log) => log.info({}, 'unheard'), 'warn')).toEqual([]);
 });
 
-test('hides what gives power over a lease or the store, in errors of libraries too', () => {
+test('the log replaces passwords, lease ids and commands, even inside the error of a library', () => {
   const secret = 's3cret';
   const err = Object.assign(new Error('failed'), {
     command: { name: 'evalsha', args: [secret] },
     password: secret,
   });
-  const [line] = written((log) => log.error({ err, leaseId: secret, request: { requestId: secret } }, 'x'));
+  const [line] = linesOf((log) => log.error({ err, leaseId: secret, request: { requestId: secret } }, 'x'));
   expect(line).not.toContain(secret);
   expect(line).toContain('failed');
 });

@@ -16,7 +16,7 @@ def span(text: str) -> float:
     """The seconds of `5s` or `250ms`; a type for argparse."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m)", text)
     if match is None or float(match[1]) <= 0:
-        raise argparse.ArgumentTypeError(f"{text}: a span is wanted, 5s or 250ms")
+        raise argparse.ArgumentTypeError(f"{text}: expected a duration such as 5s or 250ms")
     return float(match[1]) * {"ms": 0.001, "s": 1, "m": 60}[match[2]]
 
 

@@ -32,7 +32,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
 export function span(option: string, text: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text) ?? [];
   const ms = Number(number) * (UNITS[unit ?? ''] ?? NaN);
-  if (!(ms > 0)) throw new UsageError(`--${option} ${text}: a span is wanted, 5s or 250ms`);
+  if (!(ms > 0)) throw new UsageError(`--${option} ${text}: expected a duration such as 5s or 250ms`);
   return ms;
 }
 

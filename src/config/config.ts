@@ -2,21 +2,21 @@ import { options, type Option } from './options';
 
 type Value<O> = O extends Option<infer T> ? T : never;
 
-/** The server's settings: checked, complete and frozen. */
+/** The settings of the server: validated, complete and frozen. */
 export type Config = { readonly [Key in keyof typeof options]: Value<(typeof options)[Key]> };
 
-/** The environment holds something that is no configuration; the message names every problem, a line each. */
+/** The settings are invalid. The message names every problem, one per line. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 
   constructor(readonly problems: readonly string[]) {
-    super(`the configuration is wrong:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    super(`the configuration is invalid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
   }
 }
 
 const PREFIX = 'HOLDFAST_';
 
-/** Reads the settings from `env`, the process's own unless another is given; an empty variable is as none. */
+/** Reads the settings from `env`, by default the environment of this process. An empty variable counts as not set. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const problems = unknownVariables(env);
   const values: Partial<Record<keyof Config, unknown>> = {};
@@ -41,18 +41,18 @@ function readOption(option: Option<unknown>, env: NodeJS.ProcessEnv, problems: s
   return undefined;
 }
 
-/** What Kubernetes puts into every container beside a Service whose name begins with `holdfast`. */
+/** Variables that Kubernetes sets in every container when a Service has a name that begins with `holdfast`. */
 const KUBERNETES_LINK = /^HOLDFAST_(.+_)?(SERVICE_(HOST|PORT)(_.+)?|PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?)$/;
 
-/** A misspelt variable would otherwise be a setting that silently has its default. */
+/** Problems for misspelt variables. Without this check a misspelt setting would silently keep its default. */
 function unknownVariables(env: NodeJS.ProcessEnv): string[] {
   const known = new Set<string>(Object.values(options).map(({ name }) => name));
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && !known.has(name) && !KUBERNETES_LINK.test(name))
-    .map((name) => `${name} is not a setting of Holdfast; the README lists them all`);
+    .map((name) => `${name} is not a setting of Holdfast; docs/configuration.md lists all settings`);
 }
 
-/** What is right by itself and wrong together. Settings that are wrong by themselves compare as false here. */
+/** Problems between valid settings. An invalid setting is undefined here, so comparisons with it are false. */
 function contradictions(config: Config): string[] {
   const found: string[] = [];
   const { minTtlMs, defaultTtlMs, maxTtlMs, retentionMs, tlsCert, tlsKey } = config;
@@ -73,14 +73,16 @@ function contradictionsOfRedis(config: Config): string[] {
   if ((redisTlsCert === undefined) !== (redisTlsKey === undefined)) {
     found.push('HOLDFAST_REDIS_TLS_CERT and HOLDFAST_REDIS_TLS_KEY must be set together');
   }
-  // An address that is wrong by itself has been named already.
+  // An invalid address is already reported.
   if (redis === undefined) return found;
   const tls = redis.address.tls || redisReplica?.address.tls === true;
   if (!tls && (redisTlsCa !== undefined || redisTlsCert !== undefined)) {
-    found.push('HOLDFAST_REDIS_TLS_CA and HOLDFAST_REDIS_TLS_CERT need an address with TLS: rediss…://');
+    found.push(
+      'HOLDFAST_REDIS_TLS_CA and HOLDFAST_REDIS_TLS_CERT need an address with TLS, such as rediss://host',
+    );
   }
   if (redisSentinelAuth !== undefined && redis.address.kind !== 'sentinel') {
-    found.push('HOLDFAST_REDIS_SENTINEL_AUTH needs an address with sentinels: redis+sentinel://');
+    found.push('HOLDFAST_REDIS_SENTINEL_AUTH needs an address with sentinels: redis+sentinel://…');
   }
   return found;
 }

@@ -1,22 +1,26 @@
 import type { z } from 'zod';
-import { count, duration, durationOrOff, filePath, flag, keyPrefix, listenAddress, oneOf } from './values';
 import { redisAddress, sentinelUser, storeAddress } from './redis-options';
+import { count, duration, durationOrOff, filePath, flag, keyPrefix, listenAddress, oneOf } from './values';
 
-/** A setting whose value is a T. */
+/** One setting. Its value has the type T. The parser and docs/configuration.md are both made from these fields. */
 export interface Option<T> {
   /** The environment variable. */
   readonly name: `HOLDFAST_${string}`;
-  /** As it would be written. */
+  /** The default, as a user would write it. */
   readonly default?: string;
-  /** The server does not start without it. */
+  /** The server does not start without a value. */
   readonly required?: true;
-  readonly accepts: string;
-  /** For the operator: what it does, and when to change it. */
+  /** What the value looks like, with its unit. */
+  readonly format: string;
+  /** The smallest and the largest value, for formats with bounds. */
+  readonly range?: string;
+  readonly example: string;
+  /** What the setting does and when to change it. */
   readonly about: string;
   readonly schema: z.ZodType<T, string>;
 }
 
-/** A setting that always has a value: it has a default or is required. */
+/** A setting that always has a value, because it has a default or is required. */
 function option<T>(
   entry: Option<T> & ({ readonly default: string } | { readonly required: true }),
 ): Option<T> {
@@ -27,179 +31,237 @@ function optional<T>(entry: Option<T>): Option<T | undefined> {
   return entry;
 }
 
-function span(name: Option<number>['name'], usual: string, from: string, to: string, about: string) {
-  const schema = duration(from, to);
-  return option({ name, default: usual, accepts: `duration, ${from} to ${to}`, about, schema });
+interface DurationOption extends Omit<Option<number>, 'format' | 'range' | 'schema'> {
+  readonly default: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+function durationOption({ from, to, ...entry }: DurationOption): Option<number> {
+  return option({ ...entry, format: 'duration', range: `${from} to ${to}`, schema: duration(from, to) });
+}
+
+interface CountOption extends Omit<Option<number>, 'format' | 'range' | 'schema'> {
+  readonly default: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+function countOption({ from, to, ...entry }: CountOption): Option<number> {
+  return option({ ...entry, format: 'whole number', range: `${from} to ${to}`, schema: count(from, to) });
+}
+
+function fileOption(
+  name: Option<string>['name'],
+  example: string,
+  about: string,
+): Option<string | undefined> {
+  return optional({ name, format: 'path of a PEM file', example, about, schema: filePath() });
 }
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/**
- * Every setting of the server. The parser and the README's table are both made from this list. Durations are
- * written like `500ms`, `30s`, `2m`, `1h`.
- */
+const SINGLE_REDIS_FORMAT =
+  '`redis://[user:password@]host[:port][/db]`, `rediss://…` for TLS, `redis+unix:///path`, or the absolute path of a Unix socket';
+
+/** Every setting of the server, in the order of docs/configuration.md. */
 export const options = {
   listen: option({
     name: 'HOLDFAST_LISTEN',
     default: '127.0.0.1:50051',
-    accepts: '`host:port`, `[IPv6]:port` or `unix:/path`',
-    about: 'Where clients connect. Port 0 takes a free one, which the log then names.',
+    format: '`host:port`, `[IPv6 address]:port` or `unix:/path`',
+    example: '0.0.0.0:50051',
+    about:
+      'The address on which the server accepts clients. Port 0 lets the system choose a free port; the log line "listening" names the port.',
     schema: listenAddress(),
+  }),
+  tlsCert: fileOption(
+    'HOLDFAST_TLS_CERT',
+    '/etc/holdfast/server.pem',
+    'The certificate chain of the server. With a certificate the server accepts only TLS connections. HOLDFAST_TLS_KEY must be set too.',
+  ),
+  tlsKey: fileOption(
+    'HOLDFAST_TLS_KEY',
+    '/etc/holdfast/server.key',
+    'The private key of the certificate in HOLDFAST_TLS_CERT.',
+  ),
+  keepaliveTimeMs: durationOption({
+    name: 'HOLDFAST_KEEPALIVE_TIME',
+    default: '10s',
+    from: '100ms',
+    to: '1h',
+    example: '30s',
+    about:
+      'The time between two HTTP/2 pings on a connection. Pings detect clients that have disappeared without closing their connection.',
+  }),
+  keepaliveTimeoutMs: durationOption({
+    name: 'HOLDFAST_KEEPALIVE_TIMEOUT',
+    default: '5s',
+    from: '100ms',
+    to: '1m',
+    example: '10s',
+    about: 'The server closes a connection when a ping stays unanswered for this long.',
   }),
   redis: option({
     name: 'HOLDFAST_REDIS_URL',
     required: true,
-    accepts:
-      '`redis://[user:password@]host[:port][/db]`, `rediss://…`, `redis+unix:///path` or a path, `redis+sentinel://[user:password@]host[:port],…/master[/db]`, `redis+cluster://[user:password@]host[:port],…`, `rediss+…`',
+    format: `${SINGLE_REDIS_FORMAT}; \`redis+sentinel://[user:password@]host[:port],…/master[/db]\`; \`redis+cluster://[user:password@]host[:port],…\`; \`rediss+sentinel://…\` and \`rediss+cluster://…\` for TLS`,
+    example: 'redis://127.0.0.1:6379',
     about:
-      'The Redis that keeps the state: one, the master that Sentinel names, or a Cluster. `npm start` brings its own if this is not set.',
+      'The address of the Redis that stores all state: one Redis, the master that Redis Sentinel names, or a Redis Cluster. `npm start` runs a private Redis when this variable is not set.',
     schema: storeAddress(),
   }),
   redisPrefix: option({
     name: 'HOLDFAST_REDIS_PREFIX',
     default: 'holdfast',
-    accepts: '1 to 64 letters, digits, `.`, `-`, `_`',
-    about: 'First part of every key. Servers with the same one share their locks.',
+    format: '1 to 64 letters, digits, `.`, `-` and `_`',
+    example: 'holdfast-staging',
+    about:
+      'The first part of every Redis key. Servers with the same prefix on the same Redis share their locks, semaphores and dictionaries.',
     schema: keyPrefix(),
   }),
   redisReplica: optional({
     name: 'HOLDFAST_REDIS_REPLICA_URL',
-    accepts: '`redis://[user:password@]host[:port][/db]`, `rediss://…`, `redis+unix:///path` or a path',
+    format: SINGLE_REDIS_FORMAT,
+    example: 'redis://replica.example:6379',
     about:
-      'A replica of that Redis, which answers Suggest, SuggestStream and ListEntries while it can, as of a moment ago; leases never use it.',
+      'A replica of the Redis in HOLDFAST_REDIS_URL. Suggest, SuggestStream and ListEntries read from the replica while it is available, so their answers may be slightly out of date. Leases never use the replica.',
     schema: redisAddress(),
   }),
   redisSentinelAuth: optional({
     name: 'HOLDFAST_REDIS_SENTINEL_AUTH',
-    accepts: '`user:password` or `:password`',
-    about: 'What the sentinels themselves ask for; user and password of the address are for Redis alone.',
+    format: '`user:password` or `:password`, percent-encoded as in a URL',
+    example: ':secret',
+    about:
+      'The user and password for the sentinels. The user and password in HOLDFAST_REDIS_URL are used only for Redis itself.',
     schema: sentinelUser(),
   }),
-  redisTlsCa: optional({
-    name: 'HOLDFAST_REDIS_TLS_CA',
-    accepts: 'path of a PEM file',
-    about:
-      'Whose certificates are trusted of Redis and the sentinels, where that is not one of the known authorities.',
-    schema: filePath(),
-  }),
-  redisTlsCert: optional({
-    name: 'HOLDFAST_REDIS_TLS_CERT',
-    accepts: 'path of a PEM file',
-    about:
-      'Certificate that this server shows to Redis, which asks for one unless `tls-auth-clients` is `no`.',
-    schema: filePath(),
-  }),
-  redisTlsKey: optional({
-    name: 'HOLDFAST_REDIS_TLS_KEY',
-    accepts: 'path of a PEM file',
-    about: 'Private key of that certificate.',
-    schema: filePath(),
-  }),
+  redisTlsCa: fileOption(
+    'HOLDFAST_REDIS_TLS_CA',
+    '/etc/holdfast/redis-ca.pem',
+    'The certificate authority that signed the certificates of Redis and the sentinels. Without it the server trusts the well-known authorities.',
+  ),
+  redisTlsCert: fileOption(
+    'HOLDFAST_REDIS_TLS_CERT',
+    '/etc/holdfast/redis-client.pem',
+    'The client certificate for connections to Redis. Redis requires one unless its setting `tls-auth-clients` is `no`. HOLDFAST_REDIS_TLS_KEY must be set too.',
+  ),
+  redisTlsKey: fileOption(
+    'HOLDFAST_REDIS_TLS_KEY',
+    '/etc/holdfast/redis-client.key',
+    'The private key of the certificate in HOLDFAST_REDIS_TLS_CERT.',
+  ),
   storeIsNew: option({
     name: 'HOLDFAST_STORE_IS_NEW',
     default: '0',
-    accepts: '`0` or `1`',
+    format: '`0` or `1`',
+    example: '1',
     about:
-      'Your word, for this start, that no lease was ever kept there where Redis knows nothing of Holdfast. Without it a new Redis looks like one that has forgotten, and grants pause at first for HOLDFAST_MAX_TTL and 15 s.',
+      'Set it to 1 to assert that no lease was ever granted on this Redis. The assertion is valid for one start, and only where Redis holds no data of Holdfast. Without it the server cannot tell a new Redis from one that has lost its data, and grants nothing for HOLDFAST_MAX_TTL plus 15 s.',
     schema: flag(),
   }),
-  commandTimeoutMs: span(
-    'HOLDFAST_COMMAND_TIMEOUT',
-    '2s',
-    '50ms',
-    '1m',
-    'How long Redis may take to answer before a call ends with STORE_UNAVAILABLE or OUTCOME_UNKNOWN.',
-  ),
-  tlsCert: optional({
-    name: 'HOLDFAST_TLS_CERT',
-    accepts: 'path of a PEM file',
-    about: 'Certificate chain of the server. With it and the key clients connect by TLS, and only so.',
-    schema: filePath(),
+  commandTimeoutMs: durationOption({
+    name: 'HOLDFAST_COMMAND_TIMEOUT',
+    default: '2s',
+    from: '50ms',
+    to: '1m',
+    example: '500ms',
+    about:
+      'The longest time that the server waits for a reply from Redis. The call then fails with STORE_UNAVAILABLE or OUTCOME_UNKNOWN.',
   }),
-  tlsKey: optional({
-    name: 'HOLDFAST_TLS_KEY',
-    accepts: 'path of a PEM file',
-    about: 'Private key of the certificate.',
-    schema: filePath(),
+  minTtlMs: durationOption({
+    name: 'HOLDFAST_MIN_TTL',
+    default: '100ms',
+    from: '10ms',
+    to: '24h',
+    example: '1s',
+    about: 'The smallest `ttl` that a request may ask for.',
   }),
-  minTtlMs: span('HOLDFAST_MIN_TTL', '100ms', '10ms', '24h', 'The shortest `ttl` that is accepted.'),
-  maxTtlMs: span(
-    'HOLDFAST_MAX_TTL',
-    '2m',
-    '100ms',
-    '24h',
-    'The longest `ttl` that is accepted. Keep it small and renew: a crashed holder blocks the others for so long.',
-  ),
-  defaultTtlMs: span('HOLDFAST_DEFAULT_TTL', '30s', '10ms', '24h', 'The `ttl` of a request that has none.'),
-  maxStreamAgeMs: span(
-    'HOLDFAST_STREAM_MAX_AGE',
-    '1h',
-    '1s',
-    '1h',
-    'Greatest age of a hold stream and of a wait; then they end with REATTACH, a unary wait with CONTENDED.',
-  ),
-  maxWaitersPerName: option({
+  maxTtlMs: durationOption({
+    name: 'HOLDFAST_MAX_TTL',
+    default: '2m',
+    from: '100ms',
+    to: '24h',
+    example: '5m',
+    about:
+      'The largest `ttl` that a request may ask for. Keep it small and renew leases: a crashed holder blocks all waiters until its lease expires.',
+  }),
+  defaultTtlMs: durationOption({
+    name: 'HOLDFAST_DEFAULT_TTL',
+    default: '30s',
+    from: '10ms',
+    to: '24h',
+    example: '10s',
+    about: 'The `ttl` of a request that does not set one.',
+  }),
+  maxStreamAgeMs: durationOption({
+    name: 'HOLDFAST_STREAM_MAX_AGE',
+    default: '1h',
+    from: '1s',
+    to: '1h',
+    example: '30m',
+    about:
+      'The longest time that a hold stream or a wait may last. A stream then ends with REATTACH, a unary wait with CONTENDED.',
+  }),
+  maxWaitersPerName: countOption({
     name: 'HOLDFAST_MAX_WAITERS',
     default: '10000',
-    accepts: 'whole number, 1 to 1000000',
-    about: 'How many may wait for one name before QUEUE_FULL.',
-    schema: count(1, 1_000_000),
+    from: 1,
+    to: 1_000_000,
+    example: '1000',
+    about: 'The largest number of waiters for one name. Further requests fail with QUEUE_FULL.',
   }),
-  maxStreams: option({
+  maxStreams: countOption({
     name: 'HOLDFAST_MAX_STREAMS',
     default: '50000',
-    accepts: 'whole number, 1 to 1000000',
-    about: 'How many hold streams this server keeps open, about 20 kB each, before QUOTA_EXCEEDED.',
-    schema: count(1, 1_000_000),
+    from: 1,
+    to: 1_000_000,
+    example: '20000',
+    about:
+      'The largest number of open hold streams on this server. A stream takes about 20 kB of memory. Further streams fail with QUOTA_EXCEEDED.',
   }),
-  retentionMs: span(
-    'HOLDFAST_RETENTION',
-    '1d',
-    '10m',
-    '365d',
-    'How long Redis keeps what it knows of an idle name.',
-  ),
+  retentionMs: durationOption({
+    name: 'HOLDFAST_RETENTION',
+    default: '1d',
+    from: '10m',
+    to: '365d',
+    example: '7d',
+    about:
+      'How long Redis keeps the state of a name that nobody uses. It must not be less than HOLDFAST_MAX_TTL.',
+  }),
   recentsRetentionMs: option({
     name: 'HOLDFAST_RECENTS_RETENTION',
     default: '90d',
-    accepts: 'duration, 1h to 3650d, or `off`',
+    format: 'duration, or `off`',
+    range: '1h to 3650d',
+    example: '30d',
     about:
-      'How long Redis keeps a list of recents after the last one was added to it; `off`: until it is deleted.',
+      'How long Redis keeps a list of recents after the last item was added to it. With `off` Redis keeps the list until it is deleted.',
     schema: durationOrOff('1h', '3650d'),
   }),
-  keepaliveTimeMs: span(
-    'HOLDFAST_KEEPALIVE_TIME',
-    '10s',
-    '100ms',
-    '1h',
-    'How often each connection is pinged, to notice clients that are gone without a word.',
-  ),
-  keepaliveTimeoutMs: span(
-    'HOLDFAST_KEEPALIVE_TIMEOUT',
-    '5s',
-    '100ms',
-    '1m',
-    'How long such a ping may stay unanswered before the connection is closed.',
-  ),
-  drainTimeoutMs: span(
-    'HOLDFAST_DRAIN_TIMEOUT',
-    '15s',
-    '100ms',
-    '10m',
-    'How long SIGTERM lets calls and streams end before it cuts them. Stay below the grace of your process manager.',
-  ),
+  drainTimeoutMs: durationOption({
+    name: 'HOLDFAST_DRAIN_TIMEOUT',
+    default: '15s',
+    from: '100ms',
+    to: '10m',
+    example: '25s',
+    about:
+      'The longest time that calls and streams have to end after SIGTERM. It must be shorter than the time after which your process manager kills the server.',
+  }),
   logLevel: option({
     name: 'HOLDFAST_LOG_LEVEL',
     default: 'info',
-    accepts: LOG_LEVELS.map((level) => `\`${level}\``).join(', '),
-    about: 'The log is one JSON object a line, on standard output.',
+    format: LOG_LEVELS.map((level) => `\`${level}\``).join(', '),
+    example: 'debug',
+    about: 'The lowest level that is logged. The log is one JSON object per line on standard output.',
     schema: oneOf(LOG_LEVELS),
   }),
   development: option({
     name: 'HOLDFAST_DEVELOPMENT',
     default: '0',
-    accepts: '`0` or `1`',
-    about: 'Set by `npm start`: the log says that this server is one for development.',
+    format: '`0` or `1`',
+    example: '1',
+    about: '`npm start` sets it to 1. The log line "listening" then says that this is a development server.',
     schema: flag(),
   }),
 } as const;

@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import type { z } from 'zod';
 import { parsed } from './values';
 
-/** Where one Redis process listens. */
+/** The address of one Redis process or sentinel. */
 export interface RedisHost {
   readonly host: string;
   readonly port: number;
@@ -13,14 +13,14 @@ export interface RedisUser {
   readonly password: string | undefined;
 }
 
-/** How the Redis that keeps the state is reached; the store has the same shape. */
+/** The address of the store: one Redis, a master that sentinels name, or a Cluster. */
 export type StoreAddress =
   /** `redis://…`, `rediss://…`, or the path of a unix socket. */
   | { readonly kind: 'single'; readonly url: string; readonly tls: boolean }
   | (RedisUser & {
       readonly kind: 'sentinel';
       readonly sentinels: readonly RedisHost[];
-      /** As the sentinels call the master. */
+      /** The name of the master in the configuration of the sentinels. */
       readonly master: string;
       readonly db: number;
       readonly tls: boolean;
@@ -28,25 +28,25 @@ export type StoreAddress =
   | (RedisUser & { readonly kind: 'cluster'; readonly seeds: readonly RedisHost[]; readonly tls: boolean });
 
 export interface RedisAddress {
-  /** For the client: with the password, if there is one. */
+  /** The full address, with the password. Not enumerable, so that no dump of the settings shows it. */
   readonly address: StoreAddress;
-  /** For logs and people: without it. */
+  /** The address without user and password, for logs and messages. */
   readonly shown: string;
 }
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26_379;
-const MOST_HOSTS = 32;
+const MAX_HOSTS = 32;
 
 const SINGLE = 'redis://[user:password@]host[:port][/db], rediss://…, or the absolute path of a Unix socket';
 
-/** One Redis. */
+/** The address of one Redis. */
 export function redisAddress(): z.ZodType<RedisAddress, string> {
-  // The text stays out of the message: it may have a password in it.
+  // The message does not repeat the text, because the text may contain a password.
   return parsed(`${SINGLE}, with no ? or #`, readSingle);
 }
 
-/** One Redis, one that Sentinel names, or a Cluster. */
+/** The address of one Redis, of a master that Sentinel names, or of a Cluster. */
 export function storeAddress(): z.ZodType<RedisAddress, string> {
   const expected = `${SINGLE}, redis+sentinel://[user:password@]host[:port],…/master[/db], or redis+cluster://[user:password@]host[:port],… (rediss+… for TLS), with no ? or #`;
   return parsed(expected, (text) => readSingle(text) ?? readSentinel(text) ?? readCluster(text));
@@ -58,7 +58,7 @@ function readSingle(text: string): RedisAddress | undefined {
   if (!URL.canParse(text)) return undefined;
   const { protocol, hostname, host, pathname, search, hash } = new URL(text);
   const known = protocol === 'redis:' || protocol === 'rediss:';
-  // The client would take any option from a query, those that keep locks safe too.
+  // The Redis client takes options from the query string, and such an option could make locks unsafe.
   if (!known || hostname === '' || search !== '' || hash !== '') return undefined;
   if (!/^(\/\d{0,4})?$/.test(pathname)) return undefined;
   return hidden(
@@ -68,7 +68,7 @@ function readSingle(text: string): RedisAddress | undefined {
 }
 
 function readSentinel(text: string): RedisAddress | undefined {
-  const parts = readMany(text, 'sentinel', SENTINEL_PORT);
+  const parts = readHostList(text, 'sentinel', SENTINEL_PORT);
   const [, master, db = ''] = /^\/([A-Za-z0-9._-]{1,128})(?:\/(\d{0,4}))?$/.exec(parts?.path ?? '') ?? [];
   if (parts === undefined || master === undefined) return undefined;
   const { hosts: sentinels, user, tls, shown } = parts;
@@ -76,9 +76,9 @@ function readSentinel(text: string): RedisAddress | undefined {
   return hidden(address, `${shown}/${master}${db === '' ? '' : `/${db}`}`);
 }
 
-/** A Cluster has no numbered databases. */
+/** The address of a Cluster has no database number, because a Cluster has only one database. */
 function readCluster(text: string): RedisAddress | undefined {
-  const parts = readMany(text, 'cluster', REDIS_PORT);
+  const parts = readHostList(text, 'cluster', REDIS_PORT);
   if (parts === undefined || !/^\/?$/.test(parts.path)) return undefined;
   const { hosts: seeds, user, tls, shown } = parts;
   return hidden({ kind: 'cluster', seeds, tls, ...user }, shown);
@@ -92,15 +92,15 @@ interface Parts {
   readonly shown: string;
 }
 
-/** An address of several hosts, which is no URL to a parser of such. */
-function readMany(text: string, kind: 'sentinel' | 'cluster', usualPort: number): Parts | undefined {
+/** Reads an address with several hosts, which the URL class cannot parse. */
+function readHostList(text: string, kind: 'sentinel' | 'cluster', defaultPort: number): Parts | undefined {
   const pattern = new RegExp(`^(rediss?\\+${kind})://(?:([^@/?#\\s]*)@)?([^@/?#\\s]+)(/[^?#\\s]*)?$`);
   const [, scheme = '', credentials, list, path = ''] = pattern.exec(text) ?? [];
   if (list === undefined) return undefined;
-  const user = credentials === undefined ? NOBODY : readUser(credentials);
-  const hosts = list.split(',').map((one) => readHost(one, usualPort));
-  if (user === undefined || hosts.length > MOST_HOSTS) return undefined;
-  if (!hosts.every((one) => one !== undefined)) return undefined;
+  const user = credentials === undefined ? NO_USER : readUser(credentials);
+  const hosts = list.split(',').map((host) => readHost(host, defaultPort));
+  if (user === undefined || hosts.length > MAX_HOSTS) return undefined;
+  if (!hosts.every((host) => host !== undefined)) return undefined;
   return {
     hosts,
     user,
@@ -110,7 +110,7 @@ function readMany(text: string, kind: 'sentinel' | 'cluster', usualPort: number)
   };
 }
 
-const NOBODY: RedisUser = { username: undefined, password: undefined };
+const NO_USER: RedisUser = { username: undefined, password: undefined };
 
 /** `user:password` or `:password`, percent-encoded as in any URL. */
 function readUser(text: string): RedisUser | undefined {
@@ -126,14 +126,14 @@ function readUser(text: string): RedisUser | undefined {
   }
 }
 
-function readHost(text: string, usualPort: number): RedisHost | undefined {
+function readHost(text: string, defaultPort: number): RedisHost | undefined {
   const [, v6, name, digits] = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
   const host = v6 ?? name;
-  const port = digits === undefined ? usualPort : Number(digits);
+  const port = digits === undefined ? defaultPort : Number(digits);
   return host !== undefined && port > 0 && port <= 65_535 ? { host, port } : undefined;
 }
 
-/** What the sentinels themselves ask for, which is seldom what Redis asks for. */
+/** User and password for the sentinels, which are usually not those for Redis. */
 export function sentinelUser(): z.ZodType<{ readonly user: RedisUser }, string> {
   return parsed('user:password or :password, percent-encoded as in a URL', (text) => {
     const user = readUser(text);
@@ -141,7 +141,7 @@ export function sentinelUser(): z.ZodType<{ readonly user: RedisUser }, string> 
   });
 }
 
-/** The secret is there for whoever asks for it, and nowhere in a dump of the settings. */
+/** An address with its secret in a property that is not enumerable: readable by name, absent from every dump. */
 function hidden(address: StoreAddress, shown: string): RedisAddress {
   return hide({ shown }, 'address', Object.freeze(address)) as RedisAddress;
 }

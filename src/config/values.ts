@@ -1,9 +1,9 @@
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 
-/** The texts that settings are written in, each as a schema that says in plain words what is wrong. */
+/** Schemas for the values of environment variables. Each failure message says which value is expected. */
 
-/** A value's text turned into the value by `read`, or refused with what was expected. */
+/** Converts the text with `read`. Where `read` returns undefined, the message is `must be ${expected}`. */
 export function parsed<T>(expected: string, read: (text: string) => T | undefined): z.ZodType<T, string> {
   return z.string().transform((text, context) => {
     const value = read(text);
@@ -27,7 +27,7 @@ export function readDuration(text: string): number | undefined {
   return size === undefined ? undefined : Number(amount) * size;
 }
 
-/** In milliseconds. The bounds are written like the values. */
+/** A duration in milliseconds. The bounds are written as durations, such as 500ms. */
 export function duration(from: string, to: string): z.ZodType<number, string> {
   const [min, max] = [readDuration(from) ?? NaN, readDuration(to) ?? NaN];
   return parsed(`a duration from ${from} to ${to}, such as 500ms, 30s, 2m or 1h`, (text) => {
@@ -36,7 +36,7 @@ export function duration(from: string, to: string): z.ZodType<number, string> {
   });
 }
 
-/** As `duration`; undefined is what `off` means. */
+/** A duration in milliseconds, or undefined for `off`. */
 export function durationOrOff(from: string, to: string): z.ZodType<number | undefined, string> {
   const span = duration(from, to);
   const expected = `off, or a duration from ${from} to ${to}, such as 12h or 30d`;

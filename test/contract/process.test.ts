@@ -68,7 +68,7 @@ describe('does not start, and says why in a sentence,', () => {
     [
       'with a certificate that is none',
       { ...TLS_FILES, HOLDFAST_TLS_CERT: join(TLS, 'key.pem') },
-      ['holdfast: HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY do not work'],
+      ['holdfast: HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY cannot be used'],
     ],
   ])('%s', async (_what, env, sentences) => {
     const error = (await start(env).catch((failure: unknown) => failure)) as Error;

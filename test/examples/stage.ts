@@ -11,12 +11,12 @@ import { WorkerProcess, type Launcher } from './worker-process';
 export const TTL_MS = 1500;
 const STEP_MS = 50;
 
-/** Quick to notice a client that has stopped, so that a test need not wait for the usual 15 s. */
+/** Short keep-alive times: the server notices a stopped client after 1 s instead of 15 s. */
 const SERVER_ENV = { HOLDFAST_KEEPALIVE_TIME: '500ms', HOLDFAST_KEEPALIVE_TIMEOUT: '500ms' };
 
-/** One Redis, two servers over it, and for each test a lock, a ledger and workers of its own. */
+/** One Redis with two servers. Each test gets a new name, a new ledger and its own workers. */
 export class Stage {
-  /** Of the lock, or of the semaphore. */
+  /** The name of the lock or the semaphore of the current test. */
   name = '';
   private ledgerFolder = '';
   private ledger = new Ledger('');
@@ -43,14 +43,14 @@ export class Stage {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** Before each test. */
+  /** Called before each test. */
   reset(): void {
     this.name = `report-${randomUUID()}`;
     this.ledgerFolder = join(this.folder, this.name);
     this.ledger = new Ledger(this.ledgerFolder);
   }
 
-  /** After each test. */
+  /** Called after each test. */
   async clear(): Promise<void> {
     await Promise.all([...this.workers, ...this.extraServers].map((process) => process.close()));
     this.workers = [];
@@ -63,7 +63,7 @@ export class Stage {
     return server;
   }
 
-  /** Starts a worker; without a choice of servers it knows both. */
+  /** Starts a worker that may use the given servers, by default both. */
   async worker(
     launcher: Launcher,
     holder: string,
@@ -79,14 +79,14 @@ export class Stage {
     ]);
   }
 
-  /** Starts any program of the examples. */
+  /** Starts a program of the examples. */
   async start(launcher: Launcher, args: readonly string[]): Promise<WorkerProcess> {
     const started = await WorkerProcess.start(launcher, args);
     this.workers.push(started);
     return started;
   }
 
-  /** The newest entry of the ledger, once it is as wanted. */
+  /** Waits until the newest entry of the ledger satisfies the condition, and returns the entry. */
   async entry(what: string, isWanted: (entry: Entry) => boolean, timeoutMs = 10_000): Promise<Entry> {
     const find = () => {
       const last = this.ledger.last();

@@ -4,7 +4,7 @@ import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor'
 import { eventually } from '../support/eventually';
 import { lifeline } from '../support/processes/lifeline';
 
-/** How a worker of some language is started. */
+/** The command that starts a worker. */
 export interface Launcher {
   readonly command: string;
   /** Before the worker's own arguments. */
@@ -18,15 +18,15 @@ interface Line {
   readonly at: number;
 }
 
-/** A worker as somebody at a terminal sees it: what it prints, and signals. */
+/** A worker process, seen from a terminal: its output, its exit code, and signals to it. */
 export class WorkerProcess {
   readonly lines: Line[] = [];
-  private readonly guard: ChildSupervisor;
+  private readonly supervisor: ChildSupervisor;
   private ended: (ChildExit & { readonly at: number }) | undefined;
 
   private constructor(launcher: Launcher, args: readonly string[]) {
     const { PATH = '', HOME = '' } = process.env;
-    this.guard = new ChildSupervisor({
+    this.supervisor = new ChildSupervisor({
       command: launcher.command,
       args: [...launcher.args, ...args],
       env: { PATH, HOME, ...launcher.env },
@@ -39,7 +39,7 @@ export class WorkerProcess {
 
   static async start(launcher: Launcher, args: readonly string[]): Promise<WorkerProcess> {
     const worker = new WorkerProcess(launcher, args);
-    await worker.guard.start();
+    await worker.supervisor.start();
     return worker;
   }
 
@@ -47,7 +47,7 @@ export class WorkerProcess {
     return this.lines.map(({ text }) => text).join('\n');
   }
 
-  /** The first line that matches, also one that is there already. */
+  /** Waits for the first line that matches. Lines that are already printed count too. */
   async line(pattern: RegExp, timeoutMs = 10_000): Promise<{ match: RegExpExecArray; at: number }> {
     const find = () => {
       for (const { text, at } of this.lines) {
@@ -66,7 +66,9 @@ export class WorkerProcess {
   }
 
   signal(signal: NodeJS.Signals): void {
-    if (!this.guard.signal(signal)) throw new Error(`${signal}: this worker has ended:\n${this.output}`);
+    if (!this.supervisor.signal(signal)) {
+      throw new Error(`${signal}: the worker has already ended; its output:\n${this.output}`);
+    }
   }
 
   async exit(timeoutMs = 10_000): Promise<ChildExit> {
@@ -79,7 +81,7 @@ export class WorkerProcess {
   }
 
   async close(): Promise<void> {
-    await this.guard.end();
+    await this.supervisor.end();
   }
 
   private collect(pipe: Readable): void {

@@ -1,4 +1,9 @@
 import { typescriptWorker } from './launchers';
-import { workerSuite } from './worker-suite';
+import { QUICK_SCENARIOS, workerSuite } from './worker-suite';
 
-workerSuite('the worker in TypeScript', () => Promise.resolve(typescriptWorker), typescriptWorker);
+workerSuite(
+  'the TypeScript worker',
+  QUICK_SCENARIOS,
+  () => Promise.resolve(typescriptWorker),
+  typescriptWorker,
+);

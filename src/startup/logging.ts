@@ -1,0 +1,43 @@
+import { format } from 'node:util';
+import { setLogger } from '@grpc/grpc-js';
+import type { Logger } from 'pino';
+import type { StoreHealth } from '../engine/store-health';
+
+/** Logs each change of the store's health once: lost and back, quarantine begun and ended, new warnings. */
+export function logHealth(health: StoreHealth, log: Logger): void {
+  let reachable = true;
+  let quarantined = false;
+  let warnings: readonly string[] = [];
+  const logChanges = (): void => {
+    if (health.reachable !== reachable) {
+      reachable = health.reachable;
+      if (reachable) log.info({}, 'the store answers again');
+      else log.warn({}, 'the store does not answer: not serving until it does');
+    }
+    if ((health.quarantine !== undefined) !== quarantined) {
+      quarantined = health.quarantine !== undefined;
+      logQuarantine(health, log);
+    }
+    for (const warning of health.warnings) {
+      if (!warnings.includes(warning)) log.warn({}, warning);
+    }
+    warnings = health.warnings;
+  };
+  health.onChange(logChanges);
+  logChanges();
+}
+
+function logQuarantine({ quarantine }: StoreHealth, log: Logger): void {
+  if (quarantine === undefined) {
+    log.info({}, 'the quarantine is over: leases are granted again');
+    return;
+  }
+  const { cause, remainingMs } = quarantine;
+  log.warn({ cause, remainingMs: Math.round(remainingMs) }, 'the store is in quarantine: nothing is granted');
+}
+
+/** Sends the messages of grpc-js to the log, at level debug. Without this grpc-js writes to the console. */
+export function routeGrpcLog(log: Logger): void {
+  const write = (...parts: unknown[]): void => log.debug({ from: 'grpc-js' }, format(...parts));
+  setLogger({ error: write, info: write, debug: write });
+}
