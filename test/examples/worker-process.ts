@@ -1,8 +1,6 @@
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
-import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor';
+import type { ChildExit } from '../../src/dev/child-supervisor';
 import { eventually } from '../support/eventually';
-import { lifeline } from '../support/processes/lifeline';
+import { ChildProgram } from '../support/processes/child-program';
 
 /** The command that starts a worker. */
 export interface Launcher {
@@ -21,25 +19,22 @@ interface Line {
 /** A worker process, seen from a terminal: its output, its exit code, and signals to it. */
 export class WorkerProcess {
   readonly lines: Line[] = [];
-  private readonly supervisor: ChildSupervisor;
-  private ended: (ChildExit & { readonly at: number }) | undefined;
+  private readonly child: ChildProgram;
 
   private constructor(launcher: Launcher, args: readonly string[]) {
     const { PATH = '', HOME = '' } = process.env;
-    this.supervisor = new ChildSupervisor({
+    this.child = new ChildProgram({
+      label: 'the worker',
       command: launcher.command,
       args: [...launcher.args, ...args],
       env: { PATH, HOME, ...launcher.env },
-      graceMs: 0,
-      ...lifeline(),
-      onExit: (exit) => (this.ended = { ...exit, at: performance.now() }),
-      onOutput: (...pipes) => pipes.forEach((pipe) => this.collect(pipe)),
+      onLine: (text) => this.lines.push({ text, at: performance.now() }),
     });
   }
 
   static async start(launcher: Launcher, args: readonly string[]): Promise<WorkerProcess> {
     const worker = new WorkerProcess(launcher, args);
-    await worker.supervisor.start();
+    await worker.child.start();
     return worker;
   }
 
@@ -66,25 +61,16 @@ export class WorkerProcess {
   }
 
   signal(signal: NodeJS.Signals): void {
-    if (!this.supervisor.signal(signal)) {
-      throw new Error(`${signal}: the worker has already ended; its output:\n${this.output}`);
-    }
+    this.child.signal(signal);
   }
 
   async exit(timeoutMs = 10_000): Promise<ChildExit> {
-    const { code, signal } = await eventually('the worker to end', () => this.ended, { timeoutMs }).catch(
-      (error: Error) => {
-        throw new Error(`${error.message}; it has printed:\n${this.output}`);
-      },
-    );
-    return { code, signal };
+    return this.child.ended(timeoutMs).catch((error: Error) => {
+      throw new Error(`${error.message}; it has printed:\n${this.output}`);
+    });
   }
 
   async close(): Promise<void> {
-    await this.supervisor.end();
-  }
-
-  private collect(pipe: Readable): void {
-    createInterface({ input: pipe }).on('line', (text) => this.lines.push({ text, at: performance.now() }));
+    await this.child.close();
   }
 }

@@ -1,44 +1,39 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor';
 import { eventually } from '../support/eventually';
 import type { HistoryEvent } from '../support/history';
 import { readHistoryFile, readHistoryTail } from '../support/history-recorder';
-import { lifeline } from '../support/processes/lifeline';
+import { ChildProgram, inheritedEnvironment } from '../support/processes/child-program';
+import { makeScratchFolder } from '../support/processes/scratch-folder';
+import { ROOT } from '../support/root';
 import { clientsIn, type ClientTask } from './client-program';
 import type { Scenario } from './scenario';
 
-/** As it is built, be this file built itself or not. */
-const PROGRAM = [join(__dirname, '..', '..', 'dist', 'test', 'faults'), __dirname]
-  .map((folder) => join(folder, 'client-program.js'))
-  .find(existsSync);
+const PROGRAM = join(ROOT, 'dist', 'test', 'faults', 'client-program.js');
 
-/** What many workers write in several seconds. */
-const LATELY_BYTES = 1_000_000;
+/** Holds the events that many workers write in several seconds. */
+const RECENT_BYTES = 1_000_000;
+const EVENT_TIMEOUT_MS = 60_000;
 
 type Event<Type extends HistoryEvent['type']> = Extract<HistoryEvent, { type: Type }>;
 
-/** The story that they belong to. */
+/** The part of a scenario that a client process needs. */
 type Scene = Pick<Scenario, 'include' | 'atEnd' | 'willKill' | 'fault'>;
 
 export interface ClientProcessOptions {
-  /** More of its environment. */
+  /** Added to the environment of the process. */
   readonly env?: Readonly<Record<string, string>>;
   /** Default: the built client-program.js of this tree. */
   readonly program?: string;
 }
 
-/** Clients that can be killed and stopped; what they saw is part of the story's history. */
+/** A process with clients that a test can kill and stop. Their history becomes part of the scenario's history. */
 export class ClientProcess {
-  /** Who the history says they are. */
+  /** The names of the clients in the history. */
   readonly clients: readonly string[];
-  private exit: ChildExit | undefined;
-  private readonly output: string[] = [];
-  private readonly guard: ChildSupervisor;
-  /** All that it wrote, once it can write no more. */
+  private readonly child: ChildProgram;
+  /** The whole history, read once after the end of the process. */
   private whole: readonly HistoryEvent[] | undefined;
 
   private constructor(
@@ -47,18 +42,12 @@ export class ClientProcess {
     private readonly historyFile: string,
     { env = {}, program = PROGRAM }: ClientProcessOptions,
   ) {
-    if (program === undefined) throw new Error('client-program.js is missing: run "npm run build"');
+    if (!existsSync(program)) throw new Error(`${program} is missing: run "npm run build"`);
     this.clients = clientsIn(task);
-    this.guard = new ChildSupervisor({
-      command: process.execPath,
+    this.child = new ChildProgram({
+      label: this.name,
       args: [program, JSON.stringify(task), historyFile],
-      env: { PATH: process.env['PATH'], ...env },
-      graceMs: 0,
-      ...lifeline(),
-      onExit: (exit) => (this.exit = exit),
-      onOutput: (...pipes) => {
-        for (const input of pipes) createInterface({ input }).on('line', (line) => this.output.push(line));
-      },
+      env: { ...inheritedEnvironment(), ...env },
     });
   }
 
@@ -67,15 +56,15 @@ export class ClientProcess {
     task: ClientTask,
     options: ClientProcessOptions = {},
   ): Promise<ClientProcess> {
-    const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-client-'));
+    const folder = makeScratchFolder('client');
     const client = new ClientProcess(scene, task, join(folder, 'history.jsonl'), options);
     scene.include(() => client.events());
     scene.atEnd(async () => {
-      await client.guard.end();
+      await client.child.close();
       client.whole = client.events();
       await rm(folder, { recursive: true });
     });
-    await client.guard.start();
+    await client.child.start();
     return client;
   }
 
@@ -83,18 +72,18 @@ export class ClientProcess {
     return this.clients.join(', ');
   }
 
-  /** Waits for the end of what it does; fails if that was no good end. */
+  /** Waits until the task is done. Throws if the process failed. */
   async finished(timeoutMs: number): Promise<void> {
-    const exit = await eventually(`${this.name} to finish`, () => this.exit, { timeoutMs });
-    if (exit.code !== 0) throw new Error(`${this.name} ended badly:\n${this.output.join('\n')}`);
+    const { code } = await this.child.ended(timeoutMs);
+    if (code !== 0) throw new Error(`${this.name} failed:\n${this.child.output.join('\n')}`);
   }
 
-  /** Waits for what it writes of this type; the first. */
+  /** Waits for the first event of this type in the history. */
   async said<Type extends HistoryEvent['type']>(type: Type): Promise<Event<Type>> {
     return eventually(
-      `${this.name} to say ${type}`,
+      `a ${type} event of ${this.name}`,
       () => this.events().find((event): event is Event<Type> => event.type === type),
-      { timeoutMs: 15_000 },
+      { timeoutMs: EVENT_TIMEOUT_MS },
     );
   }
 
@@ -103,39 +92,35 @@ export class ClientProcess {
     try {
       return readHistoryFile(this.historyFile);
     } catch {
-      return []; // it has not come to writing yet
+      return []; // the process has not created the file yet
     }
   }
 
-  /** The last of what it has written; to read all would keep the test from what it is at. */
+  /** The last events of the history. To read the whole file would take the test too long. */
   lately(): readonly HistoryEvent[] {
     try {
-      return readHistoryTail(this.historyFile, LATELY_BYTES);
+      return readHistoryTail(this.historyFile, RECENT_BYTES);
     } catch {
-      return []; // it has not come to writing yet
+      return []; // the process has not created the file yet
     }
   }
 
   get hasEnded(): boolean {
-    return this.exit !== undefined;
+    return this.child.exit !== undefined;
   }
 
   kill(): void {
     for (const client of this.clients) this.scene.willKill(client);
-    this.signal('SIGKILL');
+    this.child.signal('SIGKILL');
   }
 
-  /** SIGSTOP until the function that this answers is called. */
+  /** SIGSTOP. Call the returned function to continue the process. */
   stop(): () => void {
     const end = this.scene.fault('client_stopped', 'SIGSTOP', { clients: this.clients });
-    this.signal('SIGSTOP');
+    this.child.signal('SIGSTOP');
     return () => {
-      this.signal('SIGCONT');
+      this.child.signal('SIGCONT');
       end();
     };
-  }
-
-  private signal(signal: NodeJS.Signals): void {
-    if (!this.guard.signal(signal)) throw new Error(`${signal}: ${this.name} has ended`);
   }
 }

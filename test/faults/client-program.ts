@@ -1,6 +1,6 @@
 /**
- * Clients as a process of their own, for tests that kill or stop them: does what its argument says (see
- * client-process.ts) and writes its history to a file. The client of one call then stays until it is ended.
+ * The program of client-process.ts, which tests kill and stop: carries out the task of its argument and writes the
+ * history to a file. After a task of one call the process stays alive until it is killed.
  */
 import type { Service } from '../../src/engine/leases/lease';
 import { FileSink, Recorder } from '../support/history-recorder';
@@ -10,7 +10,7 @@ import { runTraffic, workersOf, type TrafficTask } from './suite/traffic/traffic
 
 export interface OneCallTask {
   readonly call: 'acquire' | 'hold';
-  /** Its name in the history. */
+  /** The client's name in the history. */
   readonly client: string;
   readonly address: string;
   readonly service?: Service;
@@ -21,7 +21,7 @@ export interface OneCallTask {
 
 export type ClientTask = OneCallTask | LoadTask | TrafficTask;
 
-/** Whom the history of a task names. */
+/** The names of a task's clients in the history. */
 export function clientsIn(task: ClientTask): string[] {
   if (task.call === 'load') return clientsOf(task);
   return task.call === 'traffic' ? workersOf(task) : [task.client];

@@ -5,9 +5,13 @@ import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess, type RedisProcessOptions } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 
-/** What a fleet's servers keep their state in: one Redis, or several behind one address. */
+/** Short, because an observer reads from a Redis that a test may have stopped. */
+export const COMMAND_TIMEOUT_MS = 5_000;
+const SOCKETS_TIMEOUT_MS = 30_000;
+
+/** The store of a fleet's servers: one Redis, or several behind one address. */
 export interface FleetStore extends Pick<RedisProcess, 'url' | 'command' | 'close'> {
-  /** Where a proxy can lead to; undefined where there is no one such place. */
+  /** The port of the only Redis; undefined for a store of several Redis. */
   readonly port?: number | undefined;
 }
 
@@ -15,15 +19,15 @@ export interface MemberOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Puts a proxy between the server and Redis. */
   readonly redisProxy?: boolean;
-  /** Puts a proxy between clients and the server; `address` is the proxy's then. */
+  /** Puts a proxy between clients and the server. `address` is then the proxy's address. */
   readonly clientProxy?: boolean;
-  /** The server's program; default: the built one of this tree. */
+  /** Default: the built server of this tree. */
   readonly program?: string;
 }
 
-/** One server of a fleet, a process of its own, with the proxies on its ways. */
+/** One server process of a fleet, with the proxies to its store and its clients. */
 export class Member {
-  /** The test forces its server to end, which is no crash. */
+  /** The test ends the server by force, so its end is no crash. */
   isForced = false;
 
   private constructor(
@@ -41,7 +45,7 @@ export class Member {
     const server = await ServerProcess.start(settings);
     const targetPort = Number(server.listen.split(':').at(-1));
     const toServer = clientProxy ? await TcpProxy.open({ targetPort, protocol: 'tcp' }) : undefined;
-    // The operator's word was for the first start: since then there have been leases.
+    // The assertion that the store is new is valid only for the first start: later the store has leases.
     const againEnv = { ...env, HOLDFAST_STORE_IS_NEW: '0' };
     const startAgain = (listen: string) => ServerProcess.start({ ...settings, env: againEnv, listen });
     return new Member(server, startAgain, { redis: toRedis, client: toServer });
@@ -51,14 +55,14 @@ export class Member {
     return this.running;
   }
 
-  /** Another process in the place of one that has ended: same addresses, same proxies. */
+  /** Starts a new process in place of one that has ended, with the same addresses and proxies. */
   async restart(): Promise<void> {
     const { listen } = this.running;
     await this.running.close();
     this.running = await this.startAgain(listen);
   }
 
-  /** Where clients connect. */
+  /** The address for clients. */
   get address(): string {
     return this.proxies.client?.address ?? this.server.listen;
   }
@@ -73,12 +77,12 @@ export class Member {
     return this.proxies.client;
   }
 
-  /** Sockets that its process has open: connections and what it listens on. Undefined where nobody can tell. */
+  /** The number of open sockets of the process, listeners included. Undefined except on Linux. */
   async sockets(): Promise<number | undefined> {
     if (process.platform !== 'linux') return undefined;
     const folder = `/proc/${this.server.pid}/fd`;
     const targets = await Promise.all(
-      // One may be closed between the two calls.
+      // A file may be closed between the two calls.
       (await readdir(folder)).map((fd) => readlink(`${folder}/${fd}`).catch(() => '')),
     );
     return targets.filter((target) => target.startsWith('socket:')).length;
@@ -91,7 +95,7 @@ export class Member {
 }
 
 async function proxyTo({ port, url }: Pick<FleetStore, 'port' | 'url'>): Promise<TcpProxy> {
-  if (port === undefined) throw new Error(`a proxy leads to one Redis, and ${url} is none`);
+  if (port === undefined) throw new Error(`a proxy needs a store of one Redis, not ${url}`);
   return TcpProxy.open({ targetPort: port, protocol: 'redis' });
 }
 
@@ -100,7 +104,7 @@ export interface FleetOptions {
   readonly members: readonly MemberOptions[];
 }
 
-/** A real Redis, or several, and real server processes over it. */
+/** A store and server processes over it. */
 export class Fleet<Store extends FleetStore = RedisProcess> {
   private readonly socketsAtStart = new Map<Member, number | undefined>();
 
@@ -110,14 +114,14 @@ export class Fleet<Store extends FleetStore = RedisProcess> {
   ) {}
 
   static async start({ redis: redisOptions = {}, members }: FleetOptions): Promise<Fleet> {
-    const redis = await RedisProcess.start(redisOptions);
+    const redis = await RedisProcess.start({ commandTimeoutMs: COMMAND_TIMEOUT_MS, ...redisOptions });
     return Fleet.over(redis, members, async () => {
-      // Else the first reply of each script says that Redis does not have it, and a test would drop that.
+      // Without this the first reply of each script would be NOSCRIPT, and a test would drop that reply.
       for (const text of Object.values(scripts)) await redis.command('SCRIPT', 'LOAD', text);
     });
   }
 
-  /** Over a store that has been started, which the fleet closes with itself. */
+  /** Starts servers over a running store. The fleet closes the store at its end. */
   static async over<Store extends FleetStore>(
     store: Store,
     members: readonly MemberOptions[],
@@ -146,13 +150,13 @@ export class Fleet<Store extends FleetStore = RedisProcess> {
     return member;
   }
 
-  /** As `Member.restart`; what the one before left open says nothing about this one. */
+  /** As `Member.restart`. Counts the sockets of the new process anew. */
   async restart(member: Member): Promise<void> {
     await member.restart();
     this.socketsAtStart.set(member, await member.sockets());
   }
 
-  /** Ends all; fails if a server has left something open, has crashed, or has logged a defect. */
+  /** Ends all processes. Throws if a server has crashed, has logged a defect, or has left a socket open. */
   async close(): Promise<void> {
     try {
       for (const member of this.members) await this.expectClean(member);
@@ -175,7 +179,9 @@ export class Fleet<Store extends FleetStore = RedisProcess> {
     const before = this.socketsAtStart.get(member);
     if (server.exit !== undefined || before === undefined) return;
     const noneLeft = async (): Promise<boolean> => ((await member.sockets()) ?? 0) <= before;
-    await eventually(`the server to close its sockets, of which it had ${before}`, noneLeft);
+    await eventually(`the server to have no more than ${before} sockets`, noneLeft, {
+      timeoutMs: SOCKETS_TIMEOUT_MS,
+    });
   }
 
   private async end(): Promise<void> {

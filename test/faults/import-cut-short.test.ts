@@ -3,7 +3,7 @@ import type { DictionaryImport } from '../support/clients/dictionary-import';
 import { DictionaryClients } from './dictionary-client';
 import { expectNothingLeft, expectSound, generationsOf, silenceImports } from './dictionary-residue';
 import { Fleet } from './fleet';
-import { ImportProcess } from './import-process';
+import { startImportProcess } from './import-process';
 import { expectContent, towns } from './towns';
 
 /** Server 0 stays; server 1 is killed, server 2 drained. */
@@ -74,10 +74,10 @@ test.concurrent(
   async () => {
     const client = clients.at(fleet.member(0));
     const name = await withOldTowns('client killed');
-    const process = await ImportProcess.start(fleet.member(0).address, name);
+    const process = await startImportProcess(fleet.member(0).address, name);
     try {
       await halfWay(name);
-      process.kill();
+      process.signal('SIGKILL');
       await expectSound(fleet.redis, client, name);
       await expectContent(client, name, OLD, 'old');
     } finally {

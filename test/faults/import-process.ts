@@ -1,40 +1,12 @@
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { ChildSupervisor } from '../../src/dev/child-supervisor';
-import { lifeline } from '../support/processes/lifeline';
+import { ChildProgram } from '../support/processes/child-program';
+import { ROOT } from '../support/root';
 
-const PROGRAM = join(__dirname, '..', '..', 'dist', 'test', 'faults', 'import-program.js');
+const PROGRAM = join(ROOT, 'dist', 'test', 'faults', 'import-program.js');
 
-/** A client that imports without end, in a process of its own that can be killed. */
-export class ImportProcess {
-  private readonly output: string[] = [];
-  private readonly guard: ChildSupervisor;
-
-  private constructor(address: string, dictionary: string) {
-    this.guard = new ChildSupervisor({
-      command: process.execPath,
-      args: [PROGRAM, address, dictionary],
-      env: { PATH: process.env['PATH'] },
-      graceMs: 0,
-      ...lifeline(),
-      onOutput: (...pipes) => {
-        for (const input of pipes) createInterface({ input }).on('line', (line) => this.output.push(line));
-      },
-    });
-  }
-
-  static async start(address: string, dictionary: string): Promise<ImportProcess> {
-    const client = new ImportProcess(address, dictionary);
-    await client.guard.start();
-    return client;
-  }
-
-  /** SIGKILL. */
-  kill(): void {
-    if (!this.guard.signal('SIGKILL')) throw new Error(`the import had ended:\n${this.output.join('\n')}`);
-  }
-
-  async close(): Promise<void> {
-    await this.guard.end();
-  }
+/** Starts a process with a client that imports without end, until the test kills the process. */
+export async function startImportProcess(address: string, dictionary: string): Promise<ChildProgram> {
+  const program = new ChildProgram({ label: 'the import', args: [PROGRAM, address, dictionary] });
+  await program.start();
+  return program;
 }

@@ -1,4 +1,4 @@
-/** Imports batch after batch into the dictionary it is told, until it is killed (see import-process.ts). */
+/** Imports batch after batch into the dictionary of its argument until it is killed. See import-process.ts. */
 import { DictionaryClient } from './dictionary-client';
 import { towns } from './towns';
 

@@ -1,7 +1,12 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
-/** The project's folder: this file runs in `test/`, or in `dist/test/` once it is built. */
-export const ROOT = [join(__dirname, '..', '..'), join(__dirname, '..', '..', '..')].find((folder) =>
-  existsSync(join(folder, 'package-lock.json')),
-)!;
+/** The project's folder. This file lies at different depths below it in the sources and in dist/. */
+export const ROOT = projectRoot();
+
+function projectRoot(): string {
+  for (let folder = __dirname; folder !== dirname(folder); folder = dirname(folder)) {
+    if (existsSync(join(folder, 'package-lock.json'))) return folder;
+  }
+  throw new Error(`no package-lock.json above ${__dirname}`);
+}

@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { makeScratchFolder } from './processes/scratch-folder';
 
-/** A folder of a test file's own, removed when all of that file's tests are through. Call it while they run. */
+/** Makes a folder for the tests of one file and removes it after them. Call it while the tests run. */
 export function scratchFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-test-'));
+  const folder = makeScratchFolder('files');
   folders.push(folder);
   return folder;
 }

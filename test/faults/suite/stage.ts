@@ -18,23 +18,24 @@ export interface StageParts {
   readonly crowd: Crowd;
   readonly store: StoreView;
   readonly wanted: readonly Wanted[];
-  /** Of the members that have a proxy between them and the store, or between them and their clients. */
+  /** The members with a proxy to the store, and the members with a proxy to their clients. */
   readonly withStoreProxy: readonly Member[];
   readonly withClientProxy: readonly Member[];
   readonly topology: Topology;
-  /** Undefined where nobody's clock can be stepped. */
+  /** Undefined if the platform cannot step clocks. */
   readonly clocks: Clocks | undefined;
-  /** Among the faults of the round are some that make the store forget. */
+  /** Some faults of the round can make the store lose writes. */
   readonly mayForget: boolean;
-  /** The store keeps every write before it acknowledges it, and its servers know that. */
+  /** The store syncs every write before its reply, and the servers know it. */
   readonly isDurable: boolean;
 }
 
+/** Longer than a replica takes to replace a master that was silent. */
 const TAKE_OVER_MS = 4000;
 
-/** What the nemesis acts on: the processes of a round and the ways between them. */
+/** The processes of a round and the connections between them, on which the nemesis acts. */
 export class Stage {
-  /** Members that a fault is at. */
+  /** Members under a fault now. */
   private readonly taken = new Set<Member>();
 
   constructor(readonly parts: StageParts) {}
@@ -55,25 +56,25 @@ export class Stage {
     return this.parts.crowd;
   }
 
-  /** One of those that take writes now. */
+  /** A random master. */
   async master(random: Random): Promise<RedisProcess> {
     return oneOf(random, await this.fleet.redis.masters());
   }
 
   /**
-   * What the history says of a Redis that is silent for a while, or comes back: where another one may take its place,
-   * writes may be lost; else nothing is.
+   * The marks in the history for a Redis that is silent for a while or restarts. Where a replica may replace that Redis,
+   * the marks say that writes may be lost.
    */
   absence(marks: Partial<FaultStarted>): Partial<FaultStarted> {
     return this.parts.topology === 'one' ? marks : FORGETTING;
   }
 
-  /** A replica may take over from a store that was silent, and does so when that is already back. */
+  /** Waits for a possible take-over: a replica may replace a master after the master has come back. */
   async agreed(): Promise<void> {
     if (this.parts.topology !== 'one') await this.sleep(TAKE_OVER_MS);
   }
 
-  /** Does something to a member that no other fault is at; undefined: all are taken, and nothing was done. */
+  /** Runs `work` on a member that no other fault uses. Resolves to undefined if all members are in use. */
   async withMember<T>(
     random: Random,
     work: (member: Member) => Promise<T>,
@@ -90,7 +91,7 @@ export class Stage {
     }
   }
 
-  /** Resolves also when it is called off. */
+  /** Resolves early if the signal is aborted. */
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     await sleep(ms, undefined, signal && { signal }).catch((error: unknown) => {
       if (signal?.aborted !== true) throw error;

@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Below the range from which the kernel takes the client's port of a connection. In that range a client that
- * keeps trying a port where nobody listens may be given that very port, connect to itself, and so keep the
- * restarted server out.
+ * The range lies below the kernel's range of client ports. A client that retries a port of the kernel's range without a
+ * listener may get that port as its own, connect to itself, and keep the restarted server from the port.
  */
 const FROM = 15_000;
 const TO = 32_000;
@@ -23,7 +22,7 @@ async function isFree(port: number): Promise<boolean> {
   }
 }
 
-/** A port of the loopback address on which nobody listens right now. */
+/** A port of the loopback address that has no listener now. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FROM, TO);

@@ -1,9 +1,9 @@
-/** The variable that names the lifeline's socket; set by global-setup.ts. Servers refuse a HOLDFAST_ they do not know. */
+/** Names the variable that holds the lifeline's socket. The prefix HOLDFAST_ would make servers refuse the variable. */
 const VARIABLE = 'TEST_RUN_LIFELINE';
 
 /**
- * The socket that the test run's main process holds open. Processes that a test starts end when it closes: a
- * killed test run leaves its workers behind, and they would leave their servers.
+ * The socket that the main process of the test run holds open (global-setup.ts). Child processes end when the socket
+ * closes: the workers of a killed test run live on, and would keep their servers alive.
  */
 export function lifeline(): { readonly lifeline?: string } {
   const socket = process.env[VARIABLE];

@@ -6,39 +6,41 @@ import { credentials, tlsArguments, userCommand } from './redis-security';
 export interface RedisClusterOptions {
   /** Default 3. */
   readonly masters?: number;
-  /** Of each master; default 0. */
+  /** Replicas of each master. Default 0. */
   readonly replicas?: number;
-  /** Masters without a slot; default 0. */
+  /** Masters without slots. Default 0. */
   readonly spares?: number;
-  /** The address is one with TLS, for a user who may do only what Holdfast needs. */
+  /** `url` uses TLS and a user with no more rights than Holdfast needs. */
   readonly secure?: boolean;
-  /** More arguments of each redis-server. */
+  /** Added to the arguments of each redis-server. */
   readonly args?: readonly string[];
-  /** Added to the environment of each. */
+  /** Added to the environment of each redis-server. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface ClusterNode {
   readonly redis: RedisProcess;
   readonly id: string;
-  /** As the Cluster's other nodes and its clients call it. */
+  /** The address that other nodes and clients use. */
   readonly address: string;
 }
 
 const SLOTS = 16_384;
-/** So long may a node be silent before the others count it as gone. */
+/** A node that is silent for longer than this counts as failed. */
 export const NODE_TIMEOUT_MS = 1000;
-const MEETING_TIMEOUT_MS = 20_000;
+const MEETING_TIMEOUT_MS = 60_000;
+/** Short, because `masterOf` also asks nodes that a test has stopped. */
+const COMMAND_TIMEOUT_MS = 5_000;
 
 interface StartedNode extends ClusterNode {
   readonly bus: number;
   readonly port: number;
 }
 
-/** A private Redis Cluster of this machine's own processes, in which a node that fails stops nobody else. */
+/** A private Redis Cluster. The slots of live masters stay available while another master is down. */
 export class RedisClusterProcesses {
   private constructor(
-    /** The masters first, as they were at the start. */
+    /** In the order of the start: masters, replicas, spares. */
     readonly nodes: readonly ClusterNode[],
     private readonly secure: boolean,
   ) {}
@@ -62,7 +64,7 @@ export class RedisClusterProcesses {
     return cluster;
   }
 
-  /** For HOLDFAST_REDIS_URL; some of the nodes, as an operator would write it. */
+  /** A value for HOLDFAST_REDIS_URL with the addresses of three nodes. */
   get url(): string {
     const hosts = this.nodes.slice(0, 3).map(({ address }) => address);
     return this.secure
@@ -70,7 +72,7 @@ export class RedisClusterProcesses {
       : `redis+cluster://${hosts.join(',')}`;
   }
 
-  /** The master of a slot, as most nodes that answer say. */
+  /** The slot's master in the view of most nodes that answer. */
   async masterOf(slot: number): Promise<ClusterNode> {
     const votes = new Map<ClusterNode, number>();
     await Promise.allSettled(
@@ -80,11 +82,11 @@ export class RedisClusterProcesses {
       }),
     );
     const [winner] = [...votes].sort((a, b) => b[1] - a[1])[0] ?? [];
-    if (winner === undefined) throw new Error(`nobody says whose slot ${slot} is`);
+    if (winner === undefined) throw new Error(`no node knows the master of slot ${slot}`);
     return winner;
   }
 
-  /** A replica of that master. */
+  /** A replica of this master. */
   async replicaOf(master: ClusterNode): Promise<ClusterNode> {
     const lines = String(await master.redis.command('CLUSTER', 'NODES')).split('\n');
     const line = lines.find((one) => one.includes(' slave ') && one.split(' ')[3] === master.id);
@@ -93,7 +95,7 @@ export class RedisClusterProcesses {
     return replica;
   }
 
-  /** Moves a slot with all its keys, as redis-cli does. `between` runs when some keys are here and some there. */
+  /** Moves a slot with all its keys, as redis-cli does. `between` runs when the first key has moved. */
   async moveSlot(slot: number, target: ClusterNode, between?: () => Promise<void>): Promise<void> {
     const source = await this.masterOf(slot);
     if (source === target) return;
@@ -111,7 +113,7 @@ export class RedisClusterProcesses {
       await source.redis.command('MIGRATE', '127.0.0.1', port, '', 0, 5000, 'KEYS', ...keys);
       if (isFirst) await between?.();
     }
-    // The new master first, else a node that has forgotten the slot would send clients in circles.
+    // The target takes the slot first: a source that took the change first would redirect clients back to itself.
     await target.redis.command('CLUSTER', 'SETSLOT', slot, 'NODE', target.id);
     await source.redis.command('CLUSTER', 'SETSLOT', slot, 'NODE', target.id);
   }
@@ -126,7 +128,7 @@ export class RedisClusterProcesses {
     return this.nodes.find(({ id }) => id === range?.[2][2]);
   }
 
-  /** Shares out the slots, makes the nodes known to each other, and gives the masters their replicas. */
+  /** Assigns the slots, introduces the nodes to each other, and attaches the replicas. */
   private async join(nodes: readonly StartedNode[], masters: number, spares: number): Promise<void> {
     const [first, ...others] = nodes as [StartedNode, ...StartedNode[]];
     await Promise.all(
@@ -143,7 +145,7 @@ export class RedisClusterProcesses {
     await this.eventuallyAll('to know each other', nodes, 'INFO', (text) =>
       text.includes(`cluster_known_nodes:${nodes.length}`),
     );
-    await this.eventuallyAll('to know whose the slots are', nodes, 'INFO', (text) =>
+    await this.eventuallyAll('to know the owner of each slot', nodes, 'INFO', (text) =>
       text.includes('cluster_state:ok'),
     );
     const replicas = nodes.slice(masters, nodes.length - spares);
@@ -153,7 +155,7 @@ export class RedisClusterProcesses {
     await Promise.all(
       replicas.map(({ redis }) =>
         eventually(
-          'a replica to follow',
+          'a replica to be in sync',
           async () => /^master_link_status:up/m.test(String(await redis.command('INFO', 'replication'))),
           { timeoutMs: MEETING_TIMEOUT_MS },
         ),
@@ -196,6 +198,7 @@ async function startNode(
   const [bus, tlsPort] = await Promise.all([freePort(), freePort()]);
   const redis = await RedisProcess.start({
     appendfsync: 'no',
+    commandTimeoutMs: COMMAND_TIMEOUT_MS,
     args: [
       ...['--cluster-enabled', 'yes', '--cluster-port', String(bus)],
       ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--cluster-require-full-coverage', 'no'],

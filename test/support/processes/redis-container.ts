@@ -3,7 +3,7 @@ import type { RedisHost } from './redis-host';
 const IMAGE = 'redis:7-bookworm';
 const REDIS_PORT = 6379;
 
-/** Redis in a container, for machines that have Docker but no redis-server and no Debian packages. */
+/** Starts Redis in a container, for machines that have Docker but neither a redis-server nor Debian packages. */
 export async function startRedisContainer(port: number, args: readonly string[]): Promise<RedisHost> {
   const { GenericContainer, getContainerRuntimeClient } = await import('testcontainers');
   const started = await new GenericContainer(IMAGE)
@@ -18,7 +18,7 @@ export async function startRedisContainer(port: number, args: readonly string[])
     folder: undefined,
     hasEnded: async () => !(await container.inspect()).State.Running,
     start: async () => {
-      // It was started by being made; a killed one is started again, with the same data and port.
+      // A new container runs already. A killed container starts again with the same data and port.
       if (!fresh) await container.start();
       fresh = false;
     },
@@ -27,7 +27,7 @@ export async function startRedisContainer(port: number, args: readonly string[])
       else if (signal === 'SIGCONT') await container.unpause();
       else await container.kill({ signal });
     },
-    lastWords: async () => (await container.logs({ stdout: true, stderr: true, tail: 40 })).toString(),
+    logTail: async () => (await container.logs({ stdout: true, stderr: true, tail: 40 })).toString(),
     remove: async () => void (await started.stop()),
   };
 }

@@ -1,25 +1,26 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ChildSupervisor, type ChildExit } from '../../../src/dev/child-supervisor';
 import { findRedisServer } from '../../../src/dev/redis-server';
-import { startRedisContainer } from './redis-container';
 import { eventually } from '../eventually';
-import { lifeline } from './lifeline';
+import { ChildProgram } from './child-program';
+import { startRedisContainer } from './redis-container';
+import { makeScratchFolder } from './scratch-folder';
 
-/** Where a test's Redis runs: it may be started again on the same data after it was killed. */
+/** Where a test's Redis runs. It can be started again on the same data after it was killed. */
 export interface RedisHost {
-  /** The process id where it is a process of this machine's that can be seen. */
+  /** The process id; undefined in a container or after the end. */
   readonly pid: number | undefined;
-  /** Where its data are, if they can be got at from here. */
+  /** The folder of the data; undefined in a container. */
   readonly folder: string | undefined;
-  /** It has ended, by itself or killed, and was not started again. */
+  /** Redis has ended or was killed, and was not started again. */
   hasEnded(): Promise<boolean>;
   start(): Promise<void>;
-  /** SIGSTOP has taken effect, and SIGKILL has ended it, when this resolves. */
+  /** Resolves when SIGSTOP has stopped Redis, or SIGKILL has ended Redis. */
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void>;
-  lastWords(): Promise<string>;
-  /** Ends it and removes its data. */
+  /** The end of the log of Redis. */
+  logTail(): Promise<string>;
+  /** Ends Redis and removes its data. */
   remove(): Promise<void>;
 }
 
@@ -29,71 +30,72 @@ export interface HostOptions {
   readonly port: number;
   readonly args: readonly string[];
   readonly env?: Environment;
-  /** A Sentinel, which keeps what it knows in its configuration file: the lines of that. */
+  /** The lines of a Sentinel's configuration file. Without them the process is a Redis. */
   readonly sentinel?: readonly string[];
+  /** Keeps the data in memory if the machine has a tmpfs. */
+  readonly inMemory?: boolean;
 }
 
-export type HostOpener = (options: HostOptions) => Promise<RedisHost>;
+const SIGNAL_TIMEOUT_MS = 60_000;
 
-/** 'T' in the third field: stopped. Elsewhere than on Linux the signal is taken to have worked. */
+/** On Linux: whether the third field of the process's `stat` is T. Elsewhere the signal counts as effective at once. */
 async function isStopped(pid: number): Promise<boolean> {
   if (process.platform !== 'linux') return true;
   return / [Tt] /.test((await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/.*\)/, ''));
 }
 
-/** A redis-server of this machine: on the PATH, or unpacked as for `npm start`. */
-async function openProcess({ port, args, env = {}, sentinel }: HostOptions): Promise<RedisHost> {
+/** Uses a redis-server on the PATH, or one unpacked as for `npm start`. */
+async function openProcess({ port, args, env, sentinel, inMemory = false }: HostOptions): Promise<RedisHost> {
   const server = await findRedisServer({ env: process.env, note: (text) => console.error(text) });
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-redis-'));
+  const folder = makeScratchFolder('redis', { inMemory });
   const logFile = join(folder, 'redis.log');
   const first: string[] = [];
   if (sentinel !== undefined) {
     const file = join(folder, 'sentinel.conf');
-    await writeFile(file, sentinel.map((line) => `${line}\n`).join(''));
+    writeFileSync(file, sentinel.map((line) => `${line}\n`).join(''));
     first.push(file, '--sentinel');
   }
-  let ended: (exit: ChildExit) => void = () => undefined;
-  const guard = new ChildSupervisor({
+  const child = new ChildProgram({
+    label: 'this Redis',
     command: server.command,
     args: [...first, '--bind', '127.0.0.1', '--port', String(port), '--dir', folder, ...args],
     env: { ...server.env, ...env },
     logFile,
-    graceMs: 0,
     removeAtEnd: folder,
-    ...lifeline(),
-    onExit: (exit) => ended(exit),
   });
   return {
     get pid() {
-      return guard.pid;
+      return child.runningPid;
     },
     folder,
-    hasEnded: async () => guard.pid === undefined,
-    start: async () => void (await guard.start()),
+    hasEnded: async () => child.runningPid === undefined,
+    start: () => child.start(),
     signal: async (signal) => {
-      const gone = new Promise<unknown>((resolve) => (ended = resolve));
-      const { pid } = guard;
-      if (!guard.signal(signal) || pid === undefined) throw new Error(`${signal}: this Redis does not run`);
-      if (signal === 'SIGKILL') await gone;
-      if (signal === 'SIGSTOP') await eventually('Redis to be stopped', () => isStopped(pid));
+      const pid = child.runningPid;
+      child.signal(signal);
+      if (signal === 'SIGKILL') await child.ended(SIGNAL_TIMEOUT_MS);
+      if (signal !== 'SIGSTOP') return;
+      const stopped = (): Promise<boolean> => isStopped(Number(pid));
+      await eventually('Redis to be stopped', stopped, { timeoutMs: SIGNAL_TIMEOUT_MS });
     },
-    lastWords: async () => (await readFile(logFile, 'utf8').catch(() => '')).slice(-2000),
-    remove: () => guard.end(),
+    logTail: async () => (await readFile(logFile, 'utf8').catch(() => '')).slice(-2000),
+    remove: () => child.close(),
   };
 }
 
 /**
- * A process of this machine, or where no server can be had a container. Never a configured Redis: tests stop,
- * kill and empty theirs. Where there is neither, that is an error, for a skipped test proves nothing.
+ * Opens a process of this machine, or a container if no redis-server can be found. A test never uses a Redis that is
+ * already there, because tests stop, kill and empty theirs. A machine that has neither fails the test: a skipped test
+ * proves nothing.
  */
-export const openHost: HostOpener = async (options) => {
+export async function openHost(options: HostOptions): Promise<RedisHost> {
   try {
     return await openProcess(options);
   } catch (noProcess) {
-    // Nodes that must find each other cannot each be in a box of their own.
+    // The nodes of a Cluster and of Sentinel must reach each other, which containers with one open port cannot.
     if (options.sentinel !== undefined || options.args.includes('--cluster-enabled')) throw noProcess;
     return startRedisContainer(options.port, options.args).catch((noContainer: Error) => {
       throw new Error(`${(noProcess as Error).message}\nand no container either: ${noContainer.message}`);
     });
   }
-};
+}

@@ -17,7 +17,7 @@ describe('RedisProcess', () => {
   });
   afterAll(() => redis.close());
 
-  it('runs with every write safe on disk, and evicts nothing', async () => {
+  it('starts with appendfsync always and maxmemory-policy noeviction', async () => {
     expect(await redis.command('CONFIG', 'GET', 'append*')).toEqual(
       expect.arrayContaining(['appendonly', 'yes', 'appendfsync', 'always']),
     );
@@ -27,7 +27,7 @@ describe('RedisProcess', () => {
     ]);
   });
 
-  it('has its data and its port again after a SIGKILL and a restart', async () => {
+  it('keeps its data and its port over SIGKILL and a restart', async () => {
     const { port } = redis;
     await redis.command('SET', 'kept', 'yes');
     await redis.kill();
@@ -37,7 +37,7 @@ describe('RedisProcess', () => {
     expect(await redis.command('GET', 'kept')).toBe('yes');
   });
 
-  it('answers nothing while stopped, and everything once it goes on', async () => {
+  it('answers after SIGCONT the commands that it received while it was stopped', async () => {
     await redis.stop();
     let answered = false;
     const reply = redis.command('INCR', 'n').finally(() => (answered = true));
@@ -47,20 +47,20 @@ describe('RedisProcess', () => {
     expect(await reply).toBe('1');
   });
 
-  it('takes a memory limit and further arguments', async () => {
+  it('applies a memory limit and further arguments', async () => {
     const other = await RedisProcess.start({ maxmemory: '5mb', args: ['--databases', '3'] });
     expect(await other.command('CONFIG', 'GET', 'maxmemory')).toEqual(['maxmemory', '5242880']);
     expect(await other.command('CONFIG', 'GET', 'databases')).toEqual(['databases', '3']);
     await other.close();
   });
 
-  it('says what Redis said when it does not start', async () => {
+  it('rejects with the log of Redis when Redis ends at its start', async () => {
     await expect(RedisProcess.start({ args: ['--no-such-directive', '1'] })).rejects.toThrow(
       /no-such-directive/i,
     );
   });
 
-  it('leaves neither process nor data behind', async () => {
+  it('removes the process and the data when it is closed', async () => {
     const other = await RedisProcess.start();
     const { pid } = other;
     const [, folder] = (await other.command('CONFIG', 'GET', 'dir')) as [string, string];

@@ -4,20 +4,24 @@ import { freePort } from './free-port';
 import { openHost, type RedisHost } from './redis-host';
 
 export interface RedisProcessOptions {
-  /** When a write is safe on disk; the default is what Holdfast asks for, `always`. */
+  /** Default: `always`, which Holdfast requires. */
   readonly appendfsync?: 'always' | 'everysec' | 'no';
-  /** As Redis writes it, "4mb"; default: no limit. */
+  /** In Redis's notation, "4mb". Default: no limit. */
   readonly maxmemory?: string;
-  /** More arguments of redis-server. */
+  /** Added to the arguments of redis-server. */
   readonly args?: readonly string[];
-  /** A Sentinel instead of a Redis: the lines of its configuration. Nothing else is set then. */
+  /** The configuration lines of a Sentinel. Only `args`, `env` and `commandTimeoutMs` apply to a Sentinel. */
   readonly sentinel?: readonly string[];
-  /** Added to the environment of a process; a container has its own. */
+  /** Added to the environment of the process. A container does not get them. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Keeps the data in memory if the machine has a tmpfs. */
+  readonly inMemory?: boolean;
+  /** Bound of `command()`. Default: 30 s, for a machine with busy cores. */
+  readonly commandTimeoutMs?: number;
 }
 
-const COMMAND_TIMEOUT_MS = 5_000;
-const START_TIMEOUT_MS = 15_000;
+const COMMAND_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 60_000;
 
 function redisArguments({
   appendfsync = 'always',
@@ -32,8 +36,8 @@ function redisArguments({
 }
 
 /**
- * A private, real Redis for one test file, on a port of its own. It ends with the test run, and its data is
- * removed, however the run ends; call `close()` all the same.
+ * A private Redis with a port of its own. It ends and its data is removed when the test run ends, even by SIGKILL; a
+ * test closes it nevertheless.
  */
 export class RedisProcess {
   private client: Redis | undefined;
@@ -41,14 +45,15 @@ export class RedisProcess {
   private constructor(
     private readonly host: RedisHost,
     readonly port: number,
+    private readonly commandTimeoutMs: number,
   ) {}
 
   static async start(options: RedisProcessOptions = {}): Promise<RedisProcess> {
     const port = await freePort();
-    const { env, sentinel } = options;
+    const { env = {}, sentinel, inMemory = false, commandTimeoutMs = COMMAND_TIMEOUT_MS } = options;
     const args = sentinel === undefined ? redisArguments(options) : (options.args ?? []);
-    const host = await openHost({ port, args, ...(env && { env }), ...(sentinel && { sentinel }) });
-    const redis = new RedisProcess(host, port);
+    const host = await openHost({ port, args, env, inMemory, ...(sentinel && { sentinel }) });
+    const redis = new RedisProcess(host, port, commandTimeoutMs);
     try {
       await redis.open();
     } catch (error) {
@@ -66,35 +71,35 @@ export class RedisProcess {
     return this.host.pid;
   }
 
-  /** Where its data are; undefined in a container. */
+  /** The folder of the data; undefined in a container. */
   get folder(): string | undefined {
     return this.host.folder;
   }
 
-  /** SIGKILL; the data stays, and `restart()` brings it back. */
+  /** SIGKILL. The data stays for `restart()`. */
   async kill(): Promise<void> {
     this.dropClient();
     await this.host.signal('SIGKILL');
   }
 
-  /** Starts it again after `kill()`: same port, same data. Answers when the data is loaded. */
+  /** Starts Redis again after `kill()` on the same port and data. Resolves when the data is loaded. */
   async restart(): Promise<void> {
     await this.open();
   }
 
-  /** SIGSTOP: connections stay, nothing is answered. */
+  /** SIGSTOP: connections stay open and no command is answered. */
   async stop(): Promise<void> {
     await this.host.signal('SIGSTOP');
   }
 
-  /** SIGCONT: what was sent meanwhile is carried out. */
+  /** SIGCONT: Redis executes the commands that it received while it was stopped. */
   async cont(): Promise<void> {
     await this.host.signal('SIGCONT');
   }
 
   /**
-   * Runs one command over a connection of this helper's own; rejects after 5 s without an answer. Integers come
-   * as strings, which keeps large ones exact.
+   * Runs one command over a connection of this object. Rejects at once if Redis does not run, and after the command
+   * timeout if Redis does not answer. Integers are returned as strings, which keep large numbers exact.
    */
   async command(...[name, ...args]: [string, ...(string | number | Buffer)[]]): Promise<unknown> {
     this.client ??= this.connect();
@@ -111,10 +116,9 @@ export class RedisProcess {
     try {
       await eventually('Redis to answer', () => this.answers(), { timeoutMs: START_TIMEOUT_MS });
     } catch (error) {
-      throw new Error(`${(error as Error).message}\n${await this.host.lastWords()}`);
+      throw new Error(`${(error as Error).message}\n${await this.host.logTail()}`);
     }
-    if (await this.host.hasEnded())
-      throw new Error(`Redis ended at its start\n${await this.host.lastWords()}`);
+    if (await this.host.hasEnded()) throw new Error(`Redis ended at its start\n${await this.host.logTail()}`);
   }
 
   private async answers(): Promise<boolean> {
@@ -126,13 +130,13 @@ export class RedisProcess {
     const client = new Redis({
       host: '127.0.0.1',
       port: this.port,
-      commandTimeout: COMMAND_TIMEOUT_MS,
+      commandTimeout: this.commandTimeoutMs,
       maxRetriesPerRequest: 0,
       retryStrategy: () => 20,
       disconnectTimeout: 50,
       stringNumbers: true,
     });
-    // Each command says itself that there is no connection.
+    // Each command rejects with the error of its connection.
     client.on('error', () => undefined);
     return client;
   }

@@ -1,20 +1,20 @@
 import { join } from 'node:path';
 import { ROOT } from '../root';
 
-/** A certificate for 127.0.0.1 that is its own authority, good for both sides of a connection. */
+/** A self-signed certificate for 127.0.0.1. Clients and servers use the same one. */
 const folder = join(ROOT, 'test/contract/tls');
 const CERT = join(folder, 'cert.pem');
 const KEY = join(folder, 'key.pem');
 
-/** The user that servers are to be; the tests' own hands come without one. */
+/** The Redis user of Holdfast servers. The tests themselves connect as the default user. */
 const USER = 'app';
 const PASSWORD = 'a:s3cret@';
-/** As the README says. */
+/** The rights that Holdfast needs. See docs/operations/deploy.md. */
 const RIGHTS = ['~holdfast:*', '&holdfast:*', '+@all', '-@dangerous', '+info', '+config|get', '+cluster'];
 
 export const credentials = `${USER}:${encodeURIComponent(PASSWORD)}@`;
 
-/** For redis-server: TLS on a second port, where a certificate is asked for. Replicas and the bus use it too. */
+/** Arguments of a redis-server with TLS on a second port, which requires client certificates. Replicas and the cluster bus use TLS too. */
 export function tlsArguments(port: number): string[] {
   return [
     ...['--tls-port', String(port), '--tls-cert-file', CERT, '--tls-key-file', KEY],
@@ -22,18 +22,18 @@ export function tlsArguments(port: number): string[] {
   ];
 }
 
-/** For a configuration file. */
+/** The same settings as lines of a configuration file. */
 export function tlsLines(port: number): string[] {
   const args = tlsArguments(port);
   return args.flatMap((arg, i) => (i % 2 === 0 ? [`${arg.slice(2)} ${args[i + 1]}`] : []));
 }
 
-/** Makes the user; nothing but what Holdfast needs. */
+/** The command that creates the user with no more rights than Holdfast needs. */
 export function userCommand(): [string, ...string[]] {
   return ['ACL', 'SETUSER', USER, 'on', `>${PASSWORD}`, ...RIGHTS];
 }
 
-/** Settings of a server that connects so. */
+/** The settings of a Holdfast server that connects with this certificate. */
 export const tlsSettings: Readonly<Record<string, string>> = {
   HOLDFAST_REDIS_TLS_CA: CERT,
   HOLDFAST_REDIS_TLS_CERT: CERT,

@@ -6,33 +6,35 @@ import { credentials, tlsArguments, tlsLines, userCommand } from './redis-securi
 export interface RedisSentinelsOptions {
   /** Default 2. */
   readonly replicas?: number;
-  /** Default 3; two of them decide. */
+  /** Default 3. The quorum is 2. */
   readonly sentinels?: number;
-  /** The address is one with TLS, for a user who may do only what Holdfast needs; the sentinels ask for a password too. */
+  /** `url` uses TLS and a user with no more rights than Holdfast needs. The sentinels require a password too. */
   readonly secure?: boolean;
-  /** More arguments of each redis-server. */
+  /** Added to the arguments of each redis-server. */
   readonly args?: readonly string[];
-  /** Added to the environment of each redis-server, the sentinels aside. */
+  /** Added to the environment of each redis-server, but not of the sentinels. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 const MASTER = 'main';
-/** So long may the master be silent before a sentinel counts it as gone. */
+/** A master that is silent for longer than this counts as down. */
 const DOWN_AFTER_MS = 500;
-const START_TIMEOUT_MS = 20_000;
-/** Of the sentinels themselves, where connections are secure. */
+const START_TIMEOUT_MS = 60_000;
+/** Short, because `master` also asks sentinels that a test has stopped. */
+const COMMAND_TIMEOUT_MS = 5_000;
+/** The user of the sentinels where connections are secure. */
 export const SENTINEL_USER = 'watcher';
 const SENTINEL_PASSWORD = 'w@tch:3';
-/** For HOLDFAST_REDIS_SENTINEL_AUTH. */
+/** A value for HOLDFAST_REDIS_SENTINEL_AUTH. */
 export const SENTINEL_AUTH = `${SENTINEL_USER}:${encodeURIComponent(SENTINEL_PASSWORD)}`;
 
 interface Place {
   readonly redis: RedisProcess;
-  /** Where the server is to find it. */
+  /** The port for Holdfast servers. */
   readonly port: number;
 }
 
-/** A private Redis with replicas, and sentinels that choose the master among them. */
+/** A private Redis with replicas, and sentinels that choose the master. */
 export class RedisSentinels {
   private constructor(
     private readonly members: readonly Place[],
@@ -50,9 +52,9 @@ export class RedisSentinels {
       members.push(master);
       const follow = ['--replicaof', '127.0.0.1', String(master.port)];
       const others = Array.from({ length: replicas }, () => startRedis(secure, [...args, ...follow], env));
-      members.push(...(await settled(others)));
+      members.push(...(await allStarted(others)));
       watchers.push(
-        ...(await settled(Array.from({ length: sentinels }, () => startSentinel(master.port, secure)))),
+        ...(await allStarted(Array.from({ length: sentinels }, () => startSentinel(master.port, secure)))),
       );
       await all.agreed();
     } catch (error) {
@@ -62,7 +64,7 @@ export class RedisSentinels {
     return all;
   }
 
-  /** For HOLDFAST_REDIS_URL. */
+  /** A value for HOLDFAST_REDIS_URL. */
   get url(): string {
     const hosts = this.sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
     return this.secure
@@ -70,7 +72,7 @@ export class RedisSentinels {
       : `redis+sentinel://${hosts}/${MASTER}`;
   }
 
-  /** Whom a sentinel names now. */
+  /** The master that the first answering sentinel names. */
   async master(): Promise<RedisProcess> {
     for (const { redis } of this.sentinels) {
       const answer = await redis
@@ -90,7 +92,7 @@ export class RedisSentinels {
     return this.sentinels.map(({ redis }) => redis);
   }
 
-  /** An operator's own: the sentinels put another one in the master's place. They may find none good enough at first. */
+  /** Orders a failover. Repeats the order while the sentinels find no replica that is in sync. */
   async failover(): Promise<void> {
     const before = await this.master();
     const { redis } = this.sentinels[0] as Place;
@@ -108,7 +110,7 @@ export class RedisSentinels {
     await Promise.all([...this.sentinels, ...this.members].map(({ redis }) => redis.close()));
   }
 
-  /** Each sentinel knows all replicas and all other sentinels. */
+  /** Waits until each sentinel knows all replicas and sentinels, and all replicas are in sync. */
   private async agreed(): Promise<void> {
     for (const { redis } of this.sentinels) {
       await eventually(
@@ -125,7 +127,7 @@ export class RedisSentinels {
     }
     for (const { redis } of this.members.slice(1)) {
       await eventually(
-        'a replica to follow',
+        'a replica to be in sync',
         async () => /^master_link_status:up/m.test(String(await redis.command('INFO', 'replication'))),
         { timeoutMs: START_TIMEOUT_MS },
       );
@@ -133,8 +135,8 @@ export class RedisSentinels {
   }
 }
 
-/** What has started is there to be closed, also where another one has not. */
-async function settled(starting: readonly Promise<Place>[]): Promise<Place[]> {
+/** Resolves to all processes. If one fails to start, closes the others and rejects. */
+async function allStarted(starting: readonly Promise<Place>[]): Promise<Place[]> {
   const outcomes = await Promise.allSettled(starting);
   const started = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   const failed = outcomes.find((one) => one.status === 'rejected');
@@ -155,6 +157,7 @@ async function startRedis(
   const tlsPort = await freePort();
   const redis = await RedisProcess.start({
     appendfsync: 'no',
+    commandTimeoutMs: COMMAND_TIMEOUT_MS,
     args: ['--repl-diskless-sync-delay', '0', ...(secure ? tlsArguments(tlsPort) : []), ...args],
     env,
   });
@@ -165,6 +168,7 @@ async function startRedis(
 async function startSentinel(masterPort: number, secure: boolean): Promise<Place> {
   const tlsPort = await freePort();
   const redis = await RedisProcess.start({
+    commandTimeoutMs: COMMAND_TIMEOUT_MS,
     sentinel: [
       `sentinel monitor ${MASTER} 127.0.0.1 ${masterPort} 2`,
       `sentinel down-after-milliseconds ${MASTER} ${DOWN_AFTER_MS}`,
@@ -173,7 +177,7 @@ async function startSentinel(masterPort: number, secure: boolean): Promise<Place
       ...(secure ? tlsLines(tlsPort) : []),
     ],
   });
-  // Ten times as fast as usual, so that tests need not wait.
+  // A tenth of the default periods, for fast tests.
   const periods = ['publish-period', '200', 'info-period', '500', 'ping-period', '200', 'ask-period', '100'];
   await redis.command('SENTINEL', 'DEBUG', ...periods);
   if (secure) {

@@ -18,10 +18,10 @@ describe('ServerProcess', () => {
   });
   afterAll(() => redis.close());
 
-  it('is the real server, on a port of its own, with its log', async () => {
+  it('starts the built server on a free port and reads its log', async () => {
     const server = await ServerProcess.start({ redisUrl: redis.url });
     expect(await accepts(server.listen)).toBe(true);
-    expect(await server.logLine('that it listens', ({ msg }) => msg === 'listening')).toMatchObject({
+    expect(await server.logLine('listening', ({ msg }) => msg === 'listening')).toMatchObject({
       listen: server.listen,
       pid: server.pid,
     });
@@ -29,14 +29,14 @@ describe('ServerProcess', () => {
     expect(await accepts(server.listen)).toBe(false);
   });
 
-  it('drains on SIGTERM', async () => {
+  it('ends with code 0 after SIGTERM', async () => {
     const server = await ServerProcess.start({ redisUrl: redis.url });
     expect(await server.term()).toEqual({ code: 0, signal: null });
     server.assertNoUnhandled();
     await server.close();
   });
 
-  it('comes back at the same address after a SIGKILL', async () => {
+  it('starts again at the same address after SIGKILL', async () => {
     const first = await ServerProcess.start({ redisUrl: redis.url });
     expect(await first.kill()).toMatchObject({ signal: 'SIGKILL' });
     const { listen } = first;
@@ -45,21 +45,19 @@ describe('ServerProcess', () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  it('says at once what a server said that does not start', async () => {
-    const started = performance.now();
+  it('rejects with the output of a server that ends at its start', async () => {
     const start = ServerProcess.start({ redisUrl: redis.url, env: { HOLDFAST_LISTEN: 'nowhere' } });
     await expect(start).rejects.toThrow(/ended[^]*HOLDFAST_LISTEN/);
-    expect(performance.now() - started).toBeLessThan(10_000);
   });
 
-  it('takes a printed unhandled rejection, and a crash, for what they are', async () => {
+  it('reports a printed unhandled rejection and a crash', async () => {
     const server = await ServerProcess.start({ redisUrl: redis.url });
     server.assertNoUnhandled();
     server.output.push('{"level":"fatal","msg":"unhandled rejection"}');
     expect(() => server.assertNoUnhandled()).toThrow(/unhandled rejection/);
     server.output.length = 0;
     await server.close();
-    server.exit = { code: 70, signal: null };
+    Object.defineProperty(server, 'exit', { value: { code: 70, signal: null } });
     expect(() => server.assertNoUnhandled()).toThrow(/ended with code 70/);
   });
 });

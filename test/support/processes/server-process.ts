@@ -1,30 +1,37 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
-import { ChildSupervisor, type ChildExit } from '../../../src/dev/child-supervisor';
+import type { ChildExit } from '../../../src/dev/child-supervisor';
 import { eventually } from '../eventually';
 import { ROOT } from '../root';
+import { ChildProgram, inheritedEnvironment } from './child-program';
 import { freePort } from './free-port';
-import { lifeline } from './lifeline';
 
 export interface ServerProcessOptions {
   readonly redisUrl: string;
-  /** Default: a port of its own, one that nobody is given while the server is down. */
+  /** Default: a port that no other process is given while the server is down. */
   readonly listen?: string;
-  /** More of the configuration; a store without epochs is a new one unless this says otherwise. Nothing of it comes from the environment of the test run. */
+  /**
+   * Added to the configuration, which takes no setting from the environment of the test run. A store without epochs
+   * counts as new unless HOLDFAST_STORE_IS_NEW is set here.
+   */
   readonly env?: Readonly<Record<string, string>>;
-  /** The server's program; default: the built one of this tree. */
+  /** Default: the built server of this tree. */
   readonly program?: string;
+  readonly nodeArguments?: readonly string[];
+  /** Called with each line that the server prints. */
+  readonly onLine?: (line: string) => void;
 }
 
 /** One line of the server's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
 
-const START_TIMEOUT_MS = 15_000;
+/** All bounds suit a machine with busy cores: on an idle machine a server starts in half a second. */
+const START_TIMEOUT_MS = 60_000;
+const END_TIMEOUT_MS = 60_000;
+const LOG_TIMEOUT_MS = 30_000;
 
-/** What no run may ever print, whatever was done to it. */
-const DISGRACE =
+/** Text that no server may print, whatever a test does to it. */
+const DEFECT =
   /unhandled|uncaught|MaxListenersExceeded|PromiseRejectionHandled|Cannot set headers|ERR_HTTP2_HEADERS_SENT/i;
 
 function serverProgram(): string {
@@ -41,46 +48,39 @@ function parseLine(line: string): LogLine | undefined {
   }
 }
 
-/**
- * The real, built server as a process of its own. It ends with the test run however that ends; call `close()` all
- * the same.
- */
+/** The built server in a process of its own. It ends with the test run; a test closes it nevertheless. */
 export class ServerProcess {
-  /** Everything it has printed, line by line. */
-  readonly output: string[] = [];
-  /** The lines that are log lines. */
+  /** The printed lines that are log lines. */
   readonly logs: LogLine[] = [];
-  /** How it ended, once it has. */
-  exit: ChildExit | undefined;
-  private readonly guard: ChildSupervisor;
+  private readonly child: ChildProgram;
   private address = '';
 
-  private constructor({ redisUrl, env = {}, program }: ServerProcessOptions, listen: string) {
-    const { PATH, HOME, TMPDIR } = process.env;
-    const inherited = Object.entries({ PATH, HOME, TMPDIR }).filter(([, value]) => value !== undefined);
-    this.guard = new ChildSupervisor({
-      command: process.execPath,
-      args: [program ?? serverProgram()],
+  private constructor(options: ServerProcessOptions, listen: string) {
+    const { redisUrl, env = {}, program = serverProgram(), nodeArguments = [], onLine } = options;
+    this.child = new ChildProgram({
+      label: 'the server',
+      args: [...nodeArguments, program],
       env: {
-        ...Object.fromEntries(inherited),
+        ...inheritedEnvironment(),
         HOLDFAST_REDIS_URL: redisUrl,
         HOLDFAST_LISTEN: listen,
         HOLDFAST_STORE_IS_NEW: '1',
         ...env,
       },
-      graceMs: 0,
-      ...lifeline(),
-      onExit: (exit) => (this.exit = exit),
-      onOutput: (...pipes) => pipes.forEach((pipe) => this.collect(pipe)),
+      onLine: (line) => {
+        const parsed = parseLine(line);
+        if (parsed) this.logs.push(parsed);
+        onLine?.(line);
+      },
     });
   }
 
-  /** Resolves when the server listens; rejects with all that it has printed when it does not come to that. */
+  /** Resolves when the server listens. Rejects with the server's output if the server ends before. */
   static async start(options: ServerProcessOptions): Promise<ServerProcess> {
     const listen = options.listen ?? `127.0.0.1:${await freePort()}`;
     const server = new ServerProcess(options, listen);
     try {
-      await server.guard.start();
+      await server.child.start();
       const started = (): boolean => server.exit !== undefined || server.hasStarted();
       await eventually('the server to listen', started, { timeoutMs: START_TIMEOUT_MS });
       if (server.exit) throw new Error(`the server ended with ${JSON.stringify(server.exit)} at its start`);
@@ -91,27 +91,36 @@ export class ServerProcess {
     return server;
   }
 
-  /** "127.0.0.1:port", as the server said. */
+  /** The address that the server logged, "127.0.0.1:port". */
   get listen(): string {
     return this.address;
   }
 
   get pid(): number {
-    if (this.guard.pid === undefined) throw new Error('this server has ended');
-    return this.guard.pid;
+    return this.child.pid;
   }
 
-  /** SIGKILL. Start another one with `listen` for a restart on the same port. */
-  async kill(): Promise<ChildExit> {
+  /** Every line that the server has printed. */
+  get output(): string[] {
+    return this.child.output;
+  }
+
+  /** How the server ended; undefined while it runs. */
+  get exit(): ChildExit | undefined {
+    return this.child.exit;
+  }
+
+  /** SIGKILL. Start another server with the same `listen` for a restart on the same port. */
+  kill(): Promise<ChildExit> {
     return this.endBy('SIGKILL');
   }
 
-  /** SIGTERM: drains, and resolves when it has ended. */
-  async term(timeoutMs = 20_000): Promise<ChildExit> {
+  /** SIGTERM: the server drains. Resolves when it has ended. */
+  term(timeoutMs?: number): Promise<ChildExit> {
     return this.endBy('SIGTERM', timeoutMs);
   }
 
-  /** SIGSTOP: its connections stay open and nothing is answered. */
+  /** SIGSTOP: connections stay open and no request is answered. */
   stop(): void {
     this.signal('SIGSTOP');
   }
@@ -121,42 +130,35 @@ export class ServerProcess {
   }
 
   signal(signal: NodeJS.Signals): void {
-    if (!this.guard.signal(signal)) throw new Error(`${signal}: this server has ended`);
+    this.child.signal(signal);
   }
 
-  /** Waits for a log line, also one that is there already. */
-  async logLine(what: string, matches: (line: LogLine) => boolean, timeoutMs = 5_000): Promise<LogLine> {
+  /** Finds a log line, or waits for it. */
+  logLine(what: string, matches: (line: LogLine) => boolean, timeoutMs = LOG_TIMEOUT_MS): Promise<LogLine> {
     return eventually(`a log line: ${what}`, () => this.logs.find(matches), { timeoutMs });
   }
 
-  /** Throws when it has printed of an unhandled rejection or the like, or has ended by a crash. */
+  /** Throws if the server has printed an unhandled rejection or the like, or has crashed. */
   assertNoUnhandled(): void {
-    const line = this.output.find((one) => DISGRACE.test(one));
+    const line = this.output.find((one) => DEFECT.test(one));
     if (line !== undefined) throw new Error(`the server printed: ${line}`);
-    const crashed = this.exit && this.exit.signal === null && this.exit.code !== 0;
-    if (crashed) throw new Error(`the server ended with code ${this.exit?.code}:\n${this.output.join('\n')}`);
+    const { exit } = this;
+    if (exit === undefined || exit.signal !== null || exit.code === 0) return;
+    throw new Error(`the server ended with code ${exit.code}:\n${this.output.join('\n')}`);
   }
 
   async close(): Promise<void> {
-    await this.guard.end();
+    await this.child.close();
   }
 
-  private async endBy(signal: NodeJS.Signals, timeoutMs = 5_000): Promise<ChildExit> {
+  private async endBy(signal: NodeJS.Signals, timeoutMs = END_TIMEOUT_MS): Promise<ChildExit> {
     this.signal(signal);
-    return eventually(`the server to end by ${signal}`, () => this.exit, { timeoutMs });
+    return this.child.ended(timeoutMs);
   }
 
   private hasStarted(): boolean {
     const line = this.logs.find((one) => one.msg?.includes('listening') && typeof one['listen'] === 'string');
     this.address = typeof line?.['listen'] === 'string' ? line['listen'] : '';
     return this.address !== '';
-  }
-
-  private collect(pipe: Readable): void {
-    createInterface({ input: pipe }).on('line', (line) => {
-      this.output.push(line);
-      const parsed = parseLine(line);
-      if (parsed) this.logs.push(parsed);
-    });
   }
 }

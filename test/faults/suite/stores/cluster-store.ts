@@ -11,11 +11,12 @@ import type { FailoverStore } from './store';
 const MASTERS = 3;
 const SLOTS = 16_384;
 const COMMAND_TIMEOUT_MS = 5000;
-const BELIEVED_MS = 300;
+/** The answers of the nodes are cached for this long. */
+const CACHE_MS = 300;
 
-/** Several masters with a replica each, which share the slots. */
+/** Several masters, which share the slots and have one replica each. */
 export class ClusterStore implements FailoverStore {
-  private believed: { readonly masters: readonly ClusterNode[]; readonly until: number } | undefined;
+  private cached: { readonly masters: readonly ClusterNode[]; readonly until: number } | undefined;
 
   private constructor(
     private readonly cluster: RedisClusterProcesses,
@@ -31,7 +32,7 @@ export class ClusterStore implements FailoverStore {
         redisOptions: { commandTimeout: COMMAND_TIMEOUT_MS, maxRetriesPerRequest: 1, stringNumbers: true },
       },
     );
-    client.on('error', () => undefined); // each command says itself that there is nobody
+    client.on('error', () => undefined); // each command rejects with the error of its connection
     return new ClusterStore(cluster, client);
   }
 
@@ -48,20 +49,20 @@ export class ClusterStore implements FailoverStore {
     return node === undefined ? [] : [(await this.cluster.replicaOf(node)).redis];
   }
 
-  /** In order: the master waits until its replica has all. */
+  /** An orderly failover: the master waits until its replica is in sync. */
   async handOver(master: RedisProcess): Promise<void> {
     const [replica] = await this.replicasOf(master);
     await replica?.command('CLUSTER', 'FAILOVER');
   }
 
-  /** By force: the replica asks nobody. */
+  /** A forced failover: the replica does not ask the other nodes. */
   async takeOver(replica: RedisProcess): Promise<void> {
     await replica.command('CLUSTER', 'FAILOVER', 'TAKEOVER');
   }
 
-  /** Moves a slot that has keys to another master; how many keys went. */
+  /** Moves a slot that has keys to another master. Resolves to the number of moved keys. */
   async moveSlot(random: Random): Promise<number | undefined> {
-    this.believed = undefined; // a failover may just be over
+    this.cached = undefined; // a failover may just have ended
     const masters = await this.masterNodes();
     const source = oneOf(random, masters);
     const targets = masters.filter((node) => node !== source);
@@ -83,11 +84,11 @@ export class ClusterStore implements FailoverStore {
   }
 
   private async masterNodes(): Promise<readonly ClusterNode[]> {
-    if (this.believed === undefined || performance.now() > this.believed.until) {
+    if (this.cached === undefined || performance.now() > this.cached.until) {
       const parts = Array.from({ length: MASTERS }, (_, i) => Math.floor(((i + 0.5) * SLOTS) / MASTERS));
       const found = await Promise.all(parts.map((slot) => this.cluster.masterOf(slot)));
-      this.believed = { masters: [...new Set(found)], until: performance.now() + BELIEVED_MS };
+      this.cached = { masters: [...new Set(found)], until: performance.now() + CACHE_MS };
     }
-    return this.believed.masters;
+    return this.cached.masters;
   }
 }

@@ -1,12 +1,13 @@
 import { RedisProcess, type RedisProcessOptions } from '../../../support/processes/redis-process';
+import { COMMAND_TIMEOUT_MS } from '../../fleet';
 import type { SuiteStore } from './store';
 
-/** One Redis by itself. */
+/** A single Redis. */
 export class OneRedis implements SuiteStore {
   private constructor(private readonly redis: RedisProcess) {}
 
   static async start(options: RedisProcessOptions): Promise<OneRedis> {
-    return new OneRedis(await RedisProcess.start(options));
+    return new OneRedis(await RedisProcess.start({ commandTimeoutMs: COMMAND_TIMEOUT_MS, ...options }));
   }
 
   get url(): string {

@@ -5,10 +5,10 @@ import { OneRedis } from './one-redis';
 import { SentinelStore } from './sentinel-store';
 import type { SuiteStore } from './store';
 
-/** DEBUG SLEEP is one of the faults. */
+/** Allows DEBUG SLEEP, which is one of the faults. */
 const ARGUMENTS = ['--enable-debug-command', 'local'];
 
-/** As Holdfast asks for where there are replicas; of two masters in a split one soon takes no more writes. */
+/** Holdfast requires these settings with replicas: one of two masters in a split soon refuses writes. */
 const PROTECTED = ['--min-replicas-to-write', '1', '--min-replicas-max-lag', '10'];
 
 /** Starts the store of a round. */
@@ -16,7 +16,7 @@ export async function openStore(
   { topology, appendfsync }: RoundPlan,
   clocks: Clocks | undefined,
 ): Promise<SuiteStore> {
-  // Several have one clock, so that none is behind another by more than what a failover is allowed to cost.
+  // All nodes share one clock, so that no node lags behind another by more than a failover may cost.
   const env = clocks?.store.env ?? {};
   switch (topology) {
     case 'sentinel':

@@ -2,12 +2,12 @@ import type { RedisProcess } from '../../../support/processes/redis-process';
 import { RedisSentinels, type RedisSentinelsOptions } from '../../../support/processes/redis-sentinels';
 import type { FailoverStore } from './store';
 
-/** How long it is believed who the master is: to ask a sentinel for each command would be most of the work. */
-const BELIEVED_MS = 300;
+/** The answer of a sentinel is cached for this long: asking before each command would be most of the work. */
+const CACHE_MS = 300;
 
-/** One Redis with replicas, of which sentinels put one in its place when it is gone. */
+/** A Redis with replicas. Sentinels promote a replica when the master is down. */
 export class SentinelStore implements FailoverStore {
-  private believed: { readonly master: RedisProcess; readonly until: number } | undefined;
+  private cached: { readonly master: RedisProcess; readonly until: number } | undefined;
 
   private constructor(private readonly sentinels: RedisSentinels) {}
 
@@ -20,11 +20,11 @@ export class SentinelStore implements FailoverStore {
   }
 
   async masters(): Promise<readonly RedisProcess[]> {
-    if (this.believed === undefined || performance.now() > this.believed.until) {
+    if (this.cached === undefined || performance.now() > this.cached.until) {
       const master = await this.sentinels.master();
-      this.believed = { master, until: performance.now() + BELIEVED_MS };
+      this.cached = { master, until: performance.now() + CACHE_MS };
     }
-    return [this.believed.master];
+    return [this.cached.master];
   }
 
   async replicasOf(master: RedisProcess): Promise<readonly RedisProcess[]> {
@@ -35,7 +35,7 @@ export class SentinelStore implements FailoverStore {
     await this.sentinels.failover();
   }
 
-  /** The sentinels do it by themselves. */
+  /** Does nothing: the sentinels promote a replica. */
   async takeOver(): Promise<void> {}
 
   async command(...command: Parameters<RedisProcess['command']>): Promise<unknown> {

@@ -1,18 +1,18 @@
 import type { RedisProcess } from '../../../support/processes/redis-process';
 import type { FleetStore } from '../../fleet';
 
-/** The store of a round, whatever it is made of. `command` goes to where the keys of its name are. */
+/** The store of a round, in any topology. `command` goes to the owner of the command's key. */
 export interface SuiteStore extends FleetStore {
-  /** All Redis that take writes now; one that is down or stopped may be among them. */
+  /** All masters now, including masters that are down or stopped. */
   masters(): Promise<readonly RedisProcess[]>;
 }
 
-/** A store in which another Redis takes a master's place. */
+/** A store in which a replica can replace a master. */
 export interface FailoverStore extends SuiteStore {
   replicasOf(master: RedisProcess): Promise<readonly RedisProcess[]>;
-  /** In order, while both are there. */
+  /** An orderly failover, while the master and its replica are up. */
   handOver(master: RedisProcess): Promise<void>;
-  /** To be the master, whether the old one is there or not; where nobody else sees to it. */
+  /** Makes the replica a master, even if the old master is down. A no-op if the topology does that on its own. */
   takeOver(replica: RedisProcess): Promise<void>;
 }
 

@@ -3,15 +3,15 @@ import type { Recorder } from '../../../support/history-recorder';
 import type { ClientOptions } from '../../../support/clients/lease-client';
 import { RecordedClient } from '../../recorded-client';
 
-/** Past this, plus what it may wait, a unary call is given up: longer than a server takes to say that it cannot. */
+/** A unary call times out this long after its wait timeout. Longer than a server takes to answer UNAVAILABLE. */
 const CALL_PATIENCE_MS = 4000;
 const CLIENT_OPTIONS: ClientOptions = {
   patienceMs: CALL_PATIENCE_MS,
-  // A server comes back within a second or two, and a test has no minute to wait for a connection to it.
+  // Servers restart within two seconds; the default backoff would delay the reconnect by up to two minutes.
   channel: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 },
 };
 
-/** A worker's connections: one to each server it came to, for each of the services. */
+/** A worker's clients: one for each service and each server that the worker has used. */
 export class Servers {
   private readonly clients = new Map<string, RecordedClient>();
   private at: number;
@@ -30,7 +30,7 @@ export class Servers {
     this.service = service;
   }
 
-  /** Of the service in use, at the server that this worker goes to now. */
+  /** The client for the current service and server. */
   get current(): RecordedClient {
     const address = this.addresses[this.at % this.addresses.length] ?? '';
     const key = `${this.service} ${address}`;
