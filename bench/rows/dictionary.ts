@@ -1,7 +1,7 @@
 import { library, type Held, type Imported, type Library } from '../support/library';
 import { people } from '../support/people';
 import { inside, misspelt, typed } from '../support/queries';
-import { seeded } from '../support/random';
+import { seeded } from '../../test/support/random';
 import { unchanged } from '../support/settled';
 import { spreadOf } from '../support/statistics';
 import type { Figure, Row, RowContext } from './row';

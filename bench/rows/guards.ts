@@ -2,7 +2,7 @@ import type { UnaryTasks } from '../load/unary';
 import { LoadGroup } from '../support/load-process';
 import { closeStage, openStage, type Stage } from '../support/stage';
 import { ratios, spreadOf } from '../support/statistics';
-import { makeVariant, type Patch } from '../support/variant';
+import { makeVariant, type Patch } from '../../test/support/build-variant';
 import type { Figure, Row, RowContext } from './row';
 import { PROCESSES, slice } from './unary';
 

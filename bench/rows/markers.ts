@@ -5,7 +5,7 @@ import { LoadGroup } from '../support/load-process';
 import type { Library } from '../support/library';
 import { people } from '../support/people';
 import { typed } from '../support/queries';
-import { seeded } from '../support/random';
+import { seeded } from '../../test/support/random';
 import { ratios, spreadOf } from '../support/statistics';
 import type { Figure, RowContext } from './row';
 import { sizeName, sizesFor } from './sizes';

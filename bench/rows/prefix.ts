@@ -3,7 +3,7 @@ import type { Question } from '../load/autocomplete-client';
 import { library, type Cost, type Library } from '../support/library';
 import { people } from '../support/people';
 import { typed } from '../support/queries';
-import { seeded } from '../support/random';
+import { seeded } from '../../test/support/random';
 import { ratios, spreadOf } from '../support/statistics';
 import { besideFetchingAll } from './fetch-all';
 import { besideMarkers } from './markers';

@@ -3,7 +3,7 @@ import type { Question } from '../load/autocomplete-client';
 import { library, type Cost, type Imported, type Library } from '../support/library';
 import { people, type Person } from '../support/people';
 import { inside, typed } from '../support/queries';
-import { between, seeded } from '../support/random';
+import { between, seeded } from '../../test/support/random';
 import { shardOf } from '../support/shards';
 import { ratios, spreadOf } from '../support/statistics';
 import type { Figure, Row, RowContext } from './row';

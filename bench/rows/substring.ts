@@ -2,7 +2,7 @@ import { MatchKind } from '../../generated/typescript/holdfast/v1/autocomplete_s
 import { library, type Cost, type Library } from '../support/library';
 import { people } from '../support/people';
 import { inside } from '../support/queries';
-import { between, seeded } from '../support/random';
+import { between, seeded } from '../../test/support/random';
 import { spreadOf } from '../support/statistics';
 import { besideFetchingAll } from './fetch-all';
 import type { Figure, Goal, Row, RowContext } from './row';

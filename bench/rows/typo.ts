@@ -2,7 +2,7 @@ import { MatchKind } from '../../generated/typescript/holdfast/v1/autocomplete_s
 import { library, type Cost, type Library } from '../support/library';
 import { entryIdOf, people, type Person } from '../support/people';
 import { misspelt } from '../support/queries';
-import { seeded } from '../support/random';
+import { seeded } from '../../test/support/random';
 import { RankingModel, recallOf } from '../support/ranking-model';
 import { spreadOf } from '../support/statistics';
 import type { Figure, Row, RowContext } from './row';

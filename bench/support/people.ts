@@ -1,4 +1,4 @@
-import { between, oneOf, seeded, type Random } from './random';
+import { between, oneOf, seeded, type Random } from '../../test/support/random';
 
 /** An entry of the dictionaries that the benchmarks import. */
 export interface Person {

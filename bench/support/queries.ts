@@ -1,6 +1,6 @@
 import { typoMatch } from '../../src/engine/autocomplete/typo';
 import type { Person } from './people';
-import { between, oneOf, type Random } from './random';
+import { between, oneOf, type Random } from '../../test/support/random';
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { WITHOUT } from '../../bench/rows/guards';
-import { applyPatch } from '../../bench/support/variant';
+import { applyPatch } from '../support/build-variant';
 import { ROOT } from '../support/root';
 
 test.each(WITHOUT)('what is measured against is still made: $file, $find', (patch) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { entryIdOf, people } from '../../bench/support/people';
 import { inside, misspelt, typed } from '../../bench/support/queries';
-import { seeded } from '../../bench/support/random';
+import { seeded } from '../support/random';
 import { shardOf } from '../../bench/support/shards';
 import { fold } from '../../src/engine/autocomplete/fold';
 import { typoMatch } from '../../src/engine/autocomplete/typo';

@@ -1,7 +1,7 @@
 import { dictionaryKey } from '../../src/redis/keys';
 import { eventually } from '../support/eventually';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
-import { seeded } from '../../bench/support/random';
+import { seeded } from '../support/random';
 import type { EntryFields } from '../support/clients/dictionary-import';
 import { DictionaryClients } from './dictionary-client';
 import { expectSound, keysOf } from './dictionary-residue';

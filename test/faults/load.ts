@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Service } from '../../src/engine/leases/lease';
 import { Recorder, type EventSink } from '../support/history-recorder';
-import { seeded } from '../../bench/support/random';
+import { seeded } from '../support/random';
 import { CallEnded, type Held } from './held';
 import type { EitherWanted } from '../support/clients/either-client';
 import { acquirePatiently, again } from './patience';

@@ -1,4 +1,4 @@
-import { seeded as fractions } from '../../bench/support/random';
+import { seeded as fractions } from './random';
 
 /** Whole numbers from 0, and the same for the same seed. */
 export function seeded(seed: number): (below: number) => number {

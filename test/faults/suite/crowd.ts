@@ -1,4 +1,4 @@
-import { oneOf, type Random } from '../../../bench/support/random';
+import { oneOf, type Random } from '../../support/random';
 import { ClientProcess, type ClientProcessOptions } from '../client-process';
 import type { Scenario } from '../scenario';
 import type { TrafficTask } from './traffic/traffic';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { oneOf, type Random } from '../../../bench/support/random';
+import { oneOf, type Random } from '../../support/random';
 import type { FaultStarted } from '../../support/history';
 import type { RedisProcess } from '../../support/processes/redis-process';
 import type { Fleet, Member } from '../fleet';

@@ -2,7 +2,7 @@ import { WHOLE_LOCK } from '../checkers/timeline';
 import type { FaultKind, History, LossCause, Micros } from '../history';
 import { MemorySink, Recorder } from '../history-recorder';
 import { SimClient, type Job } from './client';
-import { seeded } from '../../../bench/support/random';
+import { seeded } from '../random';
 import { ManualLoop } from './loop';
 import type { IsBroken, Mutation } from './mutations';
 import type { SimProcess } from './process';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { makeVariant } from '../../../../bench/support/variant';
+import { makeVariant } from '../../../support/build-variant';
 import type { Programs } from '../round';
 import type { Mutant } from './mutants';
 

@@ -1,5 +1,5 @@
 import type { Mutant } from './mutants';
-import type { Patch } from '../../../../bench/support/variant';
+import type { Patch } from '../../../support/build-variant';
 import { luaPatch } from './patch';
 
 const tellWhatIsInDoubt: Patch = {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../../support/root';
 import { MUTANT_NAMES, mutantOf } from './mutants';
-import { applyPatch } from '../../../../bench/support/variant';
+import { applyPatch } from '../../../support/build-variant';
 import { luaPatch } from './patch';
 
 test.each(MUTANT_NAMES)('%s still finds in the product what it replaces', (name) => {

@@ -4,7 +4,7 @@ import { clientMutants } from './client-mutants';
 import { engineMutants } from './engine-mutants';
 import { epochMutants } from './epoch-mutants';
 import type { PlanOptions } from '../plan';
-import type { Patch } from '../../../../bench/support/variant';
+import type { Patch } from '../../../support/build-variant';
 import { scriptMutants } from './script-mutants';
 
 /** A fault built into the product on purpose: a checker that does not catch it is worth nothing. */

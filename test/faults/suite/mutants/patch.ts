@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Patch } from '../../../../bench/support/variant';
+import type { Patch } from '../../../support/build-variant';
 import { ROOT } from '../../../support/root';
 
 const SCRIPTS = 'generated/redis/scripts.js';

@@ -1,4 +1,4 @@
-import { between } from '../../../../bench/support/random';
+import { between } from '../../../support/random';
 import type { Fault } from './fault';
 
 const STOPPED_MS = [500, 5000] as const;

@@ -1,4 +1,4 @@
-import { between, oneOf, type Random } from '../../../../bench/support/random';
+import { between, oneOf, type Random } from '../../../support/random';
 import type { WallClock } from '../clock-shim/wall-clock';
 import type { Stage } from '../stage';
 import type { Did, Fault } from './fault';

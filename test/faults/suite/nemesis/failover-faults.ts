@@ -1,4 +1,4 @@
-import { between, oneOf, type Random } from '../../../../bench/support/random';
+import { between, oneOf, type Random } from '../../../support/random';
 import type { RedisProcess } from '../../../support/processes/redis-process';
 import { eventually } from '../../../support/eventually';
 import type { Stage } from '../stage';

@@ -1,4 +1,4 @@
-import type { Random } from '../../../../bench/support/random';
+import type { Random } from '../../../support/random';
 import type { RoundPlan, Topology } from '../plan';
 import type { Stage } from '../stage';
 

@@ -1,4 +1,4 @@
-import { between, oneOf, type Random } from '../../../../bench/support/random';
+import { between, oneOf, type Random } from '../../../support/random';
 import type { Direction, TcpProxy } from '../../../support/proxy/tcp-proxy';
 import { runsOf, type ScriptKind } from '../../script-commands';
 import type { Stage } from '../stage';

@@ -1,4 +1,4 @@
-import { seeded } from '../../../../bench/support/random';
+import { seeded } from '../../../support/random';
 import type { Micros } from '../../../support/history';
 import { monotonicMicros } from '../../../support/history-recorder';
 import type { Stage } from '../stage';

@@ -1,4 +1,4 @@
-import { between } from '../../../../bench/support/random';
+import { between } from '../../../support/random';
 import type { Member } from '../../fleet';
 import type { Stage } from '../stage';
 import type { Fault } from './fault';

@@ -1,4 +1,4 @@
-import { between } from '../../../../bench/support/random';
+import { between } from '../../../support/random';
 import type { WallClock } from '../clock-shim/wall-clock';
 import { COMMAND_TIMEOUT_MS, QUARANTINE_MS } from '../settings';
 import type { Stage } from '../stage';

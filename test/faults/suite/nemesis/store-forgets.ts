@@ -1,4 +1,4 @@
-import { oneOf } from '../../../../bench/support/random';
+import { oneOf } from '../../../support/random';
 import { permitsKeys } from '../../../../src/redis/keys';
 import { PREFIX } from '../../observer';
 import type { Fault } from './fault';

@@ -1,6 +1,6 @@
 import { readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import { between } from '../../../../bench/support/random';
+import { between } from '../../../support/random';
 import type { RedisProcess } from '../../../support/processes/redis-process';
 import type { Fault } from './fault';
 import { FORGETTING, SUSPECT } from './forgetting';

@@ -1,4 +1,4 @@
-import { between, oneOf } from '../../../../bench/support/random';
+import { between, oneOf } from '../../../support/random';
 import type { Fault } from './fault';
 
 /** For a part of a ttl; or for longer than any lease, and than a server may be silent before its waiters are passed over. */

@@ -1,4 +1,4 @@
-import { between, type Random } from '../../../../bench/support/random';
+import { between, type Random } from '../../../support/random';
 import type { Stage } from '../stage';
 import type { Did, Fault } from './fault';
 

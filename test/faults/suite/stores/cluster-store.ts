@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis';
-import { oneOf, type Random } from '../../../../bench/support/random';
+import { oneOf, type Random } from '../../../support/random';
 import {
   RedisClusterProcesses,
   type RedisClusterOptions,

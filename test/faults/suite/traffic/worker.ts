@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { between, oneOf, seeded, type Random } from '../../../../bench/support/random';
+import { between, oneOf, seeded, type Random } from '../../../support/random';
 import type { Recorder } from '../../../support/history-recorder';
 import { CallEnded, type Held } from '../../held';
 import type { EitherWanted } from '../../../support/clients/either-client';

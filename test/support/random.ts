@@ -1,6 +1,7 @@
-/** Uniform from 0 to below 1, the same sequence for the same seed (mulberry32, T. Ettinger): for data, not for secrets. */
+/** Returns numbers from 0 to below 1, uniform. `seeded` returns the same sequence for the same seed. Not for secrets. */
 export type Random = () => number;
 
+/** The generator mulberry32 of T. Ettinger. */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -11,13 +12,13 @@ export function seeded(seed: number): Random {
   };
 }
 
-/** A whole number from `least` to `most`, both included. */
+/** A random integer from `least` to `most`, both included. */
 export function between(random: Random, least: number, most: number): number {
   return least + Math.floor(random() * (most - least + 1));
 }
 
 export function oneOf<T>(random: Random, values: readonly T[]): T {
   const value = values[Math.floor(random() * values.length)];
-  if (value === undefined) throw new Error('nothing to choose from');
+  if (value === undefined) throw new Error('the list to choose from is empty');
   return value;
 }
