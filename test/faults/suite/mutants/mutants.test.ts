@@ -17,7 +17,7 @@ test.each(MUTANT_NAMES)('%s still finds in the product what it replaces', (name)
 
 test('a patch that finds nothing to replace says what it looked for', () => {
   const patch = { file: 'src/x.js', find: 'was here once', replace: 'is not' };
-  expect(() => applyPatch('const x = 1;', patch)).toThrow('dist/src/x.js has nowhere the text');
+  expect(() => applyPatch('const x = 1;', patch)).toThrow('dist/src/x.js does not contain the text');
 });
 
 test('Lua is looked for as it is embedded: constants have become their values, but not within quotes', () => {
