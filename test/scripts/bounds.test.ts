@@ -4,58 +4,58 @@ import { is } from '../support/reply-kinds';
 
 const BATCH = 64;
 
-/** No script holds Redis for long: it does a batch and says that there is more. */
+/** A script handles at most one batch, so it never blocks Redis for long, and answers `more`. */
 describe('bounds of a script', () => {
-  let on: PermitsFixture;
+  let fixture: PermitsFixture;
   beforeAll(async () => {
-    // Thousands of commands are under way at once.
-    on = await PermitsFixture.open({ commandTimeoutMs: 20_000 });
+    // Thousands of commands are in flight at once.
+    fixture = await PermitsFixture.open({ commandTimeoutMs: 20_000 });
   });
-  afterAll(() => on.close());
+  afterAll(() => fixture.close());
 
-  /** That many requests of s1 for one permit each, in order, of a semaphore of 300. */
+  /** `count` requests of s1 for one permit each of a semaphore with a limit of 300, one after the other. */
   async function requests(count: number, act: (one: Requester) => Promise<unknown>, ttlMs = 5000) {
-    const semaphore = on.resource('semaphore');
+    const semaphore = fixture.resource('semaphore');
     const all: Requester[] = [];
     for (let i = 0; i < count; i += 1)
-      all.push(await on.request('s1', semaphore, { initialLimit: 300, ttlMs }));
+      all.push(await fixture.request('s1', semaphore, { initialLimit: 300, ttlMs }));
     for (const one of all) await act(one);
     return { semaphore, all };
   }
 
-  it('purges 64 at a time and asks to be called again until nothing is left', async () => {
+  it('purges 64 expired leases at a time, and answers `more` until no expired lease is left', async () => {
     const { semaphore } = await requests(150, (one) => one.try());
-    const server = await on.server('s1');
-    await on.passInUse(semaphore, 5001);
+    const server = await fixture.server('s1');
+    await fixture.passInUse(semaphore, 5001);
     const left: number[] = [];
     for (let more = true; more;) {
       const before = server.mores;
       await server.store.touch(semaphore, []);
       more = server.mores > before;
-      left.push((await on.stored(semaphore)).sets.ends.length);
+      left.push((await fixture.stored(semaphore)).sets.ends.length);
     }
     expect(left).toEqual([150 - BATCH, 150 - 2 * BATCH, 0]);
-    expect((await on.stored(semaphore)).numbers.used).toBe('0');
+    expect((await fixture.stored(semaphore)).numbers.used).toBe('0');
   });
 
-  it('offers 64 at a time, in the order of the queue, and nobody passes meanwhile', async () => {
-    const semaphore = on.resource('semaphore');
-    const holder = await on.request('s1', semaphore, { initialLimit: 300, permits: 300 });
+  it('makes 64 offers at a time in the order of the queue, and a new request overtakes no waiter', async () => {
+    const semaphore = fixture.resource('semaphore');
+    const holder = await fixture.request('s1', semaphore, { initialLimit: 300, permits: 300 });
     is('granted', await holder.try());
     const waiters: Requester[] = [];
     for (let i = 0; i < 150; i += 1) {
-      const waiter = await on.request('s1', semaphore);
+      const waiter = await fixture.request('s1', semaphore);
       is('waiting', await waiter.queue());
       waiters.push(waiter);
     }
-    const server = await on.server('s1');
+    const server = await fixture.server('s1');
     const before = server.mores;
-    server.looks = [];
+    server.rechecks = [];
     await holder.release(holder.secret);
     expect(server.mores).toBe(before + 1);
-    expect(server.looks).toEqual(waiters.slice(0, BATCH).map(({ requestId }) => requestId));
-    const newcomer = await on.request('s1', semaphore);
-    // Its own command promotes the next batch, and it stands behind all of them.
+    expect(server.rechecks).toEqual(waiters.slice(0, BATCH).map(({ requestId }) => requestId));
+    const newcomer = await fixture.request('s1', semaphore);
+    // The new request's own script makes the next batch of offers, and the new request waits behind all others.
     expect(is('waiting', await newcomer.queue()).position).toBe(150 - 2 * BATCH + 1);
     await server.store.touch(semaphore, []);
     const tokens: bigint[] = [];
@@ -65,37 +65,37 @@ describe('bounds of a script', () => {
   });
 
   it.each([
-    ['renewed', (one: Requester) => one.renew(one.secret)],
-    ['released', (one: Requester) => one.release(one.secret)],
-    ['acquired', (one: Requester) => one.queue()],
-    ['claimed', (one: Requester) => one.claim()],
-    ['withdrawn', (one: Requester) => one.withdraw()],
-  ])('a lease past its end that is %s has expired, however many are before it', async (_, act) => {
+    ['renewal', (one: Requester) => one.renew(one.secret)],
+    ['release', (one: Requester) => one.release(one.secret)],
+    ['acquire', (one: Requester) => one.queue()],
+    ['claim', (one: Requester) => one.claim()],
+    ['withdrawal', (one: Requester) => one.withdraw()],
+  ])('answers a %s that the own lease has expired, even behind 100 other expired leases', async (_, act) => {
     const { semaphore, all } = await requests(100, (one) => one.try());
-    const last = await on.request('s1', semaphore, { ttlMs: 5001 });
+    const last = await fixture.request('s1', semaphore, { ttlMs: 5001 });
     await last.try();
-    await on.passInUse(semaphore, 5002);
+    await fixture.passInUse(semaphore, 5002);
     expect(await act(last)).toEqual({ kind: 'finished', cause: 'expired' });
-    expect((await on.stored(semaphore)).sets.ends).toHaveLength(all.length - BATCH);
+    expect((await fixture.stored(semaphore)).sets.ends).toHaveLength(all.length - BATCH);
   });
 
-  it('are not the caller’s business: who looks or asks once meets no lease that is over', async () => {
+  it('hides expired leases that are not purged yet from inspections, acquires and limit changes', async () => {
     const { semaphore } = await requests(200, (one) => one.try());
-    const { store } = await on.server('s2');
-    await on.passInUse(semaphore, 5001);
+    const { store } = await fixture.server('s2');
+    await fixture.passInUse(semaphore, 5001);
     expect(await store.inspect(semaphore)).toMatchObject({ usedCount: 0, holderCount: 0, holders: [] });
     const other = await requests(200, (one) => one.try());
-    await on.passInUse(other.semaphore, 5001);
-    is('granted', await (await on.request('s2', other.semaphore, { permits: 300 })).try());
+    await fixture.passInUse(other.semaphore, 5001);
+    is('granted', await (await fixture.request('s2', other.semaphore, { permits: 300 })).try());
     const third = await requests(200, (one) => one.try());
-    await on.passInUse(third.semaphore, 5001);
+    await fixture.passInUse(third.semaphore, 5001);
     const { view } = is('set', await store.setLimit(third.semaphore, { limit: 9, expectedLimit: 300 }));
     expect(view).toMatchObject({ usedCount: 0, holderCount: 0 });
   });
 
-  it('remembers at most ten thousand ends of a name, and forgets the oldest first', async () => {
-    const lock = on.resource();
-    const first = await on.request('s1', lock);
+  it('keeps at most 10,000 tombstones of a name, and forgets the oldest first', async () => {
+    const lock = fixture.resource();
+    const first = await fixture.request('s1', lock);
     is('granted', await first.try());
     const { secret } = first;
     await first.release(secret);
@@ -106,62 +106,62 @@ describe('bounds of a script', () => {
         redis.call('HSET', KEYS[1], 'rfilled' .. i, record)
         redis.call('ZADD', KEYS[2], string.format('%.0f', oldest + i), 'filled' .. i)
       end`;
-    await on.redis.command('EVAL', fill, 2, on.key(lock, 'state'), on.key(lock, 'ended'));
+    await fixture.redis.command('EVAL', fill, 2, fixture.key(lock, 'state'), fixture.key(lock, 'ended'));
     expect(await first.release(secret)).toEqual({ kind: 'finished', cause: 'released' });
-    const next = await on.request('s1', lock);
+    const next = await fixture.request('s1', lock);
     is('granted', await next.try());
-    await on.redis.command('ZINCRBY', on.key(lock, 'ends'), '1', next.requestId);
+    await fixture.redis.command('ZINCRBY', fixture.key(lock, 'ends'), '1', next.requestId);
     is('released', await next.release(next.secret));
-    expect(await on.redis.command('ZCARD', on.key(lock, 'ended'))).toBe('10000');
+    expect(await fixture.redis.command('ZCARD', fixture.key(lock, 'ended'))).toBe('10000');
     expect(await first.release(secret)).toEqual({ kind: 'gone' });
-    expect(await on.redis.command('HEXISTS', on.key(lock, 'state'), 'rfilled1')).toBe('1');
+    expect(await fixture.redis.command('HEXISTS', fixture.key(lock, 'state'), 'rfilled1')).toBe('1');
     expect(await next.release(next.secret)).toEqual({ kind: 'finished', cause: 'released' });
   });
 
-  it('forgets tombstones and kept places in batches too', async () => {
+  it('forgets tombstones in batches of 64', async () => {
     const { semaphore, all } = await requests(100, async (one) => {
       await one.try();
       await one.release(one.secret);
     });
-    const server = await on.server('s1');
-    await on.passInUse(semaphore, 60_001);
+    const server = await fixture.server('s1');
+    await fixture.passInUse(semaphore, 60_001);
     const before = server.mores;
     await server.store.touch(semaphore, []);
-    expect(Object.keys((await on.stored(semaphore)).records)).toHaveLength(all.length - BATCH);
+    expect(Object.keys((await fixture.stored(semaphore)).records)).toHaveLength(all.length - BATCH);
     expect(server.mores).toBe(before + 1);
     await server.store.touch(semaphore, []);
-    expect((await on.stored(semaphore)).records).toEqual({});
+    expect((await fixture.stored(semaphore)).records).toEqual({});
   });
 
-  it('lets ten thousand readers in behind one writer without holding Redis for long', async () => {
+  it('grants a lock to 10,000 waiting readers in batches of 64', async () => {
     const READERS = 10_000;
-    const lock = on.resource();
-    const server = await on.server('s1');
-    const writer = await on.request('s1', lock);
+    const lock = fixture.resource();
+    const server = await fixture.server('s1');
+    const writer = await fixture.request('s1', lock);
     is('granted', await writer.try());
-    const readers = await on.requests(READERS, 's1', lock, { mode: 'shared' });
+    const readers = await fixture.requests(READERS, 's1', lock, { mode: 'shared' });
     await Promise.all(readers.map(async (reader) => is('waiting', await reader.queue())));
     const byId = new Map(readers.map((reader) => [reader.requestId, reader]));
 
-    // As a server does: it claims what it is told of, and goes on where a script stopped.
+    // As a server does: it claims each offer, and touches the lock while batches are left.
     const granted: bigint[] = [];
     server.answers.splice(0);
-    server.looks = [];
+    server.rechecks = [];
     is('released', await writer.release(writer.secret));
     while (granted.length < READERS) {
-      const told = server.looks;
-      server.looks = [];
+      const told = server.rechecks;
+      server.rechecks = [];
       const [, ...replies] = await Promise.all([
         server.store.touch(lock, []),
         ...told.map((id) => (byId.get(id) as Requester).claim()),
       ]);
       for (const [index, reply] of replies.entries()) {
-        // A touch tells of an offer once more, and one that lapsed on a slow machine is made again.
+        // A touch may bring an offer twice, and an offer that lapses is made again.
         if (reply.kind === 'granted' && byId.delete(told[index] as string)) granted.push(reply.fencingToken);
       }
-      server.looks = server.looks.filter((id) => byId.has(id));
+      server.rechecks = server.rechecks.filter((id) => byId.has(id));
     }
-    expect((await on.stored(lock)).numbers.used).toBe(String(READERS));
+    expect((await fixture.stored(lock)).numbers.used).toBe(String(READERS));
     expect(new Set(granted).size).toBe(READERS);
     expect(Math.max(...server.answers.map(({ told }) => told))).toBe(BATCH);
   }, 60_000);

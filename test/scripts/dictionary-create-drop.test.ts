@@ -7,42 +7,42 @@ import {
 } from '../../generated/redis/scripts';
 import { DictionaryFixture, foldedEntry, putArgs } from '../support/dictionary-fixture';
 
-let on: DictionaryFixture;
+let fixture: DictionaryFixture;
 beforeAll(async () => {
-  on = await DictionaryFixture.open();
+  fixture = await DictionaryFixture.open();
 });
-afterAll(() => on?.close());
+afterAll(() => fixture?.close());
 
-const create = (name: string, profile: string) => on.run(dictionaryCreate, name, profile);
-const drop = (name: string) => on.run(dictionaryDrop, name);
+const create = (name: string, profile: string) => fixture.run(dictionaryCreate, name, profile);
+const drop = (name: string) => fixture.run(dictionaryDrop, name);
 const put = (name: string, id: string, text: string) =>
-  on.run(dictionaryWrite, name, 'kt1', '', ...putArgs(foldedEntry(id, text)));
+  fixture.run(dictionaryWrite, name, 'kt1', '', ...putArgs(foldedEntry(id, text)));
 /** Profile, generation, entries. */
 const view = async (name: string) => {
-  const [word, profile, generation, entries] = await on.run(dictionaryInspect, name);
+  const [word, profile, generation, entries] = await fixture.run(dictionaryInspect, name);
   return word === 'OK' ? [profile, generation, entries] : word;
 };
 
 describe('dictionary-create', () => {
   it('makes an empty one, of the first generation', async () => {
-    const name = on.name();
+    const name = fixture.name();
     expect(await create(name, 'kt1')).toEqual(['OK']);
     expect(await view(name)).toEqual(['kt1', '1', '0']);
-    expect(await on.checkAtRest(name)).toEqual([]);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
   it('changes nothing of one that is there with the same profile', async () => {
-    const name = on.name();
+    const name = fixture.name();
     await create(name, 'kt1');
     await put(name, 'a', 'a');
-    const live = await on.meta(name, 'live');
+    const live = await fixture.meta(name, 'live');
     expect(await create(name, 'kt1')).toEqual(['OK']);
-    expect(await on.meta(name, 'live')).toBe(live);
+    expect(await fixture.meta(name, 'live')).toBe(live);
     expect(await view(name)).toEqual(['kt1', '1', '1']);
   });
 
   it('answers EXISTS with its profile to another one, and changes nothing', async () => {
-    const name = on.name();
+    const name = fixture.name();
     await create(name, 'd-1');
     for (const other of ['kt1', 'dt1', 'k-1', 'd-2']) {
       expect(await create(name, other)).toEqual(['EXISTS', 'd-1']);
@@ -51,9 +51,9 @@ describe('dictionary-create', () => {
   });
 
   it('makes one, empty, beside its first import, whose profile it must have', async () => {
-    const name = on.name();
-    await on.run(dictionaryStartImport, name, 'kt1', 'kt1', 'import');
-    await on.run(dictionaryWrite, name, 'kt1', 'import', ...putArgs(foldedEntry('a', 'a')));
+    const name = fixture.name();
+    await fixture.run(dictionaryStartImport, name, 'kt1', 'kt1', 'import');
+    await fixture.run(dictionaryWrite, name, 'kt1', 'import', ...putArgs(foldedEntry('a', 'a')));
     expect(await create(name, 'd-1')).toEqual(['EXISTS', 'kt1']);
     expect(await view(name)).toBe('UNKNOWN');
     expect(await create(name, 'kt1')).toEqual(['OK']);
@@ -63,46 +63,46 @@ describe('dictionary-create', () => {
 
 describe('dictionary-drop', () => {
   it('answers UNKNOWN where there is none, and leaves nothing', async () => {
-    const name = on.name();
+    const name = fixture.name();
     expect(await drop(name)).toEqual(['UNKNOWN']);
-    expect(await on.redis.command('EXISTS', on.key(name))).toBe('0');
+    expect(await fixture.redis.command('EXISTS', fixture.key(name))).toBe('0');
   });
 
   it('deletes one at one stroke, after which there is none to delete', async () => {
-    const name = on.name();
+    const name = fixture.name();
     await create(name, 'kt1');
     await put(name, 'a', 'a');
     expect(await drop(name)).toEqual(['OK']);
     expect(await view(name)).toBe('UNKNOWN');
     expect(await put(name, 'b', 'b')).toEqual(['UNKNOWN']);
     expect(await drop(name)).toEqual(['UNKNOWN']);
-    expect(await on.checkAtRest(name)).toEqual([]);
-    expect(await on.redis.command('EXISTS', on.key(name))).toBe('0');
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+    expect(await fixture.redis.command('EXISTS', fixture.key(name))).toBe('0');
   });
 
   it('leaves the name to one of another profile, at once, with nothing of the old one in it', async () => {
-    const name = on.name();
+    const name = fixture.name();
     await create(name, 'd-1');
-    await on.run(dictionaryWrite, name, 'd-1', '', ...putArgs(foldedEntry('a', 'a')));
+    await fixture.run(dictionaryWrite, name, 'd-1', '', ...putArgs(foldedEntry('a', 'a')));
     await drop(name);
     expect(await create(name, 'kt1')).toEqual(['OK']);
     await put(name, 'b', 'b');
     expect(await view(name)).toEqual(['kt1', '2', '1']);
-    expect(await on.checkAtRest(name)).toEqual([]);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
     expect(await view(name)).toEqual(['kt1', '2', '1']);
   });
 
   it('ends imports, that of one that is not there yet, too', async () => {
     for (const made of [true, false]) {
-      const name = on.name();
+      const name = fixture.name();
       if (made) await create(name, 'kt1');
-      await on.run(dictionaryStartImport, name, 'kt1', 'kt1', 'import');
+      await fixture.run(dictionaryStartImport, name, 'kt1', 'kt1', 'import');
       const batch = ['kt1', 'import', ...putArgs(foldedEntry('a', 'a'))];
-      expect((await on.run(dictionaryWrite, name, ...batch))[0]).toBe('OK');
+      expect((await fixture.run(dictionaryWrite, name, ...batch))[0]).toBe('OK');
       expect(await drop(name)).toEqual([made ? 'OK' : 'UNKNOWN']);
-      expect(await on.run(dictionaryWrite, name, ...batch)).toEqual(['LOST']);
+      expect(await fixture.run(dictionaryWrite, name, ...batch)).toEqual(['LOST']);
       expect(await create(name, 'd-1')).toEqual(['OK']);
-      expect(await on.checkAtRest(name)).toEqual([]);
+      expect(await fixture.checkAtRest(name)).toEqual([]);
     }
   });
 });

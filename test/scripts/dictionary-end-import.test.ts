@@ -10,27 +10,27 @@ import { DictionaryFixture, foldedEntry, giantEntry, putArgs } from '../support/
 import { allListed } from '../support/dictionary-questions';
 
 describe('dictionary-end-import', () => {
-  let on: DictionaryFixture;
+  let fixture: DictionaryFixture;
   beforeAll(async () => {
-    on = await DictionaryFixture.open();
+    fixture = await DictionaryFixture.open();
   });
-  afterAll(() => on?.close());
+  afterAll(() => fixture?.close());
 
-  const commit = (name: string, id: string) => on.run(dictionaryEndImport, name, id, 'commit');
-  const abandon = (name: string, id: string) => on.run(dictionaryEndImport, name, id, 'abandon');
+  const commit = (name: string, id: string) => fixture.run(dictionaryEndImport, name, id, 'commit');
+  const abandon = (name: string, id: string) => fixture.run(dictionaryEndImport, name, id, 'abandon');
   const put = (name: string, id: string, ...entries: FoldedEntry[]) =>
-    on.run(dictionaryWrite, name, 'kt1', id, ...entries.flatMap(putArgs));
-  const inspect = (name: string) => on.run(dictionaryInspect, name);
+    fixture.run(dictionaryWrite, name, 'kt1', id, ...entries.flatMap(putArgs));
+  const inspect = (name: string) => fixture.run(dictionaryInspect, name);
   const idsOf = async (name: string) =>
-    (await allListed(on.engine, { dictionary: name })).map(({ entryId }) => entryId);
+    (await allListed(fixture.engine, { dictionary: name })).map(({ entryId }) => entryId);
 
   /** A dictionary with one entry, and of each id an import with an entry of that id. */
   async function importing(...ids: string[]): Promise<string> {
-    const name = on.name();
-    await on.run(dictionaryCreate, name, 'kt1');
+    const name = fixture.name();
+    await fixture.run(dictionaryCreate, name, 'kt1');
     await put(name, '', foldedEntry('old', 'old'));
     for (const id of ids) {
-      await on.run(dictionaryStartImport, name, '', 'kt1', id);
+      await fixture.run(dictionaryStartImport, name, '', 'kt1', id);
       await put(name, id, foldedEntry(id, id));
     }
     return name;
@@ -42,7 +42,7 @@ describe('dictionary-end-import', () => {
     expect(await commit(name, 'import')).toEqual(['OK']);
     expect(await idsOf(name)).toEqual(['import']);
     expect((await inspect(name)).slice(0, 4)).toEqual(['OK', 'kt1', '2', '1']);
-    expect(await on.checkAtRest(name)).toEqual([]);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
   it('answers a commit that is repeated the same, and changes nothing by it', async () => {
@@ -60,7 +60,7 @@ describe('dictionary-end-import', () => {
   it('answers LOST where there is no such import', async () => {
     const name = await importing('import');
     expect(await commit(name, 'never begun')).toEqual(['LOST']);
-    expect(await commit(on.name(), 'import')).toEqual(['LOST']);
+    expect(await commit(fixture.name(), 'import')).toEqual(['LOST']);
     expect(await idsOf(name)).toEqual(['old']);
     expect((await inspect(name))[5]).toHaveLength(1);
   });
@@ -74,7 +74,7 @@ describe('dictionary-end-import', () => {
     }
     expect(await idsOf(name)).toEqual(['two']);
     expect((await inspect(name))[5]).toEqual([]);
-    expect(await on.checkAtRest(name)).toEqual([]);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
   it.each([
@@ -95,7 +95,7 @@ describe('dictionary-end-import', () => {
     }
     expect(again).toBeGreaterThan(0);
     expect((await idsOf(name)).sort()).toEqual(expected);
-    expect(await on.checkAtRest(name)).toEqual([]);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
   it('gives an import up, once or twice, and leaves the dictionary as it was', async () => {
@@ -107,16 +107,16 @@ describe('dictionary-end-import', () => {
     expect((await inspect(name))[5]).toHaveLength(1);
     expect(await commit(name, 'other')).toEqual(['OK']);
     expect(await idsOf(name)).toEqual(['other']);
-    expect(await on.checkAtRest(name)).toEqual([]);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
   it('leaves nothing of a dictionary whose first and only import is given up', async () => {
-    const name = on.name();
-    await on.run(dictionaryStartImport, name, 'd-1', 'kt1', 'import');
-    await on.run(dictionaryWrite, name, 'd-1', 'import', ...putArgs(giantEntry('giant')));
+    const name = fixture.name();
+    await fixture.run(dictionaryStartImport, name, 'd-1', 'kt1', 'import');
+    await fixture.run(dictionaryWrite, name, 'd-1', 'import', ...putArgs(giantEntry('giant')));
     expect(await abandon(name, 'import')).toEqual(['OK']);
-    expect(await on.run(dictionaryCreate, name, 'kt1')).toEqual(['OK']);
-    expect(await on.checkAtRest(name)).toEqual([]);
+    expect(await fixture.run(dictionaryCreate, name, 'kt1')).toEqual(['OK']);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
     expect(await idsOf(name)).toEqual([]);
   });
 });

@@ -18,34 +18,34 @@ end
 return sum`;
 
 describe('dictionary-inspect', () => {
-  let on: DictionaryFixture;
+  let fixture: DictionaryFixture;
   beforeAll(async () => {
-    on = await DictionaryFixture.open();
+    fixture = await DictionaryFixture.open();
   });
-  afterAll(() => on?.close());
+  afterAll(() => fixture?.close());
 
-  const inspect = (name: string) => on.run(dictionaryInspect, name);
-  const create = (name: string) => on.run(dictionaryCreate, name, 'kt1');
+  const inspect = (name: string) => fixture.run(dictionaryInspect, name);
+  const create = (name: string) => fixture.run(dictionaryCreate, name, 'kt1');
   const put = (name: string, id: string, ...args: string[]) =>
-    on.run(dictionaryWrite, name, 'kt1', id, ...args);
+    fixture.run(dictionaryWrite, name, 'kt1', id, ...args);
   const now = async () => {
-    const [seconds, us] = (await on.redis.command('TIME')) as [string, string];
+    const [seconds, us] = (await fixture.redis.command('TIME')) as [string, string];
     return Number(seconds) * 1_000_000 + Number(us);
   };
 
   it('answers UNKNOWN where there is none, none yet, or none any more', async () => {
-    const name = on.name();
+    const name = fixture.name();
     expect(await inspect(name)).toEqual(['UNKNOWN']);
-    await on.run(dictionaryStartImport, name, '', 'kt1', 'import');
+    await fixture.run(dictionaryStartImport, name, '', 'kt1', 'import');
     expect(await inspect(name)).toEqual(['UNKNOWN']);
     await create(name);
     expect((await inspect(name))[0]).toBe('OK');
-    await on.run(dictionaryDrop, name);
+    await fixture.run(dictionaryDrop, name);
     expect(await inspect(name)).toEqual(['UNKNOWN']);
   });
 
   it('counts what is there: an entry put again once, and none that was deleted or is not through', async () => {
-    const name = on.name();
+    const name = fixture.name();
     await create(name);
     const count = async () => (await inspect(name))[3];
     expect(await count()).toBe('0');
@@ -58,15 +58,15 @@ describe('dictionary-inspect', () => {
     expect(await count()).toBe('2');
     await put(name, '', ...putArgs(giantEntry('giant')));
     expect(await count()).toBe('2');
-    await on.checkAtRest(name);
+    await fixture.checkAtRest(name);
     expect(await count()).toBe('3');
   });
 
   it('says of each import when it was started and how much it received', async () => {
-    const name = on.name();
+    const name = fixture.name();
     await create(name);
     const before = await now();
-    for (const id of ['one', 'two']) await on.run(dictionaryStartImport, name, '', 'kt1', id);
+    for (const id of ['one', 'two']) await fixture.run(dictionaryStartImport, name, '', 'kt1', id);
     const after = await now();
     const batch = [...putArgs(foldedEntry('a', 'a')), ...putArgs(foldedEntry('b', 'b'))];
     await put(name, 'two', ...batch);
@@ -88,16 +88,17 @@ describe('dictionary-inspect', () => {
   ])(
     'says about how many bytes it takes: %s',
     async (_what, count, payload) => {
-      const name = on.name();
+      const name = fixture.name();
       await create(name);
       const entries = Array.from({ length: count }, (_, i) =>
         foldedEntry(`id ${i}`, `entry ${(i * 7919) % 3000} of many`, {
           payload: new Uint8Array(i % 3 === 0 ? payload : 0).fill(7),
         }),
       );
-      for (let i = 0; i < count; i += 1000) await on.store.put(name, PROFILE, entries.slice(i, i + 1000));
-      const live = String(await on.meta(name, 'live'));
-      const bytes = Number(await on.redis.command('EVAL', MEMORY, 0, live));
+      for (let i = 0; i < count; i += 1000)
+        await fixture.store.put(name, PROFILE, entries.slice(i, i + 1000));
+      const live = String(await fixture.meta(name, 'live'));
+      const bytes = Number(await fixture.redis.command('EVAL', MEMORY, 0, live));
       const said = Number((await inspect(name))[4]);
       // Its state, a hundred bytes, is not counted.
       expect(said).toBeGreaterThanOrEqual(bytes * 0.7 - 200);
@@ -108,11 +109,11 @@ describe('dictionary-inspect', () => {
   );
 
   it('changes nothing', async () => {
-    const name = on.name();
+    const name = fixture.name();
     await create(name);
     await put(name, '', ...putArgs(giantEntry('giant')));
-    const before = await on.redis.command('HGETALL', on.key(name));
+    const before = await fixture.redis.command('HGETALL', fixture.key(name));
     await inspect(name);
-    expect(await on.redis.command('HGETALL', on.key(name))).toEqual(before);
+    expect(await fixture.redis.command('HGETALL', fixture.key(name))).toEqual(before);
   });
 });

@@ -2,27 +2,27 @@ import { DictionaryFixture, entry } from '../support/dictionary-fixture';
 import { allListed } from '../support/dictionary-questions';
 
 describe('dictionary-list', () => {
-  let on: DictionaryFixture;
+  let fixture: DictionaryFixture;
   beforeAll(async () => {
-    on = await DictionaryFixture.open();
+    fixture = await DictionaryFixture.open();
   });
-  afterAll(() => on?.close());
+  afterAll(() => fixture?.close());
 
   const list = async (name: string, from = '', to = '', pageSize = 2) =>
-    (await allListed(on.engine, { dictionary: name, from, to, pageSize })).map(({ entryId }) => entryId);
+    (await allListed(fixture.engine, { dictionary: name, from, to, pageSize })).map(({ entryId }) => entryId);
 
   it('shows a text of nothing but accents that are dropped, as the first of all', async () => {
-    const name = on.name();
-    await on.engine.createDictionary(name, { accents: 'dropped', typos: true });
-    await on.engine.putEntries(name, [
+    const name = fixture.name();
+    await fixture.engine.createDictionary(name, { accents: 'dropped', typos: true });
+    await fixture.engine.putEntries(name, [
       entry('a', 'a'),
       entry('accents', '\u0301\u0300'),
       entry('space', ' '),
     ]);
     expect(await list(name)).toEqual(['accents', 'space', 'a']);
     expect(await list(name, '', 'a')).toEqual(['accents', 'space']);
-    await on.engine.deleteEntries(name, ['accents']);
+    await fixture.engine.deleteEntries(name, ['accents']);
     expect(await list(name)).toEqual(['space', 'a']);
-    expect(await on.checkAtRest(name)).toEqual([]);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 });

@@ -8,27 +8,33 @@ import {
 import { DictionaryFixture, foldedEntry, putArgs } from '../support/dictionary-fixture';
 
 describe('dictionary-start-import', () => {
-  let on: DictionaryFixture;
+  let fixture: DictionaryFixture;
   beforeAll(async () => {
-    on = await DictionaryFixture.open();
+    fixture = await DictionaryFixture.open();
   });
-  afterAll(() => on?.close());
+  afterAll(() => fixture?.close());
 
   const start = (name: string, id: string, wanted = '', usual = 'kt1') =>
-    on.run(dictionaryStartImport, name, wanted, usual, id);
+    fixture.run(dictionaryStartImport, name, wanted, usual, id);
   const put = (name: string, id: string, ...texts: string[]) =>
-    on.run(dictionaryWrite, name, 'kt1', id, ...texts.flatMap((text) => putArgs(foldedEntry(text, text))));
+    fixture.run(
+      dictionaryWrite,
+      name,
+      'kt1',
+      id,
+      ...texts.flatMap((text) => putArgs(foldedEntry(text, text))),
+    );
   const end = (name: string, id: string, verb: 'commit' | 'abandon') =>
-    on.run(dictionaryEndImport, name, id, verb);
-  const inspect = (name: string) => on.run(dictionaryInspect, name);
+    fixture.run(dictionaryEndImport, name, id, verb);
+  const inspect = (name: string) => fixture.run(dictionaryInspect, name);
   /** As if nothing had been heard of an import since then. */
   const silence = async (name: string, id: string, seconds: number) => {
-    const state = on.partKey(name, 'state', await on.meta(name, `build:${id}`));
-    await on.redis.command('HINCRBY', state, 'heard', -seconds * 1_000_000);
+    const state = fixture.partKey(name, 'state', await fixture.meta(name, `build:${id}`));
+    await fixture.redis.command('HINCRBY', state, 'heard', -seconds * 1_000_000);
   };
 
   it('answers with the profile in force: what is wanted, else what is usual, of a new dictionary', async () => {
-    const [wanted, usual] = [on.name(), on.name()];
+    const [wanted, usual] = [fixture.name(), fixture.name()];
     expect(await start(wanted, 'import', 'd-1')).toEqual(['OK', 'd-1']);
     expect(await start(usual, 'import')).toEqual(['OK', 'kt1']);
     // Of one that is there, even if only another import is, its own.
@@ -37,27 +43,27 @@ describe('dictionary-start-import', () => {
   });
 
   it('answers EXISTS with the profile of one that has another, and begins nothing', async () => {
-    const name = on.name();
-    await on.run(dictionaryCreate, name, 'd-1');
+    const name = fixture.name();
+    await fixture.run(dictionaryCreate, name, 'd-1');
     expect(await start(name, 'import', 'kt1')).toEqual(['EXISTS', 'd-1']);
-    expect(await on.meta(name, 'build:import')).toBeNull();
+    expect(await fixture.meta(name, 'build:import')).toBeNull();
     expect(await start(name, 'import')).toEqual(['OK', 'd-1']);
     expect(await start(name, 'import', 'kt1')).toEqual(['EXISTS', 'd-1']);
   });
 
   it('lets no dictionary be seen until the first import is committed', async () => {
-    const name = on.name();
+    const name = fixture.name();
     await start(name, 'import');
     expect(await put(name, 'import', 'a', 'b')).toEqual(['OK', '2', '1', ['1', '1']]);
     expect(await inspect(name)).toEqual(['UNKNOWN']);
     expect(await put(name, '', 'c')).toEqual(['UNKNOWN']);
     expect(await end(name, 'import', 'commit')).toEqual(['OK']);
     expect((await inspect(name)).slice(0, 4)).toEqual(['OK', 'kt1', '1', '2']);
-    expect(await on.checkAtRest(name)).toEqual([]);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
   it('is BUSY when four are under way, until one of them ends', async () => {
-    const name = on.name();
+    const name = fixture.name();
     for (const id of ['1', '2', '3', '4']) expect(await start(name, id)).toEqual(['OK', 'kt1']);
     expect(await start(name, '5')).toEqual(['BUSY']);
     // One of the four may be begun again all the same.
@@ -70,7 +76,7 @@ describe('dictionary-start-import', () => {
   });
 
   it('takes the place of one that was not heard of for a minute, which is lost', async () => {
-    const name = on.name();
+    const name = fixture.name();
     for (const id of ['1', '2', '3', '4']) await start(name, id);
     await silence(name, '3', 59);
     expect(await start(name, '5')).toEqual(['BUSY']);
@@ -81,7 +87,7 @@ describe('dictionary-start-import', () => {
   });
 
   it('gives up one that is silent though the clock was set back meanwhile', async () => {
-    const name = on.name();
+    const name = fixture.name();
     for (const id of ['1', '2', '3', '4']) await start(name, id);
     await silence(name, '1', -61);
     expect(await start(name, '5')).toEqual(['OK', 'kt1']);
@@ -93,24 +99,24 @@ describe('dictionary-start-import', () => {
     ['wants none', 'd-1', ''],
     ['wants the same', 'kt1', 'kt1'],
   ])('begins anew where only a silent one is left of a dictionary: %s', async (_what, before, wanted) => {
-    const name = on.name();
+    const name = fixture.name();
     await start(name, 'silent', before);
     await silence(name, 'silent', 61);
     expect(await start(name, 'import', wanted)).toEqual(['OK', 'kt1']);
     expect(await put(name, 'import', 'a')).toEqual(['OK', '1', '1', ['1']]);
     expect(await end(name, 'import', 'commit')).toEqual(['OK']);
     expect((await inspect(name)).slice(0, 4)).toEqual(['OK', 'kt1', '1', '1']);
-    expect(await on.checkAtRest(name)).toEqual([]);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
   it('goes on with what was put when it is begun again by the same id, however late', async () => {
-    const name = on.name();
+    const name = fixture.name();
     await start(name, 'import');
     await put(name, 'import', 'a');
-    const build = await on.meta(name, 'build:import');
+    const build = await fixture.meta(name, 'build:import');
     await silence(name, 'import', 61);
     expect(await start(name, 'import')).toEqual(['OK', 'kt1']);
-    expect(await on.meta(name, 'build:import')).toBe(build);
+    expect(await fixture.meta(name, 'build:import')).toBe(build);
     await put(name, 'import', 'b');
     expect(await end(name, 'import', 'commit')).toEqual(['OK']);
     expect((await inspect(name)).slice(0, 4)).toEqual(['OK', 'kt1', '1', '2']);

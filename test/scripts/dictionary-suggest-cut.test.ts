@@ -26,22 +26,22 @@ describe(`dictionary-suggest that never has the time (seed ${SEED})`, () => {
     Array.from({ length: 1 + random(most) }, () => oneOf(['a', 'a', 'b', 'é', ' ']))
       .join('')
       .trim() || 'a';
-  let on: DictionaryFixture;
+  let fixture: DictionaryFixture;
   let name: string;
   let entries: readonly Entry[];
   beforeAll(async () => {
-    on = await DictionaryFixture.open();
-    name = on.name();
-    await on.engine.createDictionary(name, { accents: 'kept', typos: true });
+    fixture = await DictionaryFixture.open();
+    name = fixture.name();
+    await fixture.engine.createDictionary(name, { accents: 'kept', typos: true });
     entries = Array.from({ length: ENTRIES }, (_, i) =>
       entry(`e${i}`, letters(14), {
         weight: random(4),
         aliases: Array.from({ length: random(3) }, () => letters(9)),
       }),
     );
-    await on.engine.putEntries(name, entries);
+    await fixture.engine.putEntries(name, entries);
   }, 60_000);
-  afterAll(() => on?.close());
+  afterAll(() => fixture?.close());
 
   it.each([20, 200, 700])(
     'shows each match once all the same, page by page, after work of %d',
@@ -59,7 +59,15 @@ describe(`dictionary-suggest that never has the time (seed ${SEED})`, () => {
         let at = ['', '', '', ''];
         for (let pages = 0; ; pages += 1) {
           expect(pages).toBeLessThan(MOST_PAGES);
-          const [, , cut, next, page] = await on.run(lua, name, marked, marked, asked, `${limit}`, ...at);
+          const [, , cut, next, page] = await fixture.run(
+            lua,
+            name,
+            marked,
+            marked,
+            asked,
+            `${limit}`,
+            ...at,
+          );
           cuts += Number(cut);
           for (const [kind, , id] of page as string[][])
             found.push(`${KINDS[kind as keyof typeof KINDS]} ${id}`);

@@ -3,11 +3,11 @@ import { DictionaryFixture, entry } from '../support/dictionary-fixture';
 import { allPages } from '../support/dictionary-questions';
 
 describe('dictionary-suggest', () => {
-  let on: DictionaryFixture;
+  let fixture: DictionaryFixture;
   beforeAll(async () => {
-    on = await DictionaryFixture.open();
+    fixture = await DictionaryFixture.open();
   });
-  afterAll(() => on?.close());
+  afterAll(() => fixture?.close());
 
   const kindsOfEmpty: readonly (readonly MatchKind[])[] = [
     [],
@@ -20,21 +20,21 @@ describe('dictionary-suggest', () => {
   it.each(kindsOfEmpty.map((kinds) => [kinds.join(', ') || 'any', kinds] as const))(
     'shows all of a dictionary to an empty query and is through with the last: %s',
     async (_names, kinds) => {
-      const name = on.name();
-      await on.engine.createDictionary(name, { accents: 'kept', typos: true });
+      const name = fixture.name();
+      await fixture.engine.createDictionary(name, { accents: 'kept', typos: true });
       const entries = Array.from({ length: 1000 }, (_, i) => entry(`${i}`, `name ${i}`, { weight: i }));
-      await on.engine.putEntries(name, entries);
-      const found = await allPages(on.engine, { dictionary: name, query: '', kinds, pageSize: 90 });
+      await fixture.engine.putEntries(name, entries);
+      const found = await allPages(fixture.engine, { dictionary: name, query: '', kinds, pageSize: 90 });
       expect(found.map(({ entryId }) => entryId)).toEqual(entries.map(({ entryId }) => entryId).reverse());
     },
   );
 
   it('shows nothing to an empty query that asks for what it cannot be', async () => {
-    const name = on.name();
-    await on.engine.createDictionary(name, { accents: 'kept', typos: true });
-    await on.engine.putEntries(name, [entry('a', 'a')]);
+    const name = fixture.name();
+    await fixture.engine.createDictionary(name, { accents: 'kept', typos: true });
+    await fixture.engine.putEntries(name, [entry('a', 'a')]);
     for (const kinds of [['exact'], ['typo'], ['exact', 'typo']] as const) {
-      expect(await allPages(on.engine, { dictionary: name, query: '', kinds })).toEqual([]);
+      expect(await allPages(fixture.engine, { dictionary: name, query: '', kinds })).toEqual([]);
     }
   });
 });

@@ -10,21 +10,22 @@ import {
 import { DictionaryFixture, foldedEntry, giantEntry, putArgs } from '../support/dictionary-fixture';
 
 describe('dictionary-sweep', () => {
-  let on: DictionaryFixture;
+  let fixture: DictionaryFixture;
   beforeAll(async () => {
-    on = await DictionaryFixture.open();
+    fixture = await DictionaryFixture.open();
   });
-  afterAll(() => on?.close());
+  afterAll(() => fixture?.close());
 
   const PROFILE = { accents: 'kept', typos: true, foldVersion: 1 } as const;
-  const create = (name: string) => on.run(dictionaryCreate, name, 'kt1');
-  const drop = (name: string) => on.run(dictionaryDrop, name);
-  const start = (name: string, id: string) => on.run(dictionaryStartImport, name, '', 'kt1', id);
+  const create = (name: string) => fixture.run(dictionaryCreate, name, 'kt1');
+  const drop = (name: string) => fixture.run(dictionaryDrop, name);
+  const start = (name: string, id: string) => fixture.run(dictionaryStartImport, name, '', 'kt1', id);
   const put = (name: string, id: string, ...args: string[]) =>
-    on.run(dictionaryWrite, name, 'kt1', id, ...args);
+    fixture.run(dictionaryWrite, name, 'kt1', id, ...args);
   const one = putArgs(foldedEntry('a', 'a'));
-  const sweep = async (name: string) => (await on.run(dictionarySweep, name))[0];
-  const hasNothing = async (name: string) => (await on.redis.command('EXISTS', on.key(name))) === '0';
+  const sweep = async (name: string) => (await fixture.run(dictionarySweep, name))[0];
+  const hasNothing = async (name: string) =>
+    (await fixture.redis.command('EXISTS', fixture.key(name))) === '0';
 
   /** What it answers until there is nothing left to do, and how often that was MORE. */
   async function swept(name: string): Promise<[last: unknown, more: number]> {
@@ -35,42 +36,42 @@ describe('dictionary-sweep', () => {
   }
 
   const silence = async (name: string, id: string, seconds: number) => {
-    const state = on.partKey(name, 'state', await on.meta(name, `build:${id}`));
-    await on.redis.command('HINCRBY', state, 'heard', -seconds * 1_000_000);
+    const state = fixture.partKey(name, 'state', await fixture.meta(name, `build:${id}`));
+    await fixture.redis.command('HINCRBY', state, 'heard', -seconds * 1_000_000);
   };
 
   it('says GONE where there is no dictionary, and makes none', async () => {
-    const name = on.name();
+    const name = fixture.name();
     expect(await sweep(name)).toBe('GONE');
     expect(await hasNothing(name)).toBe(true);
   });
 
   it('says CLEAN of a dictionary with nothing to do, and changes nothing', async () => {
-    const name = on.name();
+    const name = fixture.name();
     await create(name);
     await put(name, '', ...one);
-    const before = await on.redis.command('HGETALL', on.key(name));
+    const before = await fixture.redis.command('HGETALL', fixture.key(name));
     expect(await sweep(name)).toBe('CLEAN');
-    expect(await on.redis.command('HGETALL', on.key(name))).toEqual(before);
-    expect((await on.run(dictionaryInspect, name)).slice(0, 4)).toEqual(['OK', 'kt1', '1', '1']);
+    expect(await fixture.redis.command('HGETALL', fixture.key(name))).toEqual(before);
+    expect((await fixture.run(dictionaryInspect, name)).slice(0, 4)).toEqual(['OK', 'kt1', '1', '1']);
   });
 
   it.each([true, false])('says BUILDING while an import is under way (dictionary made: %s)', async (made) => {
-    const name = on.name();
+    const name = fixture.name();
     if (made) await create(name);
     await start(name, 'import');
     await put(name, 'import', ...one);
     expect(await swept(name)).toEqual(['BUILDING', 0]);
     expect((await put(name, 'import', ...putArgs(foldedEntry('b', 'b'))))[0]).toBe('OK');
-    await on.run(dictionaryEndImport, name, 'import', 'commit');
+    await fixture.run(dictionaryEndImport, name, 'import', 'commit');
     expect((await swept(name))[0]).toBe('CLEAN');
-    expect((await on.run(dictionaryInspect, name))[3]).toBe('2');
+    expect((await fixture.run(dictionaryInspect, name))[3]).toBe('2');
   });
 
   it.each([true, false])(
     'gives up an import that is silent for a minute (dictionary made: %s)',
     async (made) => {
-      const name = on.name();
+      const name = fixture.name();
       if (made) await create(name);
       await start(name, 'import');
       await put(name, 'import', ...one);
@@ -79,13 +80,13 @@ describe('dictionary-sweep', () => {
       await silence(name, 'import', 2);
       expect((await swept(name))[0]).toBe(made ? 'CLEAN' : 'GONE');
       expect(await put(name, 'import', ...one)).toEqual(['LOST']);
-      expect(await on.check(name)).toEqual([]);
+      expect(await fixture.check(name)).toEqual([]);
       expect(await hasNothing(name)).toBe(!made);
     },
   );
 
   it('hears of an import by each of its batches', async () => {
-    const name = on.name();
+    const name = fixture.name();
     await start(name, 'import');
     await silence(name, 'import', 61);
     await put(name, 'import', ...one);
@@ -93,13 +94,13 @@ describe('dictionary-sweep', () => {
   });
 
   it('takes a large generation apart in several steps, in which the name is free', async () => {
-    const name = on.name();
+    const name = fixture.name();
     await create(name);
     const entries = Array.from({ length: 5000 }, (_, i) =>
       foldedEntry(`id ${i}`, `the text of entry number ${(i * 7919) % 5000}, as it is`),
     );
     for (let i = 0; i < entries.length; i += 1000) {
-      await on.store.put(name, PROFILE, entries.slice(i, i + 1000));
+      await fixture.store.put(name, PROFILE, entries.slice(i, i + 1000));
     }
     await drop(name);
     expect(await sweep(name)).toBe('MORE');
@@ -108,49 +109,49 @@ describe('dictionary-sweep', () => {
     const [last, more] = await swept(name);
     expect(last).toBe('CLEAN');
     expect(more).toBeGreaterThan(0);
-    expect(await on.check(name)).toEqual([]);
-    expect((await on.run(dictionaryInspect, name)).slice(0, 4)).toEqual(['OK', 'kt1', '2', '1']);
+    expect(await fixture.check(name)).toEqual([]);
+    expect((await fixture.run(dictionaryInspect, name)).slice(0, 4)).toEqual(['OK', 'kt1', '2', '1']);
     await drop(name);
     expect((await swept(name))[0]).toBe('GONE');
     expect(await hasNothing(name)).toBe(true);
-    expect(await on.check(name)).toEqual([]);
+    expect(await fixture.check(name)).toEqual([]);
   }, 30_000);
 
   it('finishes a change that was begun, in several steps', async () => {
-    const name = on.name();
+    const name = fixture.name();
     await create(name);
     await put(name, '', ...putArgs(giantEntry('giant')));
-    expect(await on.meta(name, 'jobs')).not.toBeNull();
+    expect(await fixture.meta(name, 'jobs')).not.toBeNull();
     const [last, more] = await swept(name);
     expect(last).toBe('CLEAN');
     expect(more).toBeGreaterThan(0);
-    expect(await on.meta(name, 'jobs')).toBeNull();
-    expect((await on.run(dictionaryInspect, name))[3]).toBe('1');
-    expect(await on.check(name)).toEqual([]);
+    expect(await fixture.meta(name, 'jobs')).toBeNull();
+    expect((await fixture.run(dictionaryInspect, name))[3]).toBe('1');
+    expect(await fixture.check(name)).toEqual([]);
   });
 
   it('forgets an unfinished change of a dictionary that was dropped', async () => {
-    const name = on.name();
+    const name = fixture.name();
     await create(name);
     await put(name, '', ...putArgs(giantEntry('giant')));
-    expect(await on.meta(name, 'jobs')).not.toBeNull();
+    expect(await fixture.meta(name, 'jobs')).not.toBeNull();
     await drop(name);
     expect((await swept(name))[0]).toBe('GONE');
     expect(await hasNothing(name)).toBe(true);
-    expect(await on.check(name)).toEqual([]);
+    expect(await fixture.check(name)).toEqual([]);
   });
 
   it('forgets an unfinished change of an import that was given up, though the dictionary stays', async () => {
-    const name = on.name();
+    const name = fixture.name();
     await create(name);
     await start(name, 'import');
     await put(name, 'import', ...putArgs(giantEntry('giant')));
-    expect(await on.meta(name, 'jobs')).not.toBeNull();
-    await on.run(dictionaryEndImport, name, 'import', 'abandon');
+    expect(await fixture.meta(name, 'jobs')).not.toBeNull();
+    await fixture.run(dictionaryEndImport, name, 'import', 'abandon');
     // What comes next does not go on with it.
     expect(await put(name, '', ...one)).toEqual(['OK', '1', '1', ['1']]);
-    expect(await on.meta(name, 'jobs')).toBeNull();
+    expect(await fixture.meta(name, 'jobs')).toBeNull();
     expect((await swept(name))[0]).toBe('CLEAN');
-    expect(await on.check(name)).toEqual([]);
+    expect(await fixture.check(name)).toEqual([]);
   });
 });

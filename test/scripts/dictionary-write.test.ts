@@ -5,22 +5,22 @@ import { allListed } from '../support/dictionary-questions';
 const PROFILE = { accents: 'kept', typos: true } as const;
 
 describe('dictionary-write', () => {
-  let on: DictionaryFixture;
+  let fixture: DictionaryFixture;
   beforeAll(async () => {
-    on = await DictionaryFixture.open();
+    fixture = await DictionaryFixture.open();
   });
-  afterAll(() => on?.close());
+  afterAll(() => fixture?.close());
 
   /** One run of the script; what it answers. */
-  const run = (name: string, ...args: string[]) => on.run(dictionaryWrite, name, ...args);
+  const run = (name: string, ...args: string[]) => fixture.run(dictionaryWrite, name, ...args);
   const idsOf = async (name: string) =>
-    (await allListed(on.engine, { dictionary: name })).map(({ entryId }) => entryId);
+    (await allListed(fixture.engine, { dictionary: name })).map(({ entryId }) => entryId);
 
   it('answers UNKNOWN, PROFILE, LOST where there is nothing that it could change', async () => {
-    const name = on.name();
+    const name = fixture.name();
     const put = putArgs(foldedEntry('a', 'a'));
     expect(await run(name, 'kt1', '', ...put)).toEqual(['UNKNOWN']);
-    await on.engine.createDictionary(name, PROFILE);
+    await fixture.engine.createDictionary(name, PROFILE);
     expect(await run(name, 'd-1', '', ...put)).toEqual(['PROFILE', 'kt1']);
     expect(await run(name, 'kt1', 'no such import', ...put)).toEqual(['LOST']);
     expect(await run(name, 'kt1', '', ...put)).toEqual(['OK', '1', '1', ['1']]);
@@ -31,51 +31,52 @@ describe('dictionary-write', () => {
   });
 
   it('begins a change that is too large for one run, and shows nothing of it before it is through', async () => {
-    const name = on.name();
-    await on.engine.createDictionary(name, PROFILE);
-    await on.engine.putEntries(name, [entry('first', 'first')]);
+    const name = fixture.name();
+    await fixture.engine.createDictionary(name, PROFILE);
+    await fixture.engine.putEntries(name, [entry('first', 'first')]);
     expect((await run(name, 'kt1', '', ...putArgs(giantEntry('large')))).slice(0, 3)).toEqual([
       'OK',
       '1',
       '0',
     ]);
     expect(await idsOf(name)).toEqual(['first']);
-    expect((await on.engine.getDictionary(name)).entryCount).toBe(1);
-    expect(await on.check(name, { unfinished: true })).toEqual([]);
+    expect((await fixture.engine.getDictionary(name)).entryCount).toBe(1);
+    expect(await fixture.check(name, { unfinished: true })).toEqual([]);
     // Whoever comes next finishes it, and then does what it came for.
-    await on.engine.putEntries(name, [entry('next', 'next')]);
+    await fixture.engine.putEntries(name, [entry('next', 'next')]);
     expect((await idsOf(name)).sort()).toEqual(['first', 'large', 'next']);
-    expect(await on.checkAtRest(name)).toEqual([]);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
   it('takes a large entry away in steps, of which the first that shows makes it gone', async () => {
-    const name = on.name();
-    await on.engine.createDictionary(name, PROFILE);
+    const name = fixture.name();
+    await fixture.engine.createDictionary(name, PROFILE);
     await run(name, 'kt1', '', ...putArgs(giantEntry('large')));
-    expect(await on.checkAtRest(name)).toEqual([]);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
     expect((await run(name, '', '', 'delete', 'large', '', '', '', '', '')).slice(0, 3)).toEqual([
       'OK',
       '1',
       '0',
     ]);
     expect(await idsOf(name)).toEqual([]);
-    expect(await on.check(name, { unfinished: true })).toEqual([]);
-    expect(await on.checkAtRest(name)).toEqual([]);
-    expect((await on.engine.getDictionary(name)).entryCount).toBe(0);
+    expect(await fixture.check(name, { unfinished: true })).toEqual([]);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
+    expect((await fixture.engine.getDictionary(name)).entryCount).toBe(0);
   });
 
   it.each(['meta', 'entries', 'ids', 'state', 'parts'])(
     'goes on after %s was deleted by hand',
     async (part) => {
-      const name = on.name();
-      await on.engine.createDictionary(name, PROFILE);
-      await on.engine.putEntries(name, [entry('a', 'abc'), entry('b', 'abd')]);
-      const key = part === 'meta' ? on.key(name) : on.partKey(name, part, await on.meta(name, 'live'));
-      expect(await on.redis.command('DEL', key)).toBe('1');
-      if (part === 'meta') await on.engine.createDictionary(name, PROFILE);
-      await on.engine.putEntries(name, [entry('a', 'abx'), entry('c', 'abe')]);
-      await on.engine.deleteEntries(name, ['b', 'c']);
-      await on.engine.recordSelection(name, 'a', 1);
+      const name = fixture.name();
+      await fixture.engine.createDictionary(name, PROFILE);
+      await fixture.engine.putEntries(name, [entry('a', 'abc'), entry('b', 'abd')]);
+      const key =
+        part === 'meta' ? fixture.key(name) : fixture.partKey(name, part, await fixture.meta(name, 'live'));
+      expect(await fixture.redis.command('DEL', key)).toBe('1');
+      if (part === 'meta') await fixture.engine.createDictionary(name, PROFILE);
+      await fixture.engine.putEntries(name, [entry('a', 'abx'), entry('c', 'abe')]);
+      await fixture.engine.deleteEntries(name, ['b', 'c']);
+      await fixture.engine.recordSelection(name, 'a', 1);
       const asked = {
         dictionary: name,
         query: 'abx',
@@ -84,7 +85,7 @@ describe('dictionary-write', () => {
         pageToken: '',
         recentsList: '',
       };
-      expect((await on.engine.suggest(asked)).suggestions.map(({ text }) => text)).toEqual(['abx']);
+      expect((await fixture.engine.suggest(asked)).suggestions.map(({ text }) => text)).toEqual(['abx']);
     },
   );
 });

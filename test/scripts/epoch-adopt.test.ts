@@ -5,7 +5,7 @@ const [X, Y, Z] = ['a', 'b', 'c'].map((letter) => letter.repeat(40)) as [string,
 const Q_MS = 20_000;
 const Q_US = Q_MS * 1000;
 const NEVER = Number.MAX_SAFE_INTEGER;
-/** What a test on a busy machine may take between two commands. */
+/** The longest time between two commands of a test on a busy machine. */
 const SLACK_US = 5_000_000;
 
 interface Adoption {
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-/** One bucket's epoch, as the scripts read and write it. */
+/** The epoch of one bucket. */
 class Bucket {
   readonly key = `test:{${(keys += 1)}}:epoch`;
 
@@ -56,7 +56,7 @@ class Bucket {
     return (await redis.command('GET', this.key)) as string;
   }
 
-  /** As if so much time had passed. */
+  /** Moves the times of the pause into the past by `ms`. */
   async pass(ms: number): Promise<void> {
     const [run, durability, longest, overlap, since, til, ...rest] = (await this.text()).split(' ');
     const moved = [since, til].map((time) => BigInt(time as string) - BigInt(ms * 1000));
@@ -64,23 +64,23 @@ class Bucket {
   }
 }
 
-/** It pauses for a whole quarantine from now. */
-const aWhole = (leftUs: number, whole = Q_US) => leftUs > whole - SLACK_US && leftUs <= whole;
+/** True if grants pause for a whole quarantine from now. */
+const isWhole = (leftUs: number, whole = Q_US) => leftUs > whole - SLACK_US && leftUs <= whole;
 
 describe('epoch-adopt', () => {
-  it('takes a bucket without an epoch for forgotten, unless it is said to be new', async () => {
+  it('pauses a bucket without an epoch as `forgotten`, unless the store is new', async () => {
     const forgotten = new Bucket();
     const answer = await forgotten.adopt({ runId: X });
     expect(answer).toMatchObject({ paused: 1, still: 1, cause: 'forgotten' });
-    expect(aWhole(answer.leftUs)).toBe(true);
+    expect(isWhole(answer.leftUs)).toBe(true);
     const fresh = new Bucket();
     expect(await fresh.adopt({ runId: X, isNew: true })).toMatchObject({ paused: 0, still: 0, leftUs: 0 });
     expect(await fresh.text()).toBe(`${X} a ${Q_MS} 0`);
   });
 
-  it('takes what it does not understand for forgotten', async () => {
+  it('pauses a bucket with an unreadable epoch as `forgotten`', async () => {
     const bucket = new Bucket();
-    await redis.command('SET', bucket.key, 'what a hand wrote');
+    await redis.command('SET', bucket.key, 'edited manually');
     expect(await bucket.adopt({ runId: X })).toMatchObject({ paused: 1, cause: 'forgotten' });
   });
 
@@ -88,7 +88,7 @@ describe('epoch-adopt', () => {
     ['of a new store', {}, { isNew: true }],
     ['of a restart', { runId: X, isNew: true }, { known: X }],
     ['of a clock set forward', { runId: Y, isNew: true }, { setForwardUs: 1000 }],
-  ])('does nothing when the word %s comes too late', async (_, before, late) => {
+  ])('changes nothing when the report %s comes too late', async (_, before, late) => {
     const bucket = new Bucket();
     if ('runId' in before) await bucket.adopt(before);
     const text = await bucket.text();
@@ -97,26 +97,30 @@ describe('epoch-adopt', () => {
   });
 
   it.each([
-    ['always, and always again', { before: 'a', after: 'a', known: '' }, false],
-    ['always, to a server that knew that run', { before: 'a', after: 'a', known: X }, false],
-    ['always, to a server that has heard of a run between', { before: 'a', after: 'a', known: Z }, true],
-    ['always, and less now', { before: 'a', after: 'w', known: X }, true],
-    ['less, and always now', { before: 'w', after: 'a', known: X }, true],
-    ['less', { before: 'w', after: 'w', known: X }, true],
+    ['always, then always', { before: 'a', after: 'a', known: '' }, false],
+    ['always, then always, and the server knew that run', { before: 'a', after: 'a', known: X }, false],
+    [
+      'always, then always, and the server knew a run in between',
+      { before: 'a', after: 'a', known: Z },
+      true,
+    ],
+    ['always, then less', { before: 'a', after: 'w', known: X }, true],
+    ['less, then always', { before: 'w', after: 'a', known: X }, true],
+    ['less, then less', { before: 'w', after: 'w', known: X }, true],
   ] as const)(
-    'after a restart, with every write on disk: %s',
+    'adopts a new run of Redis, with writes synced to disk %s',
     async (_, { before, after, known }, pauses) => {
       const bucket = new Bucket();
       await bucket.adopt({ runId: X, durability: before, isNew: true });
       const answer = await bucket.adopt({ runId: Y, durability: after, known });
       expect(answer.still).toBe(pauses ? 1 : 0);
       if (pauses) expect(answer.cause).toBe('restarted');
-      if (pauses) expect(aWhole(answer.leftUs)).toBe(true);
+      if (pauses) expect(isWhole(answer.leftUs)).toBe(true);
       expect(await bucket.text()).toMatch(new RegExp(`^${Y} ${after} ${Q_MS}`));
     },
   );
 
-  it('is paused for a restart still where the clock of the new run is ahead, too', async () => {
+  it('keeps the cause `restarted` if the clock of the new run is also ahead', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X, isNew: true, durability: 'w' });
     expect(await bucket.adopt({ runId: Y, setForwardUs: 1000 })).toMatchObject({ cause: 'restarted' });
@@ -124,14 +128,14 @@ describe('epoch-adopt', () => {
     expect(await bucket.text()).toMatch(/ 1000 restarted$/);
   });
 
-  it('keeps the longest overlap of a run, and none of the run before', async () => {
+  it('keeps the longest overlap of a run, and drops the overlap of the previous run', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X, isNew: true, overlapMs: 12_000 });
     expect(await bucket.adopt({ runId: X, overlapMs: 4000 })).toMatchObject({ overlap: '12000' });
     expect(await bucket.adopt({ runId: Y })).toMatchObject({ overlap: '0' });
   });
 
-  it('remembers the weakest durability of a run: what was granted then may be lost', async () => {
+  it('keeps the weakest durability of a run, because leases granted then may be lost', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X, isNew: true });
     expect(await bucket.adopt({ runId: X, durability: 'w' })).toMatchObject({ still: 0, weakest: 'w' });
@@ -139,7 +143,7 @@ describe('epoch-adopt', () => {
     expect(await bucket.adopt({ runId: Y, durability: 'a' })).toMatchObject({ still: 1, weakest: 'a' });
   });
 
-  it('neither begins anew nor ends sooner when repeated, or by another server', async () => {
+  it('neither restarts nor shortens the pause when it is repeated or sent by another server', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X });
     const first = await bucket.text();
@@ -149,28 +153,28 @@ describe('epoch-adopt', () => {
     }
   });
 
-  it('lasts as long as any server allows leases to, counted from its beginning', async () => {
+  it('extends the pause to the longest quarantine of any server, counted from its start', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X });
     await bucket.pass(5000);
     const { leftUs, longestMs } = await bucket.adopt({ runId: X, quarantineMs: 3 * Q_MS });
     expect(longestMs).toBe(String(3 * Q_MS));
-    expect(aWhole(leftUs, 3 * Q_US - 5_000_000)).toBe(true);
-    // And the next one too, whoever adopts then.
+    expect(isWhole(leftUs, 3 * Q_US - 5_000_000)).toBe(true);
+    // The next pause is as long, whichever server adopts.
     const next = await bucket.adopt({ runId: Y, durability: 'w', quarantineMs: 1 });
-    expect(aWhole(next.leftUs, 3 * Q_US)).toBe(true);
+    expect(isWhole(next.leftUs, 3 * Q_US)).toBe(true);
   });
 
-  it('goes on over a restart that loses nothing', async () => {
+  it('continues the pause over a restart that loses no data', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X });
     await bucket.pass(5000);
     const { paused, still, leftUs, cause } = await bucket.adopt({ runId: Y, known: X });
     expect({ paused, still, cause }).toEqual({ paused: 0, still: 1, cause: 'forgotten' });
-    expect(aWhole(leftUs, Q_US - 5_000_000)).toBe(true);
+    expect(isWhole(leftUs, Q_US - 5_000_000)).toBe(true);
   });
 
-  it('is over when its time has come', async () => {
+  it('ends the pause after the quarantine', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X });
     await bucket.pass(Q_MS);
@@ -178,26 +182,26 @@ describe('epoch-adopt', () => {
     expect(await bucket.text()).toBe(`${X} a ${Q_MS} 0`);
   });
 
-  it('begins anew when the clock was set forward, and says how far', async () => {
+  it('restarts the pause when the clock was set forward, and stores the step', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X, isNew: true });
     const { paused, leftUs, cause } = await bucket.adopt({ runId: X, setForwardUs: 7_000_000 });
     expect({ paused, cause }).toEqual({ paused: 1, cause: 'clock' });
-    expect(aWhole(leftUs)).toBe(true);
+    expect(isWhole(leftUs)).toBe(true);
     expect(await bucket.text()).toMatch(/ 7000000 clock$/);
     await bucket.pass(Q_MS);
     await bucket.adopt({ runId: X });
     expect(await bucket.text()).toBe(`${X} a ${Q_MS} 0`);
   });
 
-  it('never lasts longer than itself, when the clock was set back', async () => {
+  it('never makes the pause longer than the quarantine when the clock was set back', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X });
     await bucket.pass(-3_600_000);
-    expect(aWhole((await bucket.adopt({ runId: X })).leftUs)).toBe(true);
+    expect(isWhole((await bucket.adopt({ runId: X })).leftUs)).toBe(true);
   });
 
-  it('does as much for many at once', async () => {
+  it('adopts 64 buckets in one script', async () => {
     const many = Array.from({ length: 64 }, () => new Bucket());
     await many[3]?.adopt({ runId: X, isNew: true });
     const all = many.map(({ key }) => key);
@@ -207,18 +211,18 @@ describe('epoch-adopt', () => {
 });
 
 describe('epoch-end', () => {
-  it('ends a pause and says how long it had to go', async () => {
+  it('ends the pause and answers its remaining time', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X });
     const [word, ended, left, cause] = await bucket.end(X);
     expect([word, ended, cause]).toEqual(['OK', '1', 'forgotten']);
-    expect(aWhole(Number(left))).toBe(true);
+    expect(isWhole(Number(left))).toBe(true);
     expect(await bucket.text()).toBe(`${X} a ${Q_MS} 0`);
     expect(await bucket.end(X)).toEqual(['OK', '0', '0', '']);
     expect(await bucket.adopt({ runId: X })).toMatchObject({ still: 0 });
   });
 
-  it('does not speak for another run of Redis, nor run late', async () => {
+  it('changes nothing for another run of Redis or after its deadline', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X });
     const before = await bucket.text();
@@ -227,7 +231,7 @@ describe('epoch-end', () => {
     expect(await bucket.text()).toBe(before);
   });
 
-  it('changes nothing where nothing is paused', async () => {
+  it('changes nothing if no pause is in force', async () => {
     const bucket = new Bucket();
     expect(await bucket.end(X)).toEqual(['OK', '0', '0', '']);
     expect(await bucket.text()).toBeNull();

@@ -1,46 +1,47 @@
 import { eventually } from '../support/eventually';
 import type { Resource } from '../../src/engine/leases/lease';
-import { PARTS, PermitsFixture } from '../support/permits-fixture';
+import { PermitsFixture } from '../support/permits-fixture';
+import { PARTS } from '../support/permits-stored';
 import { is } from '../support/reply-kinds';
 
 const RETENTION_MS = 600;
 
-/** Idle names cost nothing for ever, and a key's own expiry never decides about a lease. */
+/** Keys of idle names expire. The expiry of a key never decides about a lease. */
 const EPOCH = /^test:\{\d+\}:epoch$/;
 
 describe('expiry of keys', () => {
-  let on: PermitsFixture;
+  let fixture: PermitsFixture;
   beforeAll(async () => {
-    on = await PermitsFixture.open({ retentionMs: RETENTION_MS });
+    fixture = await PermitsFixture.open({ retentionMs: RETENTION_MS });
   });
-  afterAll(() => on.close());
+  afterAll(() => fixture.close());
 
-  /** When each of the keys that are there goes; -1: never. */
+  /** The expiry time of each existing key (ms); -1: none. */
   async function goneAt(resource: Resource): Promise<number[]> {
     const times = await Promise.all(
-      PARTS.map((part) => on.redis.command('PEXPIRETIME', on.key(resource, part))),
+      PARTS.map((part) => fixture.redis.command('PEXPIRETIME', fixture.key(resource, part))),
     );
     return times.map(Number).filter((time) => time !== -2);
   }
 
   async function nowMs(): Promise<number> {
-    const [seconds, us] = (await on.redis.command('TIME')) as [string, string];
+    const [seconds, us] = (await fixture.redis.command('TIME')) as [string, string];
     return Number(seconds) * 1000 + Number(us) / 1000;
   }
 
-  it('comes a retention time after the last end, for all keys of the name alike', async () => {
-    const lock = on.resource();
-    const alice = await on.request('s1', lock, { ttlMs: 90_000 });
+  it('is the retention time after the end of the last lease, for all keys of the name', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock, { ttlMs: 90_000 });
     is('granted', await alice.try());
-    await (await on.request('s1', lock)).queue();
-    const [end] = (await on.stored(lock)).sets.ends;
+    await (await fixture.request('s1', lock)).queue();
+    const [end] = (await fixture.stored(lock)).sets.ends;
     const expected = Math.floor(Number(end?.score) / 1000) + RETENTION_MS;
     expect(await goneAt(lock)).toEqual([expected, expected, expected, expected]);
   });
 
-  it('is put off by each renewal, and not brought nearer by anything', async () => {
-    const lock = on.resource();
-    const alice = await on.request('s1', lock, { ttlMs: 90_000 });
+  it('moves later with each renewal, and never earlier', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock, { ttlMs: 90_000 });
     await alice.try();
     const [first] = (await goneAt(lock)) as [number];
     is('granted', await alice.renew(alice.secret, 200_000));
@@ -50,11 +51,11 @@ describe('expiry of keys', () => {
     for (const time of await goneAt(lock)) expect(time).toBe(second);
   });
 
-  it('is put off by waiters whose leases have no end yet', async () => {
-    const lock = on.resource();
-    const alice = await on.request('s1', lock, { ttlMs: 100 });
+  it('moves later with each touch of a waiter', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock, { ttlMs: 100 });
     await alice.try();
-    const bob = await on.request('s1', lock);
+    const bob = await fixture.request('s1', lock);
     await bob.queue();
     for (let i = 0; i < 3; i += 1) {
       const before = await nowMs();
@@ -64,12 +65,12 @@ describe('expiry of keys', () => {
     }
   });
 
-  it('leaves no key without one, whatever was done (chapter 17, 24)', async () => {
-    const lock = on.resource();
+  it('is set for every key after any operation (chapter 17, 24)', async () => {
+    const lock = fixture.resource();
     const [alice, bob, carol] = [
-      await on.request('s1', lock),
-      await on.request('s1', lock),
-      await on.request('s2', lock),
+      await fixture.request('s1', lock),
+      await fixture.request('s1', lock),
+      await fixture.request('s2', lock),
     ];
     await alice.try();
     await bob.queue();
@@ -79,35 +80,38 @@ describe('expiry of keys', () => {
     await carol.claim();
     await carol.giveBack();
     expect(await goneAt(lock)).not.toContain(-1);
-    for (const key of (await on.redis.command('KEYS', '*')) as string[]) {
-      if (EPOCH.test(key)) continue; // one for each of the 1,024 buckets, whatever is kept there
-      expect(await on.redis.command('PTTL', key)).not.toBe('-1');
+    for (const key of (await fixture.redis.command('KEYS', '*')) as string[]) {
+      if (EPOCH.test(key)) continue; // the epochs of the 1,024 buckets do not expire
+      expect(await fixture.redis.command('PTTL', key)).not.toBe('-1');
     }
   });
 
-  it('takes everything away, and tokens go on rising', async () => {
-    const lock = on.resource();
-    const alice = await on.request('s1', lock, { ttlMs: 100 });
+  it('removes all keys, and fencing tokens still rise', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock, { ttlMs: 100 });
     const { fencingToken } = is('granted', await alice.try());
     await eventually('the keys to be gone', async () => (await goneAt(lock)).length === 0);
-    const again = is('granted', await (await on.request('s1', lock, { requestId: alice.requestId })).try());
+    const again = is(
+      'granted',
+      await (await fixture.request('s1', lock, { requestId: alice.requestId })).try(),
+    );
     expect(again.fencingToken).toBeGreaterThan(fencingToken);
   });
 
-  it('takes a semaphore away that a request has made, and leaves a limit that was set', async () => {
-    const [made, set] = [on.resource('semaphore'), on.resource('semaphore')];
-    await on.setLimit(set, 2);
+  it('removes a semaphore that a request created, and keeps a limit that was set', async () => {
+    const [made, set] = [fixture.resource('semaphore'), fixture.resource('semaphore')];
+    await fixture.setLimit(set, 2);
     for (const semaphore of [made, set])
-      is('granted', await (await on.request('s1', semaphore, { initialLimit: 9, ttlMs: 100 })).try());
+      is('granted', await (await fixture.request('s1', semaphore, { initialLimit: 9, ttlMs: 100 })).try());
     for (const semaphore of [made, set]) {
       await eventually('the keys to be gone', async () => (await goneAt(semaphore)).length === 0);
     }
-    const ask = async (semaphore: Resource) => (await on.request('s1', semaphore, { permits: 3 })).try();
+    const ask = async (semaphore: Resource) => (await fixture.request('s1', semaphore, { permits: 3 })).try();
     expect(await ask(made)).toEqual({ kind: 'unknown-resource' });
     expect(await ask(set)).toEqual({ kind: 'never-fits', limit: 2 });
-    expect(await on.redis.command('PTTL', on.limitKey(set))).toBe('-1');
-    expect(await on.redis.command('EXISTS', on.limitKey(made))).toBe('0');
-    const { store } = await on.server('s1');
+    expect(await fixture.redis.command('PTTL', fixture.limitKey(set))).toBe('-1');
+    expect(await fixture.redis.command('EXISTS', fixture.limitKey(made))).toBe('0');
+    const { store } = await fixture.server('s1');
     expect((await store.inspect(set)).limit).toBe(2);
     expect((await store.inspect(made)).limit).toBeUndefined();
   });

@@ -1,24 +1,26 @@
 import { StoreFailure } from '../../src/engine/errors';
 import type { Resource } from '../../src/engine/leases/lease';
-import { PermitsFixture, type Stored, type TestServer } from '../support/permits-fixture';
+import { PermitsFixture } from '../support/permits-fixture';
+import type { TestServer } from '../support/permits-server';
+import type { Stored } from '../support/permits-stored';
 import { brokenInvariants } from '../support/permits-invariants';
 import type { Requester } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
-/** What every script does with a Redis that may have forgotten leases, and with a time that has passed. */
-describe('guards', () => {
-  let on: PermitsFixture;
+/** What each script does on a Redis that may have lost leases, and when it runs too late. */
+describe('the epoch check', () => {
+  let fixture: PermitsFixture;
   let server: TestServer;
   beforeAll(async () => {
-    on = await PermitsFixture.open();
-    server = await on.server('s1');
+    fixture = await PermitsFixture.open();
+    server = await fixture.server('s1');
   });
   afterEach(async () => {
     server.epochArguments = undefined;
-    for (const [key, epoch] of changed.splice(0).reverse()) await on.redis.command('SET', key, epoch);
+    for (const [key, epoch] of changed.splice(0).reverse()) await fixture.redis.command('SET', key, epoch);
     server.turnedBack.splice(0);
   });
-  afterAll(() => on.close());
+  afterAll(() => fixture.close());
 
   const NEVER = Number.MAX_SAFE_INTEGER;
   const RUN = 'f'.repeat(40);
@@ -26,27 +28,29 @@ describe('guards', () => {
 
   const changed: [key: string, epoch: string][] = [];
   const change = async (resource: Resource, epoch?: string) => {
-    const key = on.epochKey(resource);
-    changed.push([key, (await on.redis.command('GET', key)) as string]);
-    await (epoch === undefined ? on.redis.command('DEL', key) : on.redis.command('SET', key, epoch));
+    const key = fixture.epochKey(resource);
+    changed.push([key, (await fixture.redis.command('GET', key)) as string]);
+    await (epoch === undefined
+      ? fixture.redis.command('DEL', key)
+      : fixture.redis.command('SET', key, epoch));
   };
 
-  /** Each brings it about that nothing may be granted, and is the word that says so. */
+  /** By reply word: sets up the condition under which scripts must not grant. */
   const reasons = {
     STALE: async (resource: Resource) => {
-      const epoch = (await on.redis.command('GET', on.epochKey(resource))) as string;
-      server.epochArguments = [epoch, Number(await on.now()) - 1];
+      const epoch = (await fixture.redis.command('GET', fixture.epochKey(resource))) as string;
+      server.epochArguments = [epoch, Number(await fixture.now()) - 1];
     },
     'EPOCH (another run of Redis)': async () => {
       server.epochArguments = [`${RUN} a 60000 0`, NEVER];
     },
     'EPOCH (none)': async (resource: Resource) => {
-      const epoch = (await on.redis.command('GET', on.epochKey(resource))) as string;
+      const epoch = (await fixture.redis.command('GET', fixture.epochKey(resource))) as string;
       await change(resource);
       server.epochArguments = [epoch, NEVER];
     },
     QUARANTINED: async (resource: Resource, shiftUs = 0n) => {
-      const now = BigInt(await on.now());
+      const now = BigInt(await fixture.now());
       const epoch = `${RUN} a 60000 0 ${now} ${now + QUARANTINE_US} ${shiftUs} restarted`;
       await change(resource, epoch);
       server.epochArguments = [`${RUN} a 60000 0`, NEVER];
@@ -55,11 +59,11 @@ describe('guards', () => {
   const names = Object.keys(reasons) as (keyof typeof reasons)[];
   const wordOf = (name: string) => name.split(' ')[0];
 
-  /** A semaphore of 2: alice and one whose lease is over hold it, bob waits, carol was offered what is free. */
+  /** A semaphore with a limit of 2: held by alice and by an expired lease; carol and bob wait. */
   async function scene() {
-    const semaphore = on.resource('semaphore');
-    await on.setLimit(semaphore, 2);
-    const make = (ttlMs: number) => on.request('s1', semaphore, { ttlMs });
+    const semaphore = fixture.resource('semaphore');
+    await fixture.setLimit(semaphore, 2);
+    const make = (ttlMs: number) => fixture.request('s1', semaphore, { ttlMs });
     const [alice, ended, carol, bob] = [
       await make(60_000),
       await make(30_000),
@@ -70,11 +74,11 @@ describe('guards', () => {
     is('granted', await ended.try());
     is('waiting', await carol.queue());
     is('waiting', await bob.queue());
-    await on.redis.command(
+    await fixture.redis.command(
       'ZADD',
-      on.key(semaphore, 'ends'),
+      fixture.key(semaphore, 'ends'),
       'XX',
-      Number(await on.now()) - 1,
+      Number(await fixture.now()) - 1,
       ended.requestId,
     );
     return { semaphore, alice, ended, carol, bob };
@@ -85,7 +89,8 @@ describe('guards', () => {
       (reply) => reply,
       (error: unknown) => error,
     );
-    if (!(failure instanceof StoreFailure)) throw new Error(`it was answered: ${JSON.stringify(failure)}`);
+    if (!(failure instanceof StoreFailure))
+      throw new Error(`expected a StoreFailure, got ${JSON.stringify(failure)}`);
     return failure;
   }
 
@@ -96,64 +101,65 @@ describe('guards', () => {
 
   describe.each(names)('%s', (name) => {
     const grants: Record<string, (by: Awaited<ReturnType<typeof scene>>) => Promise<unknown>> = {
-      'an acquire': async ({ semaphore }) => (await on.request('s1', semaphore)).queue(),
-      'an acquire that tries once': async ({ semaphore }) => (await on.request('s1', semaphore)).try(),
-      'an acquire that is repeated': ({ alice }) => alice.try(),
+      'an acquire': async ({ semaphore }) => (await fixture.request('s1', semaphore)).queue(),
+      'an acquire that does not wait': async ({ semaphore }) =>
+        (await fixture.request('s1', semaphore)).try(),
+      'a repeated acquire': ({ alice }) => alice.try(),
       'a claim': ({ carol }) => carol.claim(),
       'a touch': ({ bob }) => bob.touch(),
-      'a touch that goes on for another': ({ semaphore }) => server.store.touch(semaphore, []),
-      'a higher limit': ({ semaphore }) => on.setLimit(semaphore, 9),
-      'a lower limit': ({ semaphore }) => on.setLimit(semaphore, 1),
-      'a deletion': ({ semaphore }) => on.remove(semaphore, { force: true }),
+      'a touch without waiters': ({ semaphore }) => server.store.touch(semaphore, []),
+      'a higher limit': ({ semaphore }) => fixture.setLimit(semaphore, 9),
+      'a lower limit': ({ semaphore }) => fixture.setLimit(semaphore, 1),
+      'a deletion': ({ semaphore }) => fixture.remove(semaphore, { force: true }),
     };
     it.each(Object.keys(grants))('%s changes nothing', async (what) => {
       const by = await scene();
       await reasons[name](by.semaphore);
-      const before = await on.stored(by.semaphore);
+      const before = await fixture.stored(by.semaphore);
       const failure = await turnedBack(grants[what]!(by));
       expect(failure.carriedOut).toBe('no');
       expect(server.turnedBack).toEqual([wordOf(name)]);
-      expect(await on.stored(by.semaphore)).toEqual(before);
+      expect(await fixture.stored(by.semaphore)).toEqual(before);
       const left = failure.retryAfterMs ?? 0;
       if (name === 'QUARANTINED') expect(left).toBeGreaterThan(Number(QUARANTINE_US) / 1000 - 5000);
       if (name === 'QUARANTINED') expect(left).toBeLessThanOrEqual(Number(QUARANTINE_US) / 1000);
     });
 
-    it('a release frees its own permits, ends nobody else and hands nothing on', async () => {
+    it('a release frees its own permits and changes no other request', async () => {
       const { semaphore, alice } = await scene();
-      const before = await on.stored(semaphore);
+      const before = await fixture.stored(semaphore);
       await reasons[name](semaphore);
       is('released', await alice.release(alice.secret));
-      const after = await on.stored(semaphore);
+      const after = await fixture.stored(semaphore);
       expect(without(after, alice)).toEqual(without(before, alice));
       expect(after.numbers.used).toBe('1');
       expect(brokenInvariants(after)).toEqual([]);
       expect(is('finished', await alice.release(alice.secret)).cause).toBe('released');
     });
 
-    it('a release of what has ended says so', async () => {
+    it('a release of an expired lease answers the cause', async () => {
       const { semaphore, ended } = await scene();
       await reasons[name](semaphore);
       expect(is('finished', await ended.release(ended.secret)).cause).toBe('expired');
     });
 
-    it('a wait is ended for good, with the word that says why', async () => {
+    it('a withdrawal ends the wait and is answered with the reply word', async () => {
       const { semaphore, bob } = await scene();
-      const before = await on.stored(semaphore);
+      const before = await fixture.stored(semaphore);
       await reasons[name](semaphore);
       expect((await turnedBack(bob.withdraw())).carriedOut).toBe('no');
       expect(server.turnedBack).toEqual([wordOf(name)]);
-      const after = await on.stored(semaphore);
+      const after = await fixture.stored(semaphore);
       expect(without(after, bob)).toEqual(without(before, bob));
-      expect(after.records[bob.requestId]).toMatchObject({ s: 'D' });
+      expect(after.records[bob.requestId]).toMatchObject({ state: 'detached' });
     });
 
-    it('what a caller that is gone was granted goes back, and to nobody else', async () => {
+    it('a grant is given back and offered to no other request', async () => {
       const { semaphore, alice } = await scene();
-      const before = await on.stored(semaphore);
+      const before = await fixture.stored(semaphore);
       await reasons[name](semaphore);
       is('withdrawn', await alice.giveBack());
-      const after = await on.stored(semaphore);
+      const after = await fixture.stored(semaphore);
       expect(without(after, alice)).toEqual(without(before, alice));
       expect(after.numbers.used).toBe('1');
     });
@@ -161,102 +167,102 @@ describe('guards', () => {
 
   const notLate = names.filter((name) => name !== 'STALE');
 
-  it.each(notLate)('%s: a renewal moves its own end, ends nobody else and hands nothing on', async (name) => {
+  it.each(notLate)('%s: a renewal renews its own lease and changes no other request', async (name) => {
     const { semaphore, alice } = await scene();
-    await on.passInUse(semaphore, 10_000);
-    const before = await on.stored(semaphore);
+    await fixture.passInUse(semaphore, 10_000);
+    const before = await fixture.stored(semaphore);
     await reasons[name](semaphore);
     expect(is('granted', await alice.renew(alice.secret)).remainingMs).toBe(60_000);
-    const after = await on.stored(semaphore);
+    const after = await fixture.stored(semaphore);
     expect(without(after, alice)).toEqual(without(before, alice));
   });
 
-  it.each(notLate)('%s: a renewal does not put back what has ended', async (name) => {
+  it.each(notLate)('%s: a renewal does not restore an expired lease', async (name) => {
     const { semaphore, ended } = await scene();
     await reasons[name](semaphore);
     expect(is('finished', await ended.renew(ended.secret)).cause).toBe('expired');
     is('finished', await ended.renew(ended.secret));
   });
 
-  it('STALE: a renewal that nobody waits for any more does nothing', async () => {
+  it('STALE: a late renewal changes nothing', async () => {
     const { semaphore, alice, ended } = await scene();
-    await on.passInUse(semaphore, 10_000);
-    const before = await on.stored(semaphore);
+    await fixture.passInUse(semaphore, 10_000);
+    const before = await fixture.stored(semaphore);
     await reasons.STALE(semaphore);
     await turnedBack(alice.renew(alice.secret));
     await turnedBack(ended.renew(ended.secret));
-    expect(await on.stored(semaphore)).toEqual(before);
+    expect(await fixture.stored(semaphore)).toEqual(before);
   });
 
   it.each([
-    ['EPOCH', 'that ends while that one may is not renewed', 11_000, false],
-    ['EPOCH', 'that lasts longer is renewed', 19_000, true],
-    ['QUARANTINED', 'that ends while that one may is not renewed', 11_000, false],
-    ['QUARANTINED', 'that lasts longer is renewed', 19_000, true],
-  ])('%s, and another Redis may still be granting: a lease %s', async (reason, _, leftMs, isRenewed) => {
+    ['EPOCH', 'is not renewed if it ends while the other Redis may grant', 11_000, false],
+    ['EPOCH', 'is renewed if it lasts longer than that', 19_000, true],
+    ['QUARANTINED', 'is not renewed if it ends while the other Redis may grant', 11_000, false],
+    ['QUARANTINED', 'is renewed if it lasts longer than that', 19_000, true],
+  ])('%s while another Redis may still grant: a lease %s', async (reason, _, leftMs, isRenewed) => {
     const [overlapMs, ttlMs] = [12_000, 20_000];
-    const lock = on.resource();
-    const alice = await on.request('s1', lock, { ttlMs });
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock, { ttlMs });
     is('granted', await alice.try());
-    await on.passInUse(lock, ttlMs - leftMs);
-    const now = BigInt(await on.now());
+    await fixture.passInUse(lock, ttlMs - leftMs);
+    const now = BigInt(await fixture.now());
     const pause = `${RUN} a 60000 ${overlapMs} ${now} ${now + QUARANTINE_US} 0 restarted`;
     if (reason === 'QUARANTINED') await change(lock, pause);
     server.epochArguments = [`${RUN} a 60000 ${overlapMs}`, NEVER];
-    const before = await on.stored(lock);
+    const before = await fixture.stored(lock);
     if (isRenewed) {
       expect(is('granted', await alice.renew(alice.secret)).remainingMs).toBe(ttlMs);
     } else {
       await turnedBack(alice.renew(alice.secret));
-      expect(await on.stored(lock)).toEqual(before);
+      expect(await fixture.stored(lock)).toEqual(before);
     }
     is('released', await alice.release(alice.secret));
   });
 
-  it('an offer is not taken while grants pause, and lapses', async () => {
-    const lock = on.resource();
-    const [alice, bob] = [await on.request('s1', lock), await on.request('s1', lock)];
+  it('an offer is not taken while grants pause', async () => {
+    const lock = fixture.resource();
+    const [alice, bob] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
     is('granted', await alice.try());
     is('waiting', await bob.queue());
     is('released', await alice.release(alice.secret));
-    expect((await on.stored(lock)).records[bob.requestId]).toMatchObject({ s: 'O' });
+    expect((await fixture.stored(lock)).records[bob.requestId]).toMatchObject({ state: 'offered' });
     await reasons.QUARANTINED(lock);
     await turnedBack(bob.withdraw());
-    expect((await on.stored(lock)).records[bob.requestId]).toMatchObject({ s: 'O' });
+    expect((await fixture.stored(lock)).records[bob.requestId]).toMatchObject({ state: 'offered' });
   });
 
-  it.each(notLate)('%s: what a wait was granted and never heard of is not taken at its end', async (name) => {
-    const lock = on.resource();
-    const alice = await on.request('s1', lock);
+  it.each(notLate)('%s: a withdrawal gives back a grant that no client knows of', async (name) => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock);
     is('granted', await alice.try());
     await reasons[name](lock);
     await turnedBack(alice.withdraw());
-    expect((await on.stored(lock)).records[alice.requestId]).toMatchObject({ s: 'D' });
-    expect((await on.stored(lock)).sets.ends).toEqual([]);
+    expect((await fixture.stored(lock)).records[alice.requestId]).toMatchObject({ state: 'detached' });
+    expect((await fixture.stored(lock)).sets.ends).toEqual([]);
   });
 
-  it('a lease that seems over because the clock was set forward is renewed, while grants pause for that', async () => {
-    const lock = on.resource();
-    const alice = await on.request('s1', lock, { ttlMs: 20_000 });
-    const bob = await on.request('s1', lock, { ttlMs: 20_000 });
+  it('a lease that only seems expired because the clock was set forward is renewed while grants pause for the step', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock, { ttlMs: 20_000 });
+    const bob = await fixture.request('s1', lock, { ttlMs: 20_000 });
     is('granted', await alice.try());
-    await on.passInUse(lock, 60_000);
+    await fixture.passInUse(lock, 60_000);
     await reasons.QUARANTINED(lock, 60_000_000n);
     expect(is('granted', await alice.renew(alice.secret)).remainingMs).toBe(20_000);
-    // What had ended before that stays so.
-    await on.passInUse(lock, 81_000);
+    // A lease that had expired before the step stays expired.
+    await fixture.passInUse(lock, 81_000);
     is('finished', await alice.renew(alice.secret));
     await turnedBack(bob.try());
   });
 
-  it('the end of a pause is seen by whoever comes first', async () => {
-    const lock = on.resource();
-    const now = BigInt(await on.now());
+  it('the first script after the pause grants again', async () => {
+    const lock = fixture.resource();
+    const now = BigInt(await fixture.now());
     await change(lock, `${RUN} a 60000 ${now - 9n} ${now - 1n} 0 restarted`);
     server.epochArguments = [`${RUN} a 60000 0`, NEVER];
-    is('granted', await (await on.request('s1', lock)).try());
-    // Spelt otherwise than expected, by a server that allows longer leases.
+    is('granted', await (await fixture.request('s1', lock)).try());
+    // The same epoch, written by a server that allows longer leases.
     await change(lock, `${RUN} w 90000 0`);
-    is('refused', await (await on.request('s1', lock)).try());
+    is('refused', await (await fixture.request('s1', lock)).try());
   });
 });

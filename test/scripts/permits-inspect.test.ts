@@ -1,16 +1,17 @@
-import { PARTS, PermitsFixture } from '../support/permits-fixture';
+import { PermitsFixture } from '../support/permits-fixture';
+import { PARTS } from '../support/permits-stored';
 import { is } from '../support/reply-kinds';
 
 describe('permits-inspect', () => {
-  let on: PermitsFixture;
+  let fixture: PermitsFixture;
   beforeAll(async () => {
-    on = await PermitsFixture.open();
+    fixture = await PermitsFixture.open();
   });
-  afterAll(() => on.close());
+  afterAll(() => fixture.close());
 
-  it('shows a name that was never used as free, and stores nothing', async () => {
-    const lock = on.resource();
-    const { store } = await on.server('s1');
+  it('shows an unused name as free, and stores nothing', async () => {
+    const lock = fixture.resource();
+    const { store } = await fixture.server('s1');
     expect(await store.inspect(lock)).toEqual({
       name: lock.name,
       limit: undefined,
@@ -21,28 +22,29 @@ describe('permits-inspect', () => {
       holders: [],
       waiters: [],
     });
-    for (const part of PARTS) expect(await on.redis.command('EXISTS', on.key(lock, part))).toBe('0');
+    for (const part of PARTS)
+      expect(await fixture.redis.command('EXISTS', fixture.key(lock, part))).toBe('0');
   });
 
-  it('shows who holds and who waits, in order', async () => {
-    const semaphore = on.resource('semaphore');
+  it('shows holders and waiters in order', async () => {
+    const semaphore = fixture.resource('semaphore');
     const before = Date.now();
-    const alice = await on.request('s1', semaphore, {
+    const alice = await fixture.request('s1', semaphore, {
       holderId: 'alice',
       permits: 3,
       initialLimit: 4,
       ttlMs: 9000,
     });
     const { fencingToken } = is('granted', await alice.try());
-    const bob = await on.request('s1', semaphore, {
+    const bob = await fixture.request('s1', semaphore, {
       holderId: 'bob',
       permits: 2,
       metadata: { why: 'ünïcode "x"' },
     });
-    const carol = await on.request('s1', semaphore, { holderId: 'carol', permits: 1 });
+    const carol = await fixture.request('s1', semaphore, { holderId: 'carol', permits: 1 });
     await bob.queue();
     await carol.queue();
-    const view = await (await on.server('s1')).store.inspect(semaphore);
+    const view = await (await fixture.server('s1')).store.inspect(semaphore);
     expect(view).toMatchObject({
       limit: 4,
       usedCount: 3,
@@ -61,58 +63,58 @@ describe('permits-inspect', () => {
     expect(Math.abs((view.waiters[0]?.enqueueTimeMs ?? 0) - before)).toBeLessThan(5000);
   });
 
-  it('shows an offer as a holder, for it takes permits', async () => {
-    const lock = on.resource();
-    const alice = await on.request('s1', lock);
-    const bob = await on.request('s1', lock, { holderId: 'bob' });
+  it('shows an offer as a holder', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock);
+    const bob = await fixture.request('s1', lock, { holderId: 'bob' });
     await alice.try();
     await bob.queue();
     await alice.release(alice.secret);
-    const view = await (await on.server('s1')).store.inspect(lock);
+    const view = await (await fixture.server('s1')).store.inspect(lock);
     expect(view).toMatchObject({ holderCount: 1, waiterCount: 0, holders: [{ holderId: 'bob' }] });
   });
 
-  it('leaves out what has expired, though nothing has purged it yet', async () => {
-    const semaphore = on.resource('semaphore');
-    const short = await on.request('s1', semaphore, { permits: 2, initialLimit: 5, ttlMs: 5000 });
-    const long = await on.request('s1', semaphore, { permits: 1, initialLimit: 5, holderId: 'long' });
+  it('leaves out expired leases that are not purged yet', async () => {
+    const semaphore = fixture.resource('semaphore');
+    const short = await fixture.request('s1', semaphore, { permits: 2, initialLimit: 5, ttlMs: 5000 });
+    const long = await fixture.request('s1', semaphore, { permits: 1, initialLimit: 5, holderId: 'long' });
     await short.try();
     await long.try();
-    await on.pass(semaphore, 5001);
-    const view = await (await on.server('s1')).store.inspect(semaphore);
+    await fixture.pass(semaphore, 5001);
+    const view = await (await fixture.server('s1')).store.inspect(semaphore);
     expect(view).toMatchObject({ usedCount: 1, holderCount: 1, holders: [{ holderId: 'long' }] });
   });
 
-  it('changes nothing, whatever there would be to do', async () => {
-    const lock = on.resource();
-    const alice = await on.request('s1', lock, { ttlMs: 5000 });
+  it('changes nothing, even if leases have expired', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock, { ttlMs: 5000 });
     await alice.try();
-    await (await on.request('s1', lock)).queue();
-    await on.pass(lock, 10_001);
-    const before = await on.stored(lock);
-    const { store } = await on.server('s1');
+    await (await fixture.request('s1', lock)).queue();
+    await fixture.pass(lock, 10_001);
+    const before = await fixture.stored(lock);
+    const { store } = await fixture.server('s1');
     for (let i = 0; i < 3; i += 1) await store.inspect(lock);
-    expect(await on.stored(lock)).toEqual(before);
+    expect(await fixture.stored(lock)).toEqual(before);
   });
 
-  it('counts all and shows the first sixteen', async () => {
-    const lock = on.resource();
+  it('counts all holders and waiters and shows the first 16 of each', async () => {
+    const lock = fixture.resource();
     for (let i = 0; i < 20; i += 1)
-      is('granted', await (await on.request('s1', lock, { mode: 'shared' })).try());
-    for (let i = 0; i < 20; i += 1) is('waiting', await (await on.request('s1', lock)).queue());
-    const view = await (await on.server('s1')).store.inspect(lock);
+      is('granted', await (await fixture.request('s1', lock, { mode: 'shared' })).try());
+    for (let i = 0; i < 20; i += 1) is('waiting', await (await fixture.request('s1', lock)).queue());
+    const view = await (await fixture.server('s1')).store.inspect(lock);
     expect(view).toMatchObject({ holderCount: 20, waiterCount: 20, usedCount: 20 });
     expect(view.holders).toHaveLength(16);
     expect(view.holders.every(({ mode }) => mode === 'shared')).toBe(true);
     expect(view.waiters.map(({ position }) => position)).toEqual(Array.from({ length: 16 }, (_, i) => i + 1));
   });
 
-  it('keeps the last token of a lock that is free', async () => {
-    const lock = on.resource();
-    const alice = await on.request('s1', lock);
+  it('shows the last fencing token of a free lock', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock);
     const { fencingToken } = is('granted', await alice.try());
     await alice.release(alice.secret);
-    expect(await (await on.server('s1')).store.inspect(lock)).toMatchObject({
+    expect(await (await fixture.server('s1')).store.inspect(lock)).toMatchObject({
       usedCount: 0,
       holderCount: 0,
       lastFencingToken: fencingToken,

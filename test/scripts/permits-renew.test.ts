@@ -4,23 +4,23 @@ import type { RequesterOptions } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
 describe('permits-renew', () => {
-  let on: PermitsFixture;
+  let fixture: PermitsFixture;
   beforeAll(async () => {
-    on = await PermitsFixture.open();
+    fixture = await PermitsFixture.open();
   });
-  afterAll(() => on.close());
+  afterAll(() => fixture.close());
 
   async function held(options: RequesterOptions = {}) {
-    const lock = on.resource();
-    const alice = await on.request('s1', lock, { ttlMs: 10_000, ...options });
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock, { ttlMs: 10_000, ...options });
     const lease = is('granted', await alice.queue());
     return { lock, alice, lease };
   }
 
-  describe('by the lease id', () => {
-    it('moves the end to a whole ttl from now, under the same token', async () => {
+  describe('by a unary call', () => {
+    it('moves the end to a whole ttl from now and keeps the fencing token', async () => {
       const { lock, alice, lease } = await held();
-      await on.passInUse(lock, 7000);
+      await fixture.passInUse(lock, 7000);
       expect(is('granted', await alice.renew(alice.secret))).toMatchObject({
         fencingToken: lease.fencingToken,
         remainingMs: 10_000,
@@ -29,82 +29,82 @@ describe('permits-renew', () => {
       });
     });
 
-    it("never brings the end nearer, and a shorter ttl does not become the lease's", async () => {
+    it('never shortens the lease, and ignores a shorter ttl', async () => {
       const { lock, alice } = await held();
       const { remainingMs, ttlMs } = is('granted', await alice.renew(alice.secret, 1000));
       expect(remainingMs).toBeGreaterThan(9000);
       expect(ttlMs).toBe(10_000);
-      await on.passInUse(lock, 9500);
+      await fixture.passInUse(lock, 9500);
       expect(is('granted', await alice.renew(alice.secret, 2000)).remainingMs).toBe(2000);
       expect(is('granted', await alice.renew(alice.secret)).remainingMs).toBe(10_000);
     });
 
-    it('with a longer ttl gives the lease that ttl from then on', async () => {
+    it('makes a longer ttl the ttl of the lease', async () => {
       const { lock, alice } = await held();
       expect(is('granted', await alice.renew(alice.secret, 60_000))).toMatchObject({
         remainingMs: 60_000,
         ttlMs: 60_000,
       });
-      await on.passInUse(lock, 50_000);
+      await fixture.passInUse(lock, 50_000);
       expect(is('granted', await alice.renew(alice.secret)).remainingMs).toBe(60_000);
     });
 
-    it('does not put back what has expired, nor what was released', async () => {
+    it('never restores an expired or released lease', async () => {
       const { lock, alice } = await held();
-      await on.passInUse(lock, 10_001);
+      await fixture.passInUse(lock, 10_001);
       expect(await alice.renew(alice.secret)).toEqual({ kind: 'finished', cause: 'expired' });
-      const bob = await on.request('s1', lock);
+      const bob = await fixture.request('s1', lock);
       is('granted', await bob.try());
       await bob.release(bob.secret);
       expect(await bob.renew(bob.secret)).toEqual({ kind: 'finished', cause: 'released' });
-      expect((await on.stored(lock)).sets.ends).toEqual([]);
+      expect((await fixture.stored(lock)).sets.ends).toEqual([]);
     });
 
-    it('a minute after the end knows nothing of it any more', async () => {
+    it('answers GONE a minute after the end', async () => {
       const { lock, alice } = await held();
       await alice.release(alice.secret);
-      await on.passInUse(lock, 60_001);
+      await fixture.passInUse(lock, 60_001);
       is('gone', await alice.renew(alice.secret));
     });
 
-    it('is nothing without the secret, for a lease that is held, waited for, offered or ended', async () => {
+    it('answers GONE without the right secret to a held, waiting, offered or ended request', async () => {
       const { lock, alice } = await held();
-      const bob = await on.request('s1', lock);
+      const bob = await fixture.request('s1', lock);
       await bob.queue();
       is('gone', await alice.renew(bob.secret));
       is('gone', await bob.renew(alice.secret));
-      // A waiter's own secret was never handed out: it holds nothing yet.
+      // A waiter holds nothing yet, and no client knows its secret.
       is('gone', await bob.renew(bob.secret));
       await alice.release(alice.secret);
       is('gone', await bob.renew(bob.secret));
       is('gone', await alice.renew(bob.secret));
-      is('gone', await (await on.request('s1', on.resource())).renew(alice.secret));
+      is('gone', await (await fixture.request('s1', fixture.resource())).renew(alice.secret));
     });
 
-    it('leaves the stream that holds the lease alone', async () => {
+    it('does not take the lease over from its stream', async () => {
       const { alice } = await held({ stream: true });
       is('granted', await alice.renew(alice.secret));
       is('granted', await alice.keepAlive(alice.secret));
     });
 
-    it('offers on what it finds expired', async () => {
-      const semaphore = on.resource('semaphore');
-      const short = await on.request('s1', semaphore, { initialLimit: 2, ttlMs: 5000 });
-      const long = await on.request('s1', semaphore, { initialLimit: 2, ttlMs: 20_000 });
-      const waiter = await on.request('s1', semaphore);
+    it('offers the permits of expired leases to waiters', async () => {
+      const semaphore = fixture.resource('semaphore');
+      const short = await fixture.request('s1', semaphore, { initialLimit: 2, ttlMs: 5000 });
+      const long = await fixture.request('s1', semaphore, { initialLimit: 2, ttlMs: 20_000 });
+      const waiter = await fixture.request('s1', semaphore);
       is('granted', await short.try());
       is('granted', await long.try());
       await waiter.queue();
-      await on.passInUse(semaphore, 5001);
+      await fixture.passInUse(semaphore, 5001);
       is('granted', await long.renew(long.secret));
-      expect((await on.server('s1')).looks).toContain(waiter.requestId);
+      expect((await fixture.server('s1')).rechecks).toContain(waiter.requestId);
     });
   });
 
   describe('by a stream', () => {
-    it('acts only while the stream speaks for the lease, and after the end too tells it who did', async () => {
+    it('answers SUPERSEDED to a stream that no longer speaks for the lease, even after the lease has ended', async () => {
       const { lock, alice } = await held({ stream: true });
-      const newer = await on.request('s2', lock, { requestId: alice.requestId, stream: true });
+      const newer = await fixture.request('s2', lock, { requestId: alice.requestId, stream: true });
       is('granted', await newer.takeOver(alice.secret));
       is('superseded', await alice.keepAlive(alice.secret));
       is('released', await newer.release(alice.secret));
@@ -112,12 +112,12 @@ describe('permits-renew', () => {
       expect(await newer.keepAlive(alice.secret)).toEqual({ kind: 'finished', cause: 'released' });
     });
 
-    it('that opens takes the lease over: same token, renewed, the older stream is told', async () => {
+    it('takes the lease over when the stream opens: same fencing token, renewed, the older stream is told', async () => {
       const { lock, alice, lease } = await held({ stream: true });
-      const s1 = await on.server('s1');
-      await on.listen(s1);
-      await on.passInUse(lock, 8000);
-      const newer = await on.request('s2', lock, { requestId: alice.requestId, stream: true });
+      const s1 = await fixture.server('s1');
+      await fixture.listen(s1);
+      await fixture.passInUse(lock, 8000);
+      const newer = await fixture.request('s2', lock, { requestId: alice.requestId, stream: true });
       expect(is('granted', await newer.takeOver(alice.secret))).toMatchObject({
         fencingToken: lease.fencingToken,
         remainingMs: 10_000,
@@ -126,42 +126,42 @@ describe('permits-renew', () => {
       is('superseded', await alice.keepAlive(alice.secret));
     });
 
-    it('that opens twice, as after a lost reply, speaks for the lease still', async () => {
+    it('takes the lease over a second time after a lost reply', async () => {
       const { lock, alice } = await held({ stream: true });
-      const newer = await on.request('s2', lock, { requestId: alice.requestId, stream: true });
+      const newer = await fixture.request('s2', lock, { requestId: alice.requestId, stream: true });
       is('granted', await newer.takeOver(alice.secret));
       is('granted', await newer.takeOver(alice.secret));
       is('granted', await newer.keepAlive(alice.secret));
     });
 
-    it('that opens with an ended lease learns the cause, and never grants', async () => {
+    it('answers ENDED with the cause to a stream that opens with an ended lease', async () => {
       const { lock, alice } = await held({ stream: true });
-      await on.passInUse(lock, 10_001);
-      const newer = await on.request('s2', lock, { requestId: alice.requestId, stream: true });
+      await fixture.passInUse(lock, 10_001);
+      const newer = await fixture.request('s2', lock, { requestId: alice.requestId, stream: true });
       expect(await newer.takeOver(alice.secret)).toEqual({ kind: 'finished', cause: 'expired' });
-      expect((await on.stored(lock)).sets.ends).toEqual([]);
+      expect((await fixture.stored(lock)).sets.ends).toEqual([]);
     });
 
-    it('that opens needs the secret', async () => {
+    it('answers GONE to a stream that opens without the right secret', async () => {
       const { lock, alice } = await held({ stream: true });
-      const thief = await on.request('s2', lock, { requestId: alice.requestId, stream: true });
+      const thief = await fixture.request('s2', lock, { requestId: alice.requestId, stream: true });
       is('gone', await thief.takeOver(thief.secret));
       is('granted', await alice.keepAlive(alice.secret));
     });
   });
 
-  it('of a revoked lease is refused for ever, though its permits stay taken until its end', async () => {
+  it('answers ENDED for a revoked lease, although its permits stay taken until its end', async () => {
     const { lock, alice } = await held();
-    const state = on.key(lock, 'state');
+    const state = fixture.key(lock, 'state');
     const mark = `
       local field = 'r' .. ARGV[1]
       local record = cmsgpack.unpack(redis.call('HGET', KEYS[1], field))
       record.v = 1
       redis.call('HSET', KEYS[1], field, cmsgpack.pack(record))`;
-    await on.redis.command('EVAL', mark, 1, state, alice.requestId);
+    await fixture.redis.command('EVAL', mark, 1, state, alice.requestId);
     expect(await alice.renew(alice.secret)).toEqual({ kind: 'finished', cause: 'revoked' });
-    const stream = await on.request('s1', lock, { requestId: alice.requestId, stream: true });
+    const stream = await fixture.request('s1', lock, { requestId: alice.requestId, stream: true });
     expect(await stream.takeOver(alice.secret)).toEqual({ kind: 'finished', cause: 'revoked' });
-    is('refused', await (await on.request('s1', lock)).try());
+    is('refused', await (await fixture.request('s1', lock)).try());
   });
 });

@@ -5,11 +5,11 @@ import type { Requester } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
 describe('permits-touch', () => {
-  let on: PermitsFixture;
+  let fixture: PermitsFixture;
   beforeAll(async () => {
-    on = await PermitsFixture.open();
+    fixture = await PermitsFixture.open();
   });
-  afterAll(() => on.close());
+  afterAll(() => fixture.close());
 
   const touchAll = (waiters: readonly Requester[]) => {
     const [{ server, resource }] = waiters as [Requester];
@@ -19,14 +19,14 @@ describe('permits-touch', () => {
     );
   };
 
-  it('tells each waiter its position, and when the earliest lease ends', async () => {
-    const lock = on.resource();
-    const alice = await on.request('s1', lock, { ttlMs: 5000, holderId: 'alice' });
+  it('answers the position of each waiter and the end of the earliest lease', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock, { ttlMs: 5000, holderId: 'alice' });
     await alice.try();
     const waiters = [
-      await on.request('s1', lock),
-      await on.request('s1', lock),
-      await on.request('s1', lock),
+      await fixture.request('s1', lock),
+      await fixture.request('s1', lock),
+      await fixture.request('s1', lock),
     ];
     for (const waiter of waiters) await waiter.queue();
     const { waiters: words, snapshot } = await touchAll([...waiters].reverse());
@@ -36,12 +36,12 @@ describe('permits-touch', () => {
     expect(snapshot.earliestEndMs).toBeLessThanOrEqual(5000);
   });
 
-  it('says there is no end when nobody holds', async () => {
-    const lock = on.resource();
-    const alice = await on.request('s1', lock);
+  it('answers no end when nobody holds', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock);
     await alice.try();
     await alice.release(alice.secret);
-    expect((await (await on.server('s1')).store.touch(lock, [])).snapshot).toEqual({
+    expect((await (await fixture.server('s1')).store.touch(lock, [])).snapshot).toEqual({
       earliestEndMs: undefined,
       waiterCount: 0,
       holder: undefined,
@@ -51,20 +51,20 @@ describe('permits-touch', () => {
     });
   });
 
-  it('tells apart who has to claim and who was superseded', async () => {
-    const lock = on.resource();
-    const alice = await on.request('s1', lock);
+  it('tells the server which requests to recheck and which are superseded', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock);
     await alice.try();
     const [offered, taken, left] = [
-      await on.request('s1', lock),
-      await on.request('s1', lock),
-      await on.request('s1', lock),
+      await fixture.request('s1', lock),
+      await fixture.request('s1', lock),
+      await fixture.request('s1', lock),
     ];
     for (const waiter of [offered, taken, left]) await waiter.queue();
-    await (await on.request('s2', lock, { requestId: taken.requestId })).queue();
+    await (await fixture.request('s2', lock, { requestId: taken.requestId })).queue();
     await left.withdraw();
     await alice.release(alice.secret);
-    const unknown = await on.request('s1', lock);
+    const unknown = await fixture.request('s1', lock);
     expect((await touchAll([offered, taken, left, unknown])).waiters).toEqual([
       'recheck',
       'superseded',
@@ -73,53 +73,53 @@ describe('permits-touch', () => {
     ]);
   });
 
-  it('sees that a lease has ended and offers the lock, with a hint if the waiter is its own', async () => {
-    const lock = on.resource();
-    await (await on.request('s1', lock, { ttlMs: 5000 })).try();
-    const bob = await on.request('s1', lock);
+  it('offers the lock of an expired lease to a waiter of the same server, in the reply', async () => {
+    const lock = fixture.resource();
+    await (await fixture.request('s1', lock, { ttlMs: 5000 })).try();
+    const bob = await fixture.request('s1', lock);
     await bob.queue();
-    await on.passInUse(lock, 5001);
+    await fixture.passInUse(lock, 5001);
     expect((await bob.touch()).waiters).toEqual(['recheck']);
-    expect((await on.server('s1')).looks).toContain(bob.requestId);
+    expect((await fixture.server('s1')).rechecks).toContain(bob.requestId);
     is('granted', await bob.claim());
   });
 
-  it('brings an offer whose hint was lost', async () => {
-    const lock = on.resource();
-    const alice = await on.request('s1', lock);
-    const bob = await on.request('s2', lock);
+  it('brings an offer again after its hint was lost', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock);
+    const bob = await fixture.request('s2', lock);
     await alice.try();
     await bob.queue();
     await alice.release(alice.secret);
-    const s2 = await on.server('s2');
-    s2.looks = [];
-    // Even if it does not ask after that very waiter.
-    await s2.store.touch(lock, [(await on.request('s2', lock)).wanted]);
-    expect(s2.looks).toEqual([bob.requestId]);
+    const s2 = await fixture.server('s2');
+    s2.rechecks = [];
+    // The server asks for another waiter, and still learns of the offer.
+    await s2.store.touch(lock, [(await fixture.request('s2', lock)).wanted]);
+    expect(s2.rechecks).toEqual([bob.requestId]);
   });
 
-  it('hints at the server whose waiter it offers to', async () => {
-    const lock = on.resource();
-    const s3 = await on.server('s3');
-    await on.listen(s3);
-    await (await on.request('s1', lock, { ttlMs: 5000 })).try();
-    const bob = await on.request('s3', lock);
+  it('sends a hint to another server when it offers permits to its waiter', async () => {
+    const lock = fixture.resource();
+    const s3 = await fixture.server('s3');
+    await fixture.listen(s3);
+    await (await fixture.request('s1', lock, { ttlMs: 5000 })).try();
+    const bob = await fixture.request('s3', lock);
     await bob.queue();
-    await on.passInUse(lock, 5001);
-    await on.beat(lock, 's3');
-    await (await on.server('s1')).store.touch(lock, []);
+    await fixture.passInUse(lock, 5001);
+    await fixture.beat(lock, 's3');
+    await (await fixture.server('s1')).store.touch(lock, []);
     await eventually('the hint', () => s3.hinted.includes(bob.requestId));
   });
 
-  it('changes nothing for a lease or a wait', async () => {
-    const lock = on.resource();
-    const alice = await on.request('s1', lock);
-    const bob = await on.request('s1', lock);
+  it('changes no lease and no waiter', async () => {
+    const lock = fixture.resource();
+    const alice = await fixture.request('s1', lock);
+    const bob = await fixture.request('s1', lock);
     await alice.try();
     await bob.queue();
-    const before = await on.stored(lock);
+    const before = await fixture.stored(lock);
     await touchAll([alice, bob]);
-    const after = await on.stored(lock);
+    const after = await fixture.stored(lock);
     expect(after.records).toEqual(before.records);
     expect(after.sets.ends).toEqual(before.sets.ends);
     expect(after.sets.queue).toEqual(before.sets.queue);

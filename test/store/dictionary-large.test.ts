@@ -14,17 +14,17 @@ const WITHOUT_TYPOS: readonly MatchKind[] = ['exact', 'prefix', 'word-prefix', '
 const LEAST_RECALL = 0.9;
 const MOST_PAGES = 10;
 
-let on: DictionaryFixture;
+let fixture: DictionaryFixture;
 beforeAll(async () => {
-  on = await DictionaryFixture.open();
+  fixture = await DictionaryFixture.open();
 });
-afterAll(() => on?.close());
+afterAll(() => fixture?.close());
 
 /** A dictionary with these, imported at once, and the model with the same. */
 async function imported(entries: readonly Entry[]): Promise<{ name: string; model: DictionaryModel }> {
-  const name = on.name();
+  const name = fixture.name();
   const model = new DictionaryModel(PROFILE);
-  const session = await on.engine.startImport(name, PROFILE);
+  const session = await fixture.engine.startImport(name, PROFILE);
   for (let i = 0; i < entries.length; i += 1000) await session.put(entries.slice(i, i + 1000));
   await session.commit(entries.length);
   for (const one of entries) model.put(one);
@@ -58,7 +58,7 @@ async function compare(
   let pageToken = '';
   for (let page = 0; page < MOST_PAGES; page += 1) {
     const asked = { dictionary: name, query, kinds, pageSize, pageToken, recentsList: '' };
-    const answer = await on.engine.suggest(asked);
+    const answer = await fixture.engine.suggest(asked);
     found.push(...answer.suggestions.map(asExpected));
     pageToken = answer.nextPageToken;
     cut = answer.partial;
@@ -89,7 +89,7 @@ describe(`a dictionary of ${NAMES} names (seed ${SEED})`, () => {
 
   it('has lists of several parts, and agrees with itself', async () => {
     expect(model.suggest({ query: 'an', kinds: ['prefix'] }).length).toBeGreaterThan(1000);
-    expect(await on.checkAtRest(name)).toEqual([]);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
   }, 120_000);
 
   it('answers as the model', async () => {
@@ -115,7 +115,7 @@ describe(`a dictionary of ${NAMES} names (seed ${SEED})`, () => {
       const typed = someText().slice(0, length).join('');
       const query = slipped(typed, 1 + random(slips), random);
       const asked = { dictionary: name, query, kinds: ['typo'] as const, pageSize: 100, pageToken: '' };
-      const answer = await on.engine.suggest({ ...asked, recentsList: '' });
+      const answer = await fixture.engine.suggest({ ...asked, recentsList: '' });
       const found = answer.suggestions.map(asExpected);
       const expected = model.suggest({ query, kinds: ['typo'] });
       const shown = new Set(found.map(({ entryId }) => entryId));
@@ -135,15 +135,15 @@ describe(`a dictionary of ${NAMES} names (seed ${SEED})`, () => {
     expect(before.length).toBeGreaterThan(20);
     let added = 0;
     const asked = { dictionary: name, query, kinds: WITHOUT_TYPOS, pageSize: 3 };
-    const found = await allPages(on.engine, asked, async () => {
+    const found = await allPages(fixture.engine, asked, async () => {
       added += 1;
       const weight = random(100_000);
-      await on.engine.putEntries(name, [entry(`new ${added}`, `${nameOf()} isson`, { weight })]);
+      await fixture.engine.putEntries(name, [entry(`new ${added}`, `${nameOf()} isson`, { weight })]);
     });
     const known = new Set(before);
     expect(added).toBeGreaterThan(5);
     expect(found.map(({ entryId }) => entryId).filter((id) => known.has(id))).toEqual(before);
-    await on.engine.deleteEntries(
+    await fixture.engine.deleteEntries(
       name,
       Array.from({ length: added }, (_, i) => `new ${i + 1}`),
     );
@@ -154,11 +154,11 @@ describe(`a dictionary of ${NAMES} names (seed ${SEED})`, () => {
     expect(before.length).toBeGreaterThan(200);
     let added = 0;
     const listed = await allListed(
-      on.engine,
+      fixture.engine,
       { dictionary: name, from: 'M', to: 'mb', pageSize: 97 },
       async () => {
         added += 1;
-        await on.engine.putEntries(name, [entry(`more ${added}`, `Ma${nameOf()}`)]);
+        await fixture.engine.putEntries(name, [entry(`more ${added}`, `Ma${nameOf()}`)]);
       },
     );
     const known = new Set(before.map(({ entryId }) => entryId));
@@ -213,6 +213,6 @@ describe('a dictionary in which much is alike', () => {
         await compare({ name, model }, query, kinds, pageSize);
       }
     }
-    expect(await on.checkAtRest(name)).toEqual([]);
+    expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 });

@@ -12,13 +12,13 @@ const TIME_LIMIT_MS = 2_500;
 const LEAST_RECALL = 0.95;
 
 describe('a dictionary, beside a plain model', () => {
-  let on: DictionaryFixture;
+  let fixture: DictionaryFixture;
   const recall = new TypoRecall();
   let histories = 0;
   beforeAll(async () => {
-    on = await DictionaryFixture.open();
+    fixture = await DictionaryFixture.open();
   });
-  afterAll(() => on?.close());
+  afterAll(() => fixture?.close());
 
   it.each(scripts)('answers as it does whatever happens, and agrees with itself, in %s', async (script) => {
     const steps = fc.array(stepOf(script), { minLength: 1, maxLength: STEPS, size: 'max' });
@@ -27,7 +27,7 @@ describe('a dictionary, beside a plain model', () => {
       fc.asyncProperty(profileOf, steps, async (profile, history) => {
         if (performance.now() > end) return;
         histories += 1;
-        const world = await DictionaryHistory.begin(on, profile, recall);
+        const world = await DictionaryHistory.begin(fixture, profile, recall);
         for (const step of history) await world.step(step);
         await world.end();
       }),
@@ -46,6 +46,6 @@ describe('a dictionary, beside a plain model', () => {
   });
 
   it('leaves nothing that goes wrong where no call waits for it', () => {
-    expect(on.defects).toEqual([]);
+    expect(fixture.defects).toEqual([]);
   });
 });

@@ -13,18 +13,18 @@ const PROFILE = { accents: 'kept', typos: true } as const;
 /** As many as the smallest pages take, and some more, for they may be cut short. */
 const MOST_PAGES = 600;
 
-let on: DictionaryFixture;
+let fixture: DictionaryFixture;
 beforeAll(async () => {
-  on = await DictionaryFixture.open();
+  fixture = await DictionaryFixture.open();
 });
-afterAll(() => on?.close());
+afterAll(() => fixture?.close());
 
 /** All pages as they come, cut short or not. */
 async function walk(asked: Omit<SuggestRequest, 'pageToken' | 'recentsList'>): Promise<Suggestion[]> {
   const found: Suggestion[] = [];
   let pageToken = '';
   for (let pages = 0; pages < MOST_PAGES; pages += 1) {
-    const page = await on.engine.suggest({ ...asked, pageToken, recentsList: '' });
+    const page = await fixture.engine.suggest({ ...asked, pageToken, recentsList: '' });
     found.push(...page.suggestions);
     if (page.nextPageToken === '') return found;
     pageToken = page.nextPageToken;
@@ -39,13 +39,13 @@ describe(`${COUNT} addresses of one weight (seed ${SEED})`, () => {
   const inOrder = [...texts].sort(compare);
   let name: string;
   beforeAll(async () => {
-    name = on.name();
+    name = fixture.name();
     const random = seeded(SEED);
     const shuffled = texts
       .map((text) => ({ text, at: random(1_000_000) }))
       .sort((a, b) => a.at - b.at)
       .map(({ text }) => entry(text, text));
-    const session = await on.engine.startImport(name, PROFILE);
+    const session = await fixture.engine.startImport(name, PROFILE);
     for (let i = 0; i < COUNT; i += 1000) await session.put(shuffled.slice(i, i + 1000));
     await session.commit(COUNT);
   }, 60_000);
@@ -60,14 +60,14 @@ describe(`${COUNT} addresses of one weight (seed ${SEED})`, () => {
   ])('show some to %s at once, however many they are', async (query) => {
     for (const pageSize of [1, 10, 100]) {
       const asked = { dictionary: name, query, kinds: [], pageSize, pageToken: '', recentsList: '' };
-      const { suggestions } = await on.engine.suggest(asked);
+      const { suggestions } = await fixture.engine.suggest(asked);
       expect(suggestions.length).toBeGreaterThan(0);
     }
   });
 
   it('are in the order of their texts on pages that were not cut short', async () => {
     const asked = { dictionary: name, query: 'h', kinds: ['prefix'] as const, pageSize: 20 };
-    expect(textsOf(await allPages(on.engine, asked))).toEqual(inOrder);
+    expect(textsOf(await allPages(fixture.engine, asked))).toEqual(inOrder);
   }, 30_000);
 
   it.each(['h', 'http', 'https://www.example.com'])(
@@ -110,21 +110,24 @@ describe('a typo', () => {
     ['in an alias, of which two characters are wrong', 'zz', ['axcdXfghijkl'], 'aqcrXfghijkl'],
     ['across the end of the beginning that is looked for', 'abxdfeghijk', [], 'abcdefgh'],
   ])('is found %s', async (_what, text, aliases, query) => {
-    const name = on.name();
-    await on.engine.createDictionary(name, PROFILE);
-    await on.engine.putEntries(name, [entry('meant', text, { aliases }), entry('other', 'something else')]);
-    const found = await allPages(on.engine, { dictionary: name, query });
+    const name = fixture.name();
+    await fixture.engine.createDictionary(name, PROFILE);
+    await fixture.engine.putEntries(name, [
+      entry('meant', text, { aliases }),
+      entry('other', 'something else'),
+    ]);
+    const found = await allPages(fixture.engine, { dictionary: name, query });
     expect(found.map(({ kind, entryId }) => [kind, entryId])).toEqual([['typo', 'meant']]);
   });
 
   it('is found by an alias that begins as its own text does, among very many that begin so', async () => {
-    const name = on.name();
-    await on.engine.createDictionary(name, PROFILE);
+    const name = fixture.name();
+    await fixture.engine.createDictionary(name, PROFILE);
     const many = Array.from({ length: 300 }, (_, i) => entry(`${i}`, `christ${i}z`, { weight: 100 }));
     const meant = entry('meant', 'chris brown', { aliases: ['christopher'], weight: 1000 });
-    await on.engine.putEntries(name, [...many, meant]);
+    await fixture.engine.putEntries(name, [...many, meant]);
     for (const query of ['chrxst', 'chrst', 'chirst', 'chrisst']) {
-      const { suggestions } = await on.engine.suggest({
+      const { suggestions } = await fixture.engine.suggest({
         dictionary: name,
         query,
         kinds: [],
@@ -138,15 +141,19 @@ describe('a typo', () => {
 
   // Two edits among the first letters are found by the end of the query, whose list has so much of the texts only.
   it('stands where its text belongs among others of its score that begin alike', async () => {
-    const name = on.name();
-    await on.engine.createDictionary(name, PROFILE);
+    const name = fixture.name();
+    await fixture.engine.createDictionary(name, PROFILE);
     const texts = Array.from({ length: 90 }, (_, i) => `reiplais brand${(i * 37) % 90}`);
-    await on.engine.putEntries(
+    await fixture.engine.putEntries(
       name,
       texts.map((text) => entry(text, text, { weight: 2 })),
     );
     for (const pageSize of [1, 10, 100]) {
-      const { suggestions } = await wholePage(on.engine, { dictionary: name, query: 'reilasi br', pageSize });
+      const { suggestions } = await wholePage(fixture.engine, {
+        dictionary: name,
+        query: 'reilasi br',
+        pageSize,
+      });
       expect(textsOf(suggestions)).toEqual([...texts].sort(compare).slice(0, pageSize));
     }
   });

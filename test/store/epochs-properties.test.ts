@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { epochAdopt } from '../../generated/redis/scripts';
 import { StoreFailure } from '../../src/engine/errors';
 import type { Resource } from '../../src/engine/leases/lease';
-import { PARTS, PermitsFixture, type TestServer } from '../support/permits-fixture';
+import { PermitsFixture } from '../support/permits-fixture';
+import type { TestServer } from '../support/permits-server';
+import { PARTS } from '../support/permits-stored';
 import { Requester } from '../support/permits-requester';
 
 const MAX_TTL_MS = 20_000;

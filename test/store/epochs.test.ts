@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock, type Clock } from '../../src/engine/clock';
 import { StoreFailure } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
-import { TestServer, type TestServerOptions } from '../support/permits-fixture';
+import { TestServer, type TestServerOptions } from '../support/permits-server';
 import { Requester, type RequesterOptions } from '../support/permits-requester';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess, type RedisProcessOptions } from '../support/processes/redis-process';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { StoreFailure } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
-import { PermitsFixture, type TestServer } from '../support/permits-fixture';
+import { PermitsFixture } from '../support/permits-fixture';
+import type { TestServer } from '../support/permits-server';
 import { Requester } from '../support/permits-requester';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';

@@ -1,5 +1,7 @@
 import type { Resource } from '../../src/engine/leases/lease';
-import { PermitsFixture, type Stored, type TestServer } from '../support/permits-fixture';
+import { PermitsFixture } from '../support/permits-fixture';
+import type { TestServer } from '../support/permits-server';
+import type { Stored } from '../support/permits-stored';
 import { brokenInvariants } from '../support/permits-invariants';
 import { Requester, type RequesterOptions } from '../support/permits-requester';
 import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
@@ -72,7 +74,7 @@ describe('a reply that is lost with its connection', () => {
   const outline = ({ records, sets, numbers }: Stored) => ({
     used: numbers.used,
     states: Object.values(records)
-      .map(({ s }) => s)
+      .map(({ state }) => state)
       .sort(),
     sizes: Object.values(sets).map((members) => members.length),
   });
@@ -119,7 +121,7 @@ describe('a reply that is lost with its connection', () => {
     proxy.off('command', note);
     await lost;
     expect(sends).toHaveLength(2);
-    expect((await on.stored(lock)).records[alice.requestId]?.f).toBe(String(lease.fencingToken));
+    expect((await on.stored(lock)).records[alice.requestId]?.fencingToken).toBe(String(lease.fencingToken));
     // Some of the ttl was gone when the second send was answered, and that send is the base of what remains.
     expect(lease.sentAt).toBeGreaterThan(sends[0] as number);
     expect(lease.sentAt).toBeLessThanOrEqual(sends[1] as number);

@@ -3,7 +3,8 @@ import type { Resource } from '../../src/engine/leases/lease';
 import { bucketOf, wakeChannel } from '../../src/redis/keys';
 import { Notifications } from '../../src/redis/topology/notifications';
 import { eventually } from '../support/eventually';
-import { PermitsFixture, PREFIX } from '../support/permits-fixture';
+import { PermitsFixture } from '../support/permits-fixture';
+import { PREFIX } from '../support/permits-server';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
 

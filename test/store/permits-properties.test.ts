@@ -1,8 +1,10 @@
 import fc from 'fast-check';
-import { PermitsFixture, type TestServer } from '../support/permits-fixture';
+import { PermitsFixture } from '../support/permits-fixture';
+import type { TestServer } from '../support/permits-server';
 import { brokenInvariants } from '../support/permits-invariants';
 import { PermitsModel } from '../support/permits-model';
-import { randomSteps, SLOTS, type Arena, type World } from '../support/permits-commands';
+import { SLOTS, type Arena, type World } from '../support/permits-arena';
+import { randomSteps } from '../support/permits-commands';
 import { Requester } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import type { Resource } from '../../src/engine/leases/lease';
-import { PermitsFixture, type Stored, type TestServer } from '../support/permits-fixture';
+import { PermitsFixture } from '../support/permits-fixture';
+import type { TestServer } from '../support/permits-server';
+import type { Stored } from '../support/permits-stored';
 import { brokenInvariants, brokenTransitions } from '../support/permits-invariants';
 import { Requester } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
@@ -98,7 +100,7 @@ describe('the store, under commands that race', () => {
             const before = stored;
             stored = await on.stored(resource);
             for (const [index, call] of calls.entries())
-              secrets[index] = stored.records[call.requestId]?.k ?? call.secret;
+              secrets[index] = stored.records[call.requestId]?.secret ?? call.secret;
             expect(brokenInvariants(stored)).toEqual([]);
             expect(brokenTransitions(before, stayed(before, stored), 0)).toEqual([]);
           }

@@ -1,6 +1,6 @@
 import { StoreFailure } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
-import { TestServer } from '../support/permits-fixture';
+import { TestServer } from '../support/permits-server';
 import { Requester } from '../support/permits-requester';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess } from '../support/processes/redis-process';

@@ -1,12 +1,12 @@
 import type { HolderView, LossCause, Mode, ResourceView } from '../../src/engine/leases/lease';
 import type { QueueSnapshot } from '../../src/engine/leases/permits-store';
 
-/** A reply as the model gives it: it knows nothing of when a command was sent. */
+/** A reply of the model, which does not know when a command was sent. */
 export type Unsent<Reply> = Reply extends { readonly sentAt: number } ? Omit<Reply, 'sentAt'> : Reply;
 
 export type State = 'waiting' | 'detached' | 'offered' | 'held' | 'ended';
 
-/** One request, from its first command until nothing remembers it. Times in microseconds. */
+/** A request from its first command until it is forgotten. Times in microseconds. */
 export interface ModelRequest {
   readonly id: string;
   readonly secret: string;
@@ -21,14 +21,14 @@ export interface ModelRequest {
   token: number;
   grantedAt: number;
   readonly queuedAt: number;
-  /** When what it is now ends by itself: the lease, the offer, the kept place, the tombstone. */
+  /** End of the lease, offer, kept place or tombstone. */
   until: number;
-  /** The only call that was answered with the lease; '' once there was another. */
+  /** Attach of the only call that was answered with the lease; '' after a second call was. */
   answered: string;
-  /** Whether that call may still give it back. */
+  /** Whether this call may give the lease back. */
   returnable: boolean;
   cause: LossCause | 'released';
-  /** It came due in a stall, and was given more time. */
+  /** The offer or the kept place came due in a stall and got more time. */
   spared: boolean;
 }
 
@@ -66,7 +66,7 @@ export function viewOf(
   };
 }
 
-export function outlookOf(
+export function queueSnapshotOf(
   requests: readonly ModelRequest[],
   now: number,
   limit: number | undefined,

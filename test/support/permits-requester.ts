@@ -25,7 +25,7 @@ export interface RequesterOptions {
   readonly stream?: boolean;
 }
 
-/** A server as the scripts know it: a name and a store that speaks for it. */
+/** A server as the scripts know it: an id and the store of that server. */
 export interface SpeakingServer {
   readonly id: string;
   readonly store: PermitsStore;
@@ -33,7 +33,7 @@ export interface SpeakingServer {
 
 let calls = 0;
 
-/** A new value for each call of a server; the scripts read the server and the trailing "s" of a stream. */
+/** A new attach for each call. Scripts read the server id and the trailing "s" of a stream. */
 export function newAttach(serverId: string, stream = false): string {
   calls += 1;
   return `${serverId}.${calls}${stream ? 's' : ''}`;
@@ -44,7 +44,7 @@ export class Requester {
   readonly requestId: string;
   readonly attach: string;
   readonly secret = randomBytes(16).toString('base64url');
-  /** The place, as the last reply gave it; '0' before any. */
+  /** The ticket of the last reply; '0' before the first reply. */
   ticket = '0';
   private readonly stream: boolean;
 
@@ -75,12 +75,12 @@ export class Requester {
     };
   }
 
-  /** Asks once. */
+  /** An acquire that does not wait. */
   try(): Promise<AcquireReply> {
     return this.acquire(false);
   }
 
-  /** Asks, and takes a place in the queue if need be. */
+  /** An acquire that waits. */
   queue(): Promise<AcquireReply> {
     return this.acquire(true);
   }
@@ -89,12 +89,12 @@ export class Requester {
     return this.keepTicket(this.server.store.claim(this.resource, { ...this.wanted, ticket: this.ticket }));
   }
 
-  /** Ends the wait, taking what was granted meanwhile. */
+  /** Ends the wait, and takes a grant that was made meanwhile. */
   withdraw(): Promise<WithdrawReply> {
     return this.server.store.withdraw(this.resource, { ...this.wanted, giveBack: false });
   }
 
-  /** Ends the wait for a caller that is gone. */
+  /** Ends the wait of a caller that is gone; a grant is given back. */
   giveBack(fencingToken?: bigint): Promise<WithdrawReply> {
     return this.server.store.withdraw(this.resource, { ...this.wanted, giveBack: true, fencingToken });
   }
@@ -103,7 +103,7 @@ export class Requester {
     return this.server.store.touch(this.resource, [this.wanted]);
   }
 
-  /** RenewLock: by the lease's secret alone. */
+  /** RenewLock: a unary renewal by the lease's secret. */
   renew(secret: string, ttlMs?: number): Promise<RenewReply> {
     return this.renewal(secret, ttlMs, undefined);
   }
@@ -113,18 +113,18 @@ export class Requester {
     return this.renewal(secret, undefined, { attach: this.attach, takeOver: false });
   }
 
-  /** A stream that opens with the lease's id. */
+  /** A stream opens with the lease id and takes the lease over. */
   takeOver(secret: string, ttlMs?: number): Promise<RenewReply> {
     return this.renewal(secret, ttlMs, { attach: this.attach, takeOver: true });
   }
 
-  /** ReleaseLock: by the lease's secret alone. */
+  /** ReleaseLock: a release by the lease's secret. */
   release(secret: string): Promise<ReleaseReply> {
     const { requestId, resource } = this;
     return this.server.store.release(resource, { requestId, secret, afterLoss: undefined });
   }
 
-  /** A stream that has told its holder of the loss frees what may be left. */
+  /** A stream that has reported `lost` releases what may be left of the lease. */
   releaseAfterLoss(secret: string): Promise<ReleaseReply> {
     const { requestId, resource, attach } = this;
     return this.server.store.release(resource, { requestId, secret, afterLoss: { attach } });
@@ -149,7 +149,7 @@ export class Requester {
   private async keepTicket<Reply extends AcquireReply | ClaimReply>(reply: Promise<Reply>): Promise<Reply> {
     const answer = await reply;
     if (answer.kind === 'waiting') this.ticket = answer.ticket;
-    // A grant that comes too late goes back, and the wait goes on from about there.
+    // A late grant is given back, and the wait goes on from about that ticket.
     if (answer.kind === 'granted' && this.ticket === '0') this.ticket = String(answer.fencingToken);
     return answer;
   }

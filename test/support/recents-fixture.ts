@@ -8,7 +8,7 @@ import { RedisProcess } from './processes/redis-process';
 const PREFIX = 'test';
 const RETENTION_MS = 3_600_000;
 
-/** A recent with what is said of it; the rest is empty. */
+/** A recent; entry id and payload are empty by default. */
 export function recent(
   text: string,
   { entryId = '', payload = '' }: { entryId?: string; payload?: string | Uint8Array } = {},
@@ -18,11 +18,11 @@ export function recent(
 
 export interface RecentsStoreSetting {
   readonly url?: string;
-  /** Undefined: lists stay for ever; an hour if nothing is said. */
+  /** Undefined: lists never expire. The default is one hour. */
   readonly retentionMs?: number | undefined;
 }
 
-/** A private Redis with stores of recents on it, and hands to look inside. */
+/** A private Redis with stores of recents, and access to their keys. */
 export class RecentsFixture {
   private readonly connections: RedisConnection[] = [];
   private names = 0;
@@ -51,7 +51,7 @@ export class RecentsFixture {
     return new RedisRecentsStore({ connection, prefix: PREFIX, retentionMs, commandTimeoutMs: 2000 });
   }
 
-  /** A list that no other test uses. */
+  /** The name of a list that no other test uses. */
   list(): string {
     this.names += 1;
     return `list ${this.names}`;
@@ -67,7 +67,7 @@ export class RecentsFixture {
   }
 }
 
-/** As plain bytes, whichever kind of array they came in. */
+/** The recents with payloads as plain Uint8Arrays, for comparison. */
 export function plain(recents: readonly Recent[]): Recent[] {
   return recents.map((one) => ({ ...one, payload: new Uint8Array(one.payload) }));
 }

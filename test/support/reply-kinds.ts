@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** The reply as that kind; fails, showing what it was, if it is another. */
+/** Returns the reply if it is of this kind; else throws an error that shows the reply. */
 export function is<Reply extends { readonly kind: string }, Kind extends Reply['kind']>(
   kind: Kind,
   reply: Reply,

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 
 /**
- * Pieces of text in which scripts differ from what an English programmer expects: characters outside the basic plane,
- * clusters of several code points, letters that fold to several, that compose, or whose neighbours decide.
+ * Pieces of text that test the folding of many scripts: characters outside the basic plane, grapheme clusters of
+ * several code points, letters that fold to several letters, that compose, or that fold by their context.
  */
 const PIECES = [
   ...['a', 'b', 'e', 's', 'A', 'S', 'I', '1', ' ', '-', '.', ' '],
@@ -34,8 +34,8 @@ const PIECES = [
   ...['👩‍👩‍👧', '👍🏽', '🇩🇪', '🇫🇷🇪', '1️⃣', '❤️', '①', 'Ⅷ', '½', '…', '´', '𝔘', '𝒳'],
 ];
 
-/** Random texts of these. */
+/** Random texts of these pieces. */
 export const scriptText = fc.string({ unit: fc.constantFrom(...PIECES), maxLength: 12 });
 
-/** Random texts of any code points, mostly of rare ones. */
+/** Random texts of any code points, mostly rare ones. */
 export const anyText = fc.string({ unit: 'binary', maxLength: 12 });

@@ -1,0 +1,138 @@
+import type fc from 'fast-check';
+import type { Resource } from '../../src/engine/leases/lease';
+import type { PermitsFixture } from './permits-fixture';
+import { brokenInvariants, brokenTransitions } from './permits-invariants';
+import type { PermitsModel } from './permits-model';
+import type { Requester } from './permits-requester';
+import type { TestServer } from './permits-server';
+import type { Stored } from './permits-stored';
+
+/** One resource, in Redis and in the model. */
+export interface Arena {
+  readonly resource: Resource;
+  readonly limit: number | undefined;
+  readonly model: PermitsModel;
+  /** The calls of each request, by slot; the newest call is last. */
+  readonly slots: Requester[][];
+  stored: Stored;
+}
+
+export interface World {
+  readonly fixture: PermitsFixture;
+  readonly servers: readonly TestServer[];
+  readonly arenas: readonly Arena[];
+  /** The replies so far, for the report of a failure. */
+  readonly log: string[];
+}
+
+export const SLOTS = 5;
+export const ARENAS = 2;
+
+export type Reply = object;
+type Step = (arena: Arena, world: World) => Promise<void>;
+
+/** One step of a random history, which fast-check can shrink. */
+export class RandomStep implements fc.AsyncCommand<object, World> {
+  constructor(
+    private readonly text: string,
+    private readonly arena: number,
+    private readonly step: Step,
+  ) {}
+
+  check(): boolean {
+    return true;
+  }
+
+  async run(_model: object, world: World): Promise<void> {
+    await this.step(world.arenas[this.arena] as Arena, world);
+  }
+
+  toString(): string {
+    return `${this.text} on ${this.arena}`;
+  }
+}
+
+const withoutSendTime = (reply: Reply) => ({ ...reply, sentAt: undefined });
+
+/** Sends a command, lets the model answer it at the same time of Redis, and compares replies and states. */
+export async function compare(
+  world: World,
+  arena: Arena,
+  server: TestServer,
+  send: () => Promise<Reply>,
+  expected: (model: PermitsModel, now: number) => Reply,
+): Promise<void> {
+  server.rechecks = [];
+  const reply = await send();
+  const looks = [...server.rechecks].sort();
+  const before = arena.stored;
+  arena.stored = await world.fixture.stored(arena.resource);
+  const answer = expected(arena.model, Number(arena.stored.numbers.seen ?? (await world.fixture.now())));
+  world.log.push(
+    JSON.stringify(reply, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+  );
+  expect(withoutSendTime(reply)).toEqual(withoutSendTime(answer));
+  const told = arena.model.told.filter(([id]) => id === server.id).map(([, id]) => id);
+  expect(looks).toEqual(told.sort());
+  expect(statesIn(arena.stored)).toEqual(statesOf(arena.model));
+  expect(brokenInvariants(arena.stored)).toEqual([]);
+  expect(brokenTransitions(before, arena.stored, 0)).toEqual([]);
+}
+
+function statesIn({ records, sets }: Stored): object {
+  const times = new Map([...Object.values(sets)].flat().map(({ id, score }) => [id, score]));
+  return Object.fromEntries(Object.entries(records).map(([id, { state }]) => [id, [state, times.get(id)]]));
+}
+
+function statesOf({ requests }: PermitsModel): object {
+  return Object.fromEntries(
+    requests.map(({ id, state, until, ticket }) => [id, [state, state === 'waiting' ? ticket : until]]),
+  );
+}
+
+export function callOf(at: Arena, index: number, back: number): Requester | undefined {
+  const calls = at.slots[index] as Requester[];
+  return calls[calls.length - 1 - back] ?? calls[0];
+}
+
+/** A step of a call that exists already; without such a call the step does nothing. */
+export function byCall<Drawn extends { arena: number; slot: number; age: number }>(
+  text: string,
+  drawn: Drawn,
+  send: (call: Requester) => Promise<Reply>,
+  expected: (call: Requester, model: PermitsModel, now: number) => Reply,
+  mayBeSent: (call: Requester) => boolean = () => true,
+): RandomStep {
+  return new RandomStep(`${text} ${JSON.stringify(drawn)}`, drawn.arena, async (at, world) => {
+    const call = callOf(at, drawn.slot, drawn.age);
+    if (!call || !mayBeSent(call)) return;
+    const by = call.server as TestServer;
+    await compare(
+      world,
+      at,
+      by,
+      () => send(call),
+      (model, now) => expected(call, model, now),
+    );
+  });
+}
+
+/** A step of a server on the limit of a semaphore; a lock has no limit to set. */
+export function onLimit<Drawn extends { arena: number; server: number }>(
+  text: string,
+  drawn: Drawn,
+  send: (by: TestServer, resource: Resource) => Promise<Reply>,
+  expected: (by: TestServer, at: Arena, now: number) => Reply,
+): RandomStep {
+  return new RandomStep(`${text} ${JSON.stringify(drawn)}`, drawn.arena, async (at, world) => {
+    if (at.resource.service === 'lock') return;
+    const by = world.servers[drawn.server] as TestServer;
+    await compare(
+      world,
+      at,
+      by,
+      () => send(by, at.resource),
+      (_, now) => expected(by, at, now),
+    );
+  });
+}

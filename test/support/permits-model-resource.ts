@@ -1,0 +1,215 @@
+import type { NeverFits, PermitsWanted, UnknownResource } from '../../src/engine/leases/permits-store';
+import type { LossCause } from '../../src/engine/leases/lease';
+import type { ModelRequest, State } from './permits-model-request';
+
+const SECOND = 1_000_000;
+const OFFER = 3 * SECOND;
+const SILENT = 4 * SECOND;
+const STALL = 3 * SECOND;
+const KEEP_PLACE = 10 * SECOND;
+const REMEMBER = 60 * SECOND;
+
+export const serverOf = (attach: string) => attach.slice(0, attach.indexOf('.'));
+export const isStream = (attach: string) => attach.endsWith('s');
+export const micros = (ms: number) => Math.round(ms * 1000);
+
+/** The state of one resource in the model, and the steps that commands share: purge, grantNext, and changes of state. */
+export class ModelResource {
+  limit: number | undefined;
+  readonly requests: ModelRequest[] = [];
+  lastToken = 0;
+  /** Requests that a command told a server to recheck, as [server, request id]. */
+  told: [server: string, id: string][] = [];
+  protected lastTicket = 0;
+  private lastSeen = 0;
+  private graceUntil = 0;
+  private gracedUntil = 0;
+  /** Time of the deletion, and the last ticket before it; -Infinity if there was none, or long ago. */
+  protected deletedAt = -Infinity;
+  protected cut = -Infinity;
+  protected readonly alive = new Map<string, number>();
+  protected now = 0;
+  protected server = '';
+
+  get used(): number {
+    return this.holders().reduce((sum, request) => sum + request.permits, 0);
+  }
+
+  holders(): ModelRequest[] {
+    return this.in('held').concat(this.in('offered'));
+  }
+
+  queue(): ModelRequest[] {
+    return this.in('waiting').sort((a, b) => a.ticket - b.ticket || (a.id < b.id ? -1 : 1));
+  }
+
+  in(state: State): ModelRequest[] {
+    return this.requests.filter((request) => request.state === state);
+  }
+
+  /** Moves all times into the past; tickets and tokens stay. */
+  shift(us: number): void {
+    for (const request of this.requests) {
+      request.until -= us;
+    }
+    for (const [server, seen] of this.alive) this.alive.set(server, seen - us);
+    this.lastSeen -= us;
+    this.graceUntil -= us;
+    this.deletedAt -= us;
+    this.gracedUntil -= us;
+  }
+
+  /** Creates a new resource, unless the resource is too small for the request. */
+  protected make({ permits, initialLimit }: PermitsWanted): UnknownResource | NeverFits | undefined {
+    const limit = this.limit ?? initialLimit;
+    if (limit === undefined) return { kind: 'unknown-resource' };
+    if (limit > 0 && permits > limit) {
+      this.grantNext();
+      return { kind: 'never-fits', limit };
+    }
+    this.limit = limit;
+    return undefined;
+  }
+
+  protected neverFits({ permits }: { readonly permits: number }): boolean {
+    return this.limit !== undefined && this.limit > 0 && permits > this.limit;
+  }
+
+  /** Forgets a request that never fits. */
+  protected dismiss(request: ModelRequest, tell = false): NeverFits {
+    if (tell) this.tell(request);
+    this.forget(request);
+    this.grantNext();
+    return { kind: 'never-fits', limit: this.limit as number };
+  }
+
+  protected begin(server: string, now: number): void {
+    this.server = server;
+    this.now = now;
+    this.told = [];
+    if (this.limit === undefined && this.deletedAt === -Infinity) this.startAnew();
+    if (now - this.deletedAt > REMEMBER) this.deletedAt = this.cut = -Infinity;
+    if ((this.limit !== undefined || this.cut > 0) && now - this.lastSeen > STALL) {
+      this.gracedUntil = this.graceUntil;
+      this.graceUntil = now + STALL;
+    }
+    this.lastSeen = now;
+  }
+
+  /** Nothing is known of an unused name, or of a semaphore that was deleted long ago. */
+  protected startAnew(): void {
+    this.lastToken = this.lastTicket = this.graceUntil = this.gracedUntil = 0;
+  }
+
+  protected purge(): void {
+    const due = (state: State) => this.in(state).filter((request) => request.until <= this.now);
+    for (const request of due('held')) this.bury(request, 'expired');
+    for (const request of due('offered')) {
+      if (!this.spare(request, this.now + OFFER)) this.detach(request);
+    }
+    for (const request of due('detached')) {
+      if (!this.spare(request, this.graceUntil)) this.forget(request);
+    }
+    due('ended').forEach((request) => this.forget(request));
+  }
+
+  /** Extends an offer or a kept place that came due in a stall, once. */
+  protected spare(request: ModelRequest, until: number): boolean {
+    if (this.now >= this.graceUntil || request.spared) return false;
+    Object.assign(request, { spared: true, until });
+    return true;
+  }
+
+  /** Forgets a dead server and detaches its waiters. */
+  protected sweep(): void {
+    const silentSince = [...this.alive].sort(([a, s], [b, t]) => s - t || (a < b ? -1 : 1))[0];
+    if (!silentSince || silentSince[1] > this.now - KEEP_PLACE || !this.isSilent(silentSince[0])) return;
+    for (const request of this.queue()) {
+      if (this.isSilent(serverOf(request.attach))) this.detach(request);
+    }
+    this.alive.delete(silentSince[0]);
+    this.grantNext();
+  }
+
+  protected grantNext(): void {
+    for (;;) {
+      const head = this.queue()[0];
+      if (!head || this.limit === undefined || this.used >= this.limit) return;
+      if (this.isSilent(serverOf(head.attach))) this.detach(head);
+      else if (this.used + head.permits > this.limit) return;
+      else {
+        this.takeToken(head);
+        const until = this.now + OFFER;
+        Object.assign(head, { state: 'offered', until, grantedAt: this.now, spared: false });
+        this.tell(head);
+      }
+    }
+  }
+
+  protected isSilent(server: string): boolean {
+    if (server === this.server) return false;
+    const seen = this.alive.get(server) ?? 0;
+    const hadItsChance = this.now >= this.graceUntil || seen < this.gracedUntil - STALL;
+    return this.now - seen > SILENT && hadItsChance;
+  }
+
+  protected add(command: PermitsWanted, ticket: number): ModelRequest {
+    const request: ModelRequest = {
+      id: command.requestId,
+      secret: command.secret,
+      permits: command.permits,
+      mode: command.mode,
+      holderId: command.holderId,
+      ticket,
+      state: 'waiting',
+      attach: command.attach,
+      metadata: command.metadata,
+      ttl: micros(command.ttlMs),
+      token: 0,
+      queuedAt: this.now,
+      grantedAt: 0,
+      until: 0,
+      answered: '',
+      returnable: false,
+      cause: 'expired',
+      spared: false,
+    };
+    this.requests.push(request);
+    return request;
+  }
+
+  protected takeToken(request: ModelRequest): void {
+    this.lastToken = Math.max(this.lastToken + 1, this.now);
+    request.token = this.lastToken;
+  }
+
+  protected hold(request: ModelRequest, attach: string): void {
+    Object.assign(request, { state: 'held', attach, answered: attach, returnable: true });
+    Object.assign(request, { grantedAt: this.now, until: this.now + request.ttl });
+  }
+
+  protected takeOver(request: ModelRequest, attach: string): void {
+    if (isStream(request.attach) && serverOf(request.attach) !== this.server) this.tell(request);
+    Object.assign(request, { attach, answered: attach, returnable: false });
+  }
+
+  protected detach(request: ModelRequest): void {
+    Object.assign(request, { state: 'detached', until: this.now + KEEP_PLACE, spared: false });
+  }
+
+  protected bury(request: ModelRequest, cause: LossCause | 'released'): void {
+    Object.assign(request, { state: 'ended', cause, until: this.now + REMEMBER });
+  }
+
+  protected forget(request: ModelRequest): void {
+    this.requests.splice(this.requests.indexOf(request), 1);
+  }
+
+  protected find(id: string): ModelRequest | undefined {
+    return this.requests.find((request) => request.id === id);
+  }
+
+  protected tell(request: ModelRequest): void {
+    this.told.push([serverOf(request.attach), request.id]);
+  }
+}

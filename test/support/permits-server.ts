@@ -1,0 +1,101 @@
+import { type Clock, systemClock } from '../../src/engine/clock';
+import type { EpochGuard } from '../../src/redis/connection/operation';
+import type { Reply } from '../../src/redis/connection/script-command';
+import { RedisPermitsStore } from '../../src/redis/leases/permits-store';
+import { RedisNode } from '../../src/redis/topology/node';
+import { Notifications } from '../../src/redis/topology/notifications';
+
+export const PREFIX = 'test';
+
+export interface TestServerOptions {
+  readonly url: string;
+  readonly commandTimeoutMs: number;
+  readonly retentionMs: number;
+  readonly quarantineMs?: number;
+  readonly storeIsNew?: boolean;
+  readonly clock?: Clock;
+}
+
+const TURNED_BACK = ['STALE', 'EPOCH', 'QUARANTINED'];
+
+/** Longer than any test, unless the test asks for less. */
+const QUARANTINE_MS = 60_000;
+
+/** The store of one server, and what its replies and hints said. */
+export class TestServer {
+  readonly store: RedisPermitsStore;
+  readonly node: RedisNode;
+  /** Request ids that replies told the server to recheck; `hinted` holds those of pub/sub hints. */
+  rechecks: string[] = [];
+  readonly hinted: string[] = [];
+  mores = 0;
+  /** Replaces the epoch arguments of scripts: the expected epoch, and the deadline in Redis's time (us). */
+  epochArguments: readonly [string, number] | undefined;
+  /** Reply words of scripts that the epoch check refused because of these arguments. */
+  readonly turnedBack: string[] = [];
+  /** The reply word of each script, and the number of requests that it told the server to recheck. */
+  readonly answers: { word: string; told: number }[] = [];
+  private notifications: Notifications | undefined;
+
+  constructor(
+    readonly id: string,
+    private readonly options: TestServerOptions,
+  ) {
+    this.node = new RedisNode({
+      quarantineMs: QUARANTINE_MS,
+      storeIsNew: true,
+      clock: systemClock,
+      ...options,
+      prefix: PREFIX,
+      onError: () => undefined,
+    });
+    const { connection, epochs } = this.node;
+    const guard: EpochGuard = {
+      epochArguments: (deadline, keys) => this.epochArguments ?? epochs.epochArguments(deadline, keys),
+      epochCheck: (reply, keys, sentAt) => {
+        const word = String(reply[0]);
+        if (!this.epochArguments) return epochs.epochCheck(reply, keys, sentAt);
+        if (!TURNED_BACK.includes(word)) return undefined;
+        this.turnedBack.push(word);
+        return Promise.resolve({ kind: 'quarantined', forMs: Number(reply[3]) / 1000 });
+      },
+    };
+    const run = connection.run.bind(connection);
+    connection.run = (what, keys, args, read, given) => {
+      const noting = (reply: Reply[], sentAt: number) => {
+        const [word, , told] = reply;
+        if (Array.isArray(told)) this.answers.push({ word: String(word), told: told.length });
+        return read(reply, sentAt);
+      };
+      return run(what, keys, args, noting, given);
+    };
+    this.store = new RedisPermitsStore({
+      ...options,
+      connection,
+      guard,
+      prefix: PREFIX,
+      serverId: id,
+    });
+    this.store.listen({
+      recheck: (_resource, requestId) => void this.rechecks.push(requestId),
+      workLeft: () => void (this.mores += 1),
+    });
+  }
+
+  /** Subscribes to the hints of other servers. */
+  listen(): void {
+    this.notifications ??= new Notifications({
+      ...this.options,
+      clock: systemClock,
+      prefix: PREFIX,
+      serverId: this.id,
+      onLook: (_resource, requestId) => void this.hinted.push(requestId),
+      onError: () => undefined,
+    });
+  }
+
+  close(): void {
+    this.notifications?.close();
+    this.node.close();
+  }
+}
