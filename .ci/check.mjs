@@ -1,8 +1,8 @@
-// `npm run check`: what can be said about the tree without running the product. It needs no network. What is in
-// dist/ must be of this tree: the npm script sees to that.
+// `npm run check`: static checks of the tree. They need no network, and a dist/ built from this tree, which the npm
+// script ensures.
 //
-// A further check is one more entry of `steps`: a title, and a command that fails when something is wrong.
-// What a command prints is shown when it fails; with `notes`, when it does not, too.
+// To add a check, add an entry to `steps`: a title, and a command that exits with an error when a check fails.
+// The output of a command is shown when the command fails, and with `notes` also when it succeeds.
 
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * The slow ones first, as two run at a time.
+ * Slow steps come first, because two steps run at a time.
  * @type {{ title: string, command?: string, problems?: () => string[], notes?: boolean }[]}
  */
 const steps = [
@@ -25,10 +25,13 @@ const steps = [
   { title: 'Contract, format', command: 'buf format --diff --exit-code' },
   { title: 'Contract, breaking', command: 'buf breaking --against proto/baseline.binpb' },
   { title: 'Configuration page', command: 'node dist/tools/configuration-docs.js --check' },
+  { title: 'Documents, links', command: 'node .ci/documents/links.mjs' },
+  { title: 'Documents, citations in code', command: 'node .ci/documents/citations.mjs' },
+  { title: 'Documents, widths', command: 'node .ci/documents/widths.mjs' },
   { title: 'Lock file', problems: registryHosts },
 ];
 
-/** The lock file names packages and hashes only, so that every machine uses the registry it is set up for. */
+/** Problems where the lock file names a registry host. Without hosts each machine uses its configured registry. */
 function registryHosts() {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   return Object.entries(packages)
@@ -36,7 +39,7 @@ function registryHosts() {
     .map(([path]) => `${path} has "resolved"; install with this project's .npmrc`);
 }
 
-async function carryOut(step) {
+async function run(step) {
   const started = performance.now();
   const { failed, output } = step.command === undefined ? inspect(step) : await execute(step.command);
   return { step, failed, output, seconds: (performance.now() - started) / 1000 };
@@ -71,7 +74,7 @@ function report({ step, failed, output, seconds }) {
 
 async function worker(queue, results) {
   for (let step = queue.shift(); step !== undefined; step = queue.shift()) {
-    const result = await carryOut(step);
+    const result = await run(step);
     report(result);
     results.push(result);
   }

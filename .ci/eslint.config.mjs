@@ -1,4 +1,4 @@
-// What TypeScript itself does not see and has cost us before: promises nobody waits for, above all.
+// Rules for defects that the TypeScript compiler does not report. The most important ones find promises without await.
 
 import tseslint from 'typescript-eslint';
 
@@ -9,7 +9,7 @@ const nodeGlobals = Object.fromEntries(
   ]),
 );
 
-/** For every file, typed or not. */
+/** Rules for all files. The rules for TypeScript files follow below. */
 const everywhere = {
   'array-callback-return': 'error',
   eqeqeq: 'error',
@@ -82,7 +82,7 @@ export default tseslint.config(
     },
   },
   {
-    // A test that finds nothing where it looks fails all the same.
+    // A test with a missing value fails anyway, so tests may use `!`.
     files: ['test/**'],
     rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
   },

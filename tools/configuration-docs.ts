@@ -11,7 +11,9 @@ import { options, type Option } from '../src/config/options';
 const PAGE = 'docs/configuration.md';
 const MAX_WIDTH = 100;
 
-const HEAD = `# Configuration: which settings does the server have?
+const HEAD = `# Configuration
+
+**Which settings does the server have, and what does each of them do?**
 
 <!-- Written by tools/configuration-docs.ts from src/config/options.ts. Do not edit. -->
 

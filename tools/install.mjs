@@ -1,9 +1,9 @@
 /**
- * Are the packages of package-lock.json installed, and if not, `npm ci`.
+ * Checks whether the packages of package-lock.json are installed, and runs `npm ci` if they are not.
  *
- * Two witnesses, both inside node_modules so that they go with it: our own note, written after `npm ci` has
- * ended well; and npm's hidden lock file, which npm too writes last, so that an install made by hand counts. An
- * install that was interrupted leaves neither.
+ * Two files inside node_modules prove an install: a note that this script writes after a successful `npm ci`, and
+ * npm's hidden lock file, which npm writes last, so that a manual install counts too. An interrupted install leaves
+ * neither file.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,27 +16,27 @@ function readIfThere(file) {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
-/** What our note says of an install of this lock file for this kind of machine (binaries differ). */
+/** The content of the note for this lock file and this kind of machine. Some packages contain binaries. */
 function noteFor(lockText) {
   const digest = createHash('sha256').update(lockText).digest('hex');
   return `${digest} ${process.platform}-${process.arch}\n`;
 }
 
-/** The first package of the lock file that npm's own record of the install lacks or has otherwise. */
+/** The first package of the lock file that npm's hidden lock file lacks or lists differently. */
 function firstDifference(lockText, hiddenText) {
   const wanted = JSON.parse(lockText).packages;
   const installed = JSON.parse(hiddenText).packages;
   return Object.keys(wanted).find((path) => {
     const want = wanted[path];
     const have = installed[path];
-    // "" is the project itself; what is optional may be missing where it does not fit the machine.
+    // "" is the project itself. An optional package may be missing, because it does not fit every machine.
     if (path === '' || want.optional || want.devOptional) return false;
     return !have || have.version !== want.version || have.integrity !== want.integrity;
   });
 }
 
 /**
- * Why an install is needed, in words; undefined when it is not.
+ * The reason why an install is needed; undefined when the packages are installed.
  * @param {string} root
  */
 export function installProblem(root) {
@@ -50,10 +50,10 @@ export function installProblem(root) {
   }
   if (note !== undefined) return 'the packages were installed on another kind of machine';
   const different = firstDifference(lockText, hiddenText);
-  return different && `${different} is not installed as package-lock.json says`;
+  return different && `${different} differs from package-lock.json`;
 }
 
-/** The npm that runs us, where one does: it need not be the one on the PATH. */
+/** The npm that runs this script, which may differ from the npm on the PATH; without one, the npm on the PATH. */
 function npmCommand() {
   const runner = process.env.npm_execpath;
   if (runner && basename(runner) === 'npm-cli.js') return [process.execPath, runner];
@@ -62,7 +62,7 @@ function npmCommand() {
 
 function run(root, [command, ...args]) {
   return new Promise((resolve, reject) => {
-    // Our own output may be somebody's data (a worker's, a benchmark's), so npm's goes to standard error.
+    // npm writes to standard error, because standard output may carry the data of a worker or a benchmark.
     const child = spawn(command, args, { cwd: root, stdio: ['ignore', 2, 2] });
     child.on('error', (error) => reject(new Error(`${command} could not be run: ${error.message}`)));
     child.on('exit', (code, signal) => resolve({ code, signal }));
@@ -71,16 +71,16 @@ function run(root, [command, ...args]) {
 
 /**
  * @param {string} root
- * @param {string} why
- * @param {(text: string) => void} say
+ * @param {string} reason
+ * @param {(text: string) => void} log
  */
-export async function install(root, why, say) {
-  say(`${why}: npm ci`);
-  // Building needs the development packages, whatever NODE_ENV says.
+export async function install(root, reason, log) {
+  log(`${reason}: npm ci`);
+  // The build needs the development packages, even with NODE_ENV=production.
   const { code, signal } = await run(root, [...npmCommand(), 'ci', '--include=dev']);
   if (code !== 0) {
     const how = signal ? `was ended by ${signal}` : `failed with exit code ${code}`;
-    throw new Error(`npm ci ${how}; its own words are above. Nothing was built.`);
+    throw new Error(`npm ci ${how}; see its output above. Nothing was built.`);
   }
   const lockText = readFileSync(join(root, 'package-lock.json'), 'utf8');
   writeFileSync(join(root, 'node_modules', NOTE), noteFor(lockText));

@@ -1,11 +1,11 @@
 /**
- * Makes a fresh clone runnable: installs what package-lock.json says and builds dist/, each only when needed.
- * `npm start`, `npm test` and the others run it first; with nothing to do it takes a fraction of a second.
+ * Makes a fresh clone runnable: installs the packages of package-lock.json and builds dist/, each only when needed.
+ * `npm start`, `npm test` and the other scripts run it first. It takes a fraction of a second when nothing is to do.
  *
- *     node tools/prepare.mjs [--quiet]      --quiet: not a word unless there is something to do
+ *     node tools/prepare.mjs [--quiet]      --quiet: prints nothing when nothing is to do
  *
- * Only what comes with Node is used, for nothing may be installed yet; and this file keeps to syntax that an old
- * Node can read, so that an old Node gets to print the sentence that says it is too old.
+ * It uses only modules of Node, because no package may be installed yet. It uses only syntax that old versions of
+ * Node can parse, so that an old Node can print the message that it is too old.
  */
 import { readFileSync } from 'fs';
 import { dirname, join } from 'path';
@@ -27,21 +27,21 @@ async function prepare(quiet) {
   const { installProblem, install } = await import('./install.mjs');
   const { buildProblem, build } = await import('./build.mjs');
   const { takePidLock } = await import('../src/dev/pid-lock.cjs');
-  const say = (text) => console.error(`[prepare] ${text}`);
+  const log = (text) => console.error(`[prepare] ${text}`);
 
   if (!installProblem(root) && !buildProblem(root)) {
-    if (!quiet) say('installed and built: nothing to do');
+    if (!quiet) log('installed and built: nothing to do');
     return;
   }
-  // Three terminals may start at the same time: one works, the others wait and then find it done.
+  // When several terminals start at the same time, one process does the work and the others wait.
   const release = await takePidLock(join(root, '.holdfast', 'prepare.lock'), (pid) =>
-    say(`another process (${pid}) is preparing this folder, waiting for it`),
+    log(`another process (pid ${pid}) is preparing this folder: waiting for it`),
   );
   try {
     const notInstalled = installProblem(root);
-    if (notInstalled) await install(root, notInstalled, say);
+    if (notInstalled) await install(root, notInstalled, log);
     const notBuilt = buildProblem(root);
-    if (notBuilt) await build(root, notBuilt, say);
+    if (notBuilt) await build(root, notBuilt, log);
   } finally {
     release();
   }

@@ -12,7 +12,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { scratchFolder } from '../support/scratch-folder';
 
-// Compilers and npm, several at once, on a machine that runs other tests too.
+// Several compilers and npm run at the same time, beside other tests.
 jest.setTimeout(120_000);
 
 const ROOT = resolve(__dirname, '../..');
@@ -23,7 +23,7 @@ interface Outcome {
   readonly output: string;
 }
 
-/** A small project with the real scripts, whose only package lends it this project's compiler: it installs offline. */
+/** A small project with the real scripts. Its only package wraps this project's compiler, so it installs offline. */
 class Project {
   readonly root = scratchFolder();
 
@@ -75,7 +75,7 @@ class Project {
     return readFileSync(this.path(name), 'utf8');
   }
 
-  /** A lock file of this version; another version is another content. */
+  /** Writes a lock file. A different version gives a different content. */
   lock(version: string): void {
     this.json('package-lock.json', {
       name: 'small',
@@ -130,14 +130,14 @@ describe('prepare.mjs', () => {
     expect(existsSync(made.path('dist/src/dev/pid-lock.cjs'))).toBe(true);
   });
 
-  it('does nothing, and with --quiet without a word, when all is there', async () => {
+  it('does nothing when the project is built, and prints nothing with --quiet', async () => {
     const before = statSync(project.path('dist/src/main.js')).mtimeMs;
     expect(await project.prepare('--quiet')).toEqual({ code: 0, output: '' });
     expect((await project.prepare()).output).toMatch(/nothing to do/);
     expect(statSync(project.path('dist/src/main.js')).mtimeMs).toBe(before);
   });
 
-  it('takes no notice of a file that only has another time', async () => {
+  it('ignores a file with a new time and the same content', async () => {
     utimesSync(project.path('src/main.ts'), new Date(), new Date());
     expect(await project.prepare('--quiet')).toEqual({ code: 0, output: '' });
   });
@@ -151,7 +151,7 @@ describe('prepare.mjs', () => {
     expect(await project.prepare('--quiet')).toEqual({ code: 0, output: '' });
   });
 
-  it('leaves nothing in dist/ of a source that is gone', async () => {
+  it('removes the output of a deleted source from dist/', async () => {
     project.write('src/old.ts', 'export const old = 1;\n');
     await project.prepare();
     expect(existsSync(project.path('dist/src/old.js'))).toBe(true);
@@ -161,13 +161,13 @@ describe('prepare.mjs', () => {
     expect(existsSync(project.path('dist/src/main.js'))).toBe(true);
   });
 
-  it('builds again what was taken out of dist/', async () => {
+  it('builds again when a file of dist/ is missing', async () => {
     rmSync(project.path('dist/src/main.js'));
     expect((await project.prepare()).output).toMatch(/dist\/src\/main\.js is missing/);
     expect(existsSync(project.path('dist/src/main.js'))).toBe(true);
   });
 
-  it('fails with the compiler\u2019s words, and tries again the next time', async () => {
+  it('fails with the output of the compiler, and builds again at the next run', async () => {
     project.write('src/main.ts', 'export const answer: string = 1;\n');
     const failed = await project.prepare('--quiet');
     expect(failed.code).toBe(1);
@@ -184,19 +184,19 @@ describe('prepare.mjs', () => {
     expect(await project.prepare('--quiet')).toEqual({ code: 0, output: '' });
   });
 
-  it('installs again after an install that was interrupted', async () => {
-    // What npm ci leaves when it is killed: some packages, and none of the notes that are written last.
+  it('installs again after an interrupted install', async () => {
+    // A killed `npm ci` leaves some packages, and neither of the two files that are written last.
     rmSync(project.path('node_modules/.holdfast-installed'));
     rmSync(project.path('node_modules/.package-lock.json'));
     expect((await project.prepare()).output).toMatch(/not installed yet: npm ci/);
   });
 
-  it('accepts an install made by hand', async () => {
+  it('accepts a manual install', async () => {
     rmSync(project.path('node_modules/.holdfast-installed'));
     expect((await project.prepare()).output).not.toMatch(/npm ci/);
   });
 
-  it('says so when npm fails', async () => {
+  it('reports the exit code when npm fails', async () => {
     rmSync(project.path('node_modules'), { recursive: true });
     project.write('package-lock.json', '{ "lockfileVersion": 3, "packages": {} }');
     const failed = await project.prepare();
@@ -204,7 +204,7 @@ describe('prepare.mjs', () => {
     expect(failed.output).toMatch(/npm ci failed with exit code 1/);
   });
 
-  it('works when three terminals start it at once: one does the work, the others wait for it', async () => {
+  it('installs and builds once when three processes start at the same time', async () => {
     rmSync(project.path('dist'), { recursive: true });
     rmSync(project.path('node_modules'), { recursive: true });
     const outcomes = await Promise.all([
@@ -218,7 +218,7 @@ describe('prepare.mjs', () => {
     expect(project.read('dist/src/main.js')).toContain('first');
   });
 
-  it('says which Node is needed when this one is too old', async () => {
+  it('names the required Node version when the running one is too old', async () => {
     const manifest = JSON.parse(project.read('package.json')) as object;
     project.json('package.json', { ...manifest, engines: { node: '>=999.1' } });
     const refused = await project.prepare('--quiet');
