@@ -2,7 +2,7 @@ import { monotonicMicros } from '../support/history-recorder';
 import { ClientProcess } from './client-process';
 import { Fleet } from './fleet';
 import type { RecordedStream } from './recorded-stream';
-import { story, type Scenario } from './scenario';
+import { runScenario, type Scenario } from './scenario';
 
 const TTL_MS = 2000;
 const KEEPALIVE_MS = 500;
@@ -23,15 +23,15 @@ beforeAll(async () => {
 afterAll(() => fleet?.close());
 
 /** Somebody waits behind, at another server. */
-async function waitBehind(scene: Scenario, name: string): Promise<RecordedStream> {
-  const stream = scene.client('next', fleet.member(1)).hold({ name, ttlMs: TTL_MS });
+async function waitBehind(scenario: Scenario, name: string): Promise<RecordedStream> {
+  const stream = scenario.client('next', fleet.member(1)).hold({ name, ttlMs: TTL_MS });
   await stream.queued();
   return stream;
 }
 
 /** The next one is granted, no earlier than the other's deadline and little later than it may have been renewed to. */
 async function expectRecovery(
-  scene: Scenario,
+  scenario: Scenario,
   next: RecordedStream,
   deadline: number,
   latest: number,
@@ -40,50 +40,50 @@ async function expectRecovery(
   const now = monotonicMicros();
   expect(now).toBeGreaterThan(deadline);
   expect((now - latest) / 1000).toBeLessThan(RECOVERY_MS);
-  await scene.client('releaser', fleet.member(0)).release(held);
+  await scenario.client('releaser', fleet.member(0)).release(held);
 }
 
 test.concurrent('a killed holder of a unary lease delays the next by the rest of its ttl (chapter 14)', () =>
-  story({ fleet, title: 'killed unary holder', ...CHECKS }, async (scene) => {
-    const name = scene.lock('lock');
+  runScenario({ fleet, title: 'killed unary holder', ...CHECKS }, async (scenario) => {
+    const name = scenario.lock('lock');
     const { address } = fleet.member(0);
     const task = { client: 'victim of unary', address, call: 'acquire', name, ttlMs: TTL_MS } as const;
-    const victim = await ClientProcess.start(scene, task);
+    const victim = await ClientProcess.start(scenario, task);
     const { at, deadline } = await victim.said('granted');
-    const next = await waitBehind(scene, name);
+    const next = await waitBehind(scenario, name);
     victim.kill();
-    await expectRecovery(scene, next, deadline, at + TTL_MS * 1000);
+    await expectRecovery(scenario, next, deadline, at + TTL_MS * 1000);
   }),
 );
 
 test.concurrent(
   'a killed holder of a stream delays the next by a ttl: its connection is closed with it',
   () =>
-    story({ fleet, title: 'killed stream holder', ...CHECKS }, async (scene) => {
-      const name = scene.lock('lock');
+    runScenario({ fleet, title: 'killed stream holder', ...CHECKS }, async (scenario) => {
+      const name = scenario.lock('lock');
       const { address } = fleet.member(0);
       const task = { client: 'victim of stream', address, call: 'hold', name, ttlMs: TTL_MS } as const;
-      const victim = await ClientProcess.start(scene, task);
+      const victim = await ClientProcess.start(scenario, task);
       await victim.said('renewed');
-      const next = await waitBehind(scene, name);
+      const next = await waitBehind(scenario, name);
       victim.kill();
       const killedAt = monotonicMicros();
       await next.granted();
       const renewals = victim.events().filter((event) => event.type === 'renewed');
-      await expectRecovery(scene, next, renewals.at(-1)?.deadline ?? NaN, killedAt + TTL_MS * 1000);
+      await expectRecovery(scenario, next, renewals.at(-1)?.deadline ?? NaN, killedAt + TTL_MS * 1000);
     }),
 );
 
 test.concurrent(
   'a stopped holder of a stream delays the next by keep-alive and ttl, and believes no longer',
   () =>
-    story({ fleet, title: 'stopped stream holder', ...CHECKS }, async (scene) => {
-      const name = scene.lock('lock');
+    runScenario({ fleet, title: 'stopped stream holder', ...CHECKS }, async (scenario) => {
+      const name = scenario.lock('lock');
       const { address } = fleet.member(0);
       const task = { client: 'stopped one', address, call: 'hold', name, ttlMs: TTL_MS } as const;
-      const victim = await ClientProcess.start(scene, task);
+      const victim = await ClientProcess.start(scenario, task);
       await victim.said('renewed');
-      const next = await waitBehind(scene, name);
+      const next = await waitBehind(scenario, name);
       const resume = victim.stop();
       const stoppedAt = monotonicMicros();
       const held = await next.granted();
@@ -92,21 +92,23 @@ test.concurrent(
       resume();
       const { code } = await victim.said('ended');
       expect(code).not.toBe('OK');
-      await scene.client('releaser', fleet.member(0)).release(held);
+      await scenario.client('releaser', fleet.member(0)).release(held);
     }),
 );
 
 test.concurrent('a client whose connection falls silent is noticed by keep-alive', () =>
-  story({ fleet, title: 'silent stream holder', ...CHECKS }, async (scene) => {
-    const name = scene.lock('lock');
+  runScenario({ fleet, title: 'silent stream holder', ...CHECKS }, async (scenario) => {
+    const name = scenario.lock('lock');
     const { clientProxy } = fleet.member(2);
-    const silent = scene.client('silent', fleet.member(2));
+    const silent = scenario.client('silent', fleet.member(2));
     const stream = silent.hold({ name, ttlMs: TTL_MS });
     await stream.granted();
     await stream.more('renewed');
-    const next = scene.client('next', fleet.member(0)).hold({ name, ttlMs: TTL_MS });
+    const next = scenario.client('next', fleet.member(0)).hold({ name, ttlMs: TTL_MS });
     await next.queued();
-    const end = scene.fault('link_cut', 'black hole between client and server', { clients: [silent.name] });
+    const end = scenario.fault('link_cut', 'black hole between client and server', {
+      clients: [silent.name],
+    });
     clientProxy.blackHole('both');
     const cutAt = monotonicMicros();
     const held = await next.granted();
@@ -115,34 +117,34 @@ test.concurrent('a client whose connection falls silent is noticed by keep-alive
     clientProxy.passEverything();
     end();
     await stream.ended;
-    await scene.client('releaser', fleet.member(0)).release(held);
+    await scenario.client('releaser', fleet.member(0)).release(held);
   }),
 );
 
 test.concurrent.each(['acquire', 'hold'] as const)(
   'a killed waiter (%s) is skipped, and holds nothing',
   (call) =>
-    story({ fleet, title: `killed waiter by ${call}`, ...CHECKS }, async (scene) => {
-      const name = scene.lock('lock');
-      const holder = scene.client('holder', fleet.member(0));
+    runScenario({ fleet, title: `killed waiter by ${call}`, ...CHECKS }, async (scenario) => {
+      const name = scenario.lock('lock');
+      const holder = scenario.client('holder', fleet.member(0));
       const first = await holder.hold({ name, ttlMs: TTL_MS }).granted();
       const { address } = fleet.member(0);
-      const victim = await ClientProcess.start(scene, {
+      const victim = await ClientProcess.start(scenario, {
         client: `victim of ${call}`,
         address,
         call,
         name,
         ttlMs: TTL_MS,
       });
-      await scene.observer.waiterCount(name, 1);
-      const next = await waitBehind(scene, name);
+      await scenario.observer.waiterCount(name, 1);
+      const next = await waitBehind(scenario, name);
       expect(next.positions).toEqual([2]);
       victim.kill();
-      await scene.observer.waiterCount(name, 1);
+      await scenario.observer.waiterCount(name, 1);
       const released = performance.now();
       await holder.release(first);
       const held = await next.granted();
       expect(performance.now() - released).toBeLessThan(RECOVERY_MS);
-      await scene.client('releaser', fleet.member(0)).release(held);
+      await scenario.client('releaser', fleet.member(0)).release(held);
     }),
 );

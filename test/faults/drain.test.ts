@@ -8,7 +8,7 @@ import {
 import { eventually } from '../support/eventually';
 import { Fleet, type Member } from './fleet';
 import { CallEnded } from './held';
-import { story } from './scenario';
+import { runScenario } from './scenario';
 
 /** Far longer than a drain takes that has nothing to wait for. */
 const DRAIN_TIMEOUT_MS = 12_000;
@@ -41,30 +41,30 @@ function watchHealth(member: Member) {
 }
 
 test.concurrent('SIGTERM: leases are renewed once more and taken up elsewhere, places kept, exit 0', () =>
-  story({ fleet, title: 'drained' }, async (scene) => {
+  runScenario({ fleet, title: 'drained' }, async (scenario) => {
     const [survivor, leaving] = [fleet.member(0), fleet.member(1)];
-    const [streamed, queue] = [scene.lock('streamed'), scene.lock('queue')];
-    const alice = scene.client('alice', leaving);
+    const [streamed, queue] = [scenario.lock('streamed'), scenario.lock('queue')];
+    const alice = scenario.client('alice', leaving);
     const stream = alice.hold({ name: streamed, ttlMs: 4000 });
     const held = await stream.granted();
-    const hank = scene.client('hank', survivor);
+    const hank = scenario.client('hank', survivor);
     const first = await hank.hold({ name: queue, ttlMs: 3000 }).granted();
-    for (const lease of [held, first]) scene.observer.watchLease(lease);
-    const waiters = ['w1', 'w2'].map((label) => scene.client(label, leaving));
+    for (const lease of [held, first]) scenario.observer.watchLease(lease);
+    const waiters = ['w1', 'w2'].map((label) => scenario.client(label, leaving));
     const requests = waiters.map(() => ({ name: queue, ttlMs: 3000, requestId: randomUUID() }));
     const [w1, w2] = waiters as [(typeof waiters)[0], (typeof waiters)[0]];
     const [r1, r2] = requests as [(typeof requests)[0], (typeof requests)[0]];
     const waiting = w1.hold(r1);
     await waiting.queued();
     const unary = w2.acquire(r2).catch((error: unknown) => error);
-    await scene.observer.waiterCount(queue, 2);
-    const last = scene.client('w3', survivor);
+    await scenario.observer.waiterCount(queue, 2);
+    const last = scenario.client('w3', survivor);
     const behind = last.hold({ name: queue, ttlMs: 3000 });
     await behind.queued();
     const health = watchHealth(leaving);
     await eventually('SERVING', () => health.said.includes(ServingStatus.SERVING));
 
-    const end = scene.fault('draining', 'SIGTERM');
+    const end = scenario.fault('draining', 'SIGTERM');
     const before = stream.kinds.length;
     const started = performance.now();
     const exit = leaving.server.term();
@@ -94,7 +94,7 @@ test.concurrent('SIGTERM: leases are renewed once more and taken up elsewhere, p
     const back = w1.hold(r1);
     expect(await back.queued()).toBe(1);
     const backUnary = w2.acquire(r2);
-    await scene.observer.waiterCount(queue, 3);
+    await scenario.observer.waiterCount(queue, 3);
     await hank.release(first);
     await w1.release(await back.granted());
     await w2.release(await backUnary);
@@ -107,15 +107,15 @@ test.concurrent('SIGTERM: leases are renewed once more and taken up elsewhere, p
 );
 
 test.concurrent('a second SIGTERM ends a drain that hangs, and the lease lives on', () =>
-  story({ fleet, title: 'forced' }, async (scene) => {
+  runScenario({ fleet, title: 'forced' }, async (scenario) => {
     const [survivor, leaving] = [fleet.member(0), fleet.member(2)];
-    const name = scene.lock('lock');
-    const alice = scene.client('alice', leaving);
+    const name = scenario.lock('lock');
+    const alice = scenario.client('alice', leaving);
     const stream = alice.hold({ name, ttlMs: 4000 });
     const held = await stream.granted();
-    scene.observer.watchLease(held);
+    scenario.observer.watchLease(held);
     leaving.redisProxy.blackHole('both');
-    const end = scene.fault('draining', 'SIGTERM while Redis does not answer');
+    const end = scenario.fault('draining', 'SIGTERM while Redis does not answer');
     leaving.server.signal('SIGTERM');
     await leaving.server.logLine('draining', ({ msg }) => msg === 'draining');
     expect(leaving.server.exit).toBeUndefined();
@@ -134,13 +134,13 @@ test.concurrent('a second SIGTERM ends a drain that hangs, and the lease lives o
 );
 
 test.concurrent('a client that takes no notice is cut when the drain timeout is over', () =>
-  story({ fleet, title: 'cut' }, async (scene) => {
+  runScenario({ fleet, title: 'cut' }, async (scenario) => {
     const [survivor, leaving] = [fleet.member(0), fleet.member(3)];
-    const name = scene.lock('lock');
-    const alice = scene.client('alice', leaving);
+    const name = scenario.lock('lock');
+    const alice = scenario.client('alice', leaving);
     const stream = alice.hold({ name, ttlMs: 4000 });
     const held = await stream.granted();
-    const end = scene.fault('link_cut', 'the client hears nothing, and its connection stays');
+    const end = scenario.fault('link_cut', 'the client hears nothing, and its connection stays');
     leaving.clientProxy.blackHole('both');
     const started = performance.now();
     expect(await leaving.server.term()).toEqual({ code: 0, signal: null });

@@ -5,7 +5,7 @@ import { ms } from '../support/clients/lease-client';
 import type { LossCause, Micros } from '../support/history';
 import { hashLeaseId } from '../support/history-recorder';
 
-/** A call that ended otherwise than asked for. */
+/** A call that ended with an error status. */
 export class CallEnded extends Error {
   override readonly name = 'CallEnded';
 
@@ -14,22 +14,22 @@ export class CallEnded extends Error {
   }
 }
 
-/** What a client knows of a lease by one answer. */
+/** A client's knowledge of a lease, from one answer. */
 export interface Held {
   readonly leaseId: string;
   readonly name: string;
   readonly requestId: string;
   readonly token: bigint;
   readonly permitCount: number;
-  /** Its name in the history. */
+  /** Identifies the lease in the history. */
   readonly hash: string;
   readonly ttlUs: Micros;
   readonly expireOffsetUs: Micros;
-  /** Until when the client may believe. */
+  /** The client may believe in the lease until then. */
   readonly deadline: Micros;
 }
 
-/** What a client makes of a lease that came at `at` on a call sent at `t0`. */
+/** Reads a lease that was received at `at` on a call that was sent at `t0`. */
 export function heldOf(lease: Lease | undefined, t0: Micros, at: Micros): Held {
   if (lease === undefined) throw new Error('the answer lacks its lease');
   const ttlUs = Math.round(ms(lease.ttl) * 1000);
@@ -47,7 +47,7 @@ export function heldOf(lease: Lease | undefined, t0: Micros, at: Micros): Held {
   };
 }
 
-/** The contract's rule, on the clock of histories. */
+/** The contract's deadline rule, on the clock of histories. */
 export function deadlineOf(t0: Micros, expireOffsetUs: Micros, at: Micros, ttlUs: Micros): Micros {
   return Math.min(t0 + expireOffsetUs, at + ttlUs);
 }

@@ -5,7 +5,7 @@ import { Recorder, type EventSink } from '../support/history-recorder';
 import { seeded } from '../support/random';
 import { CallEnded, type Held } from './held';
 import type { EitherWanted } from '../support/clients/either-client';
-import { acquirePatiently, again } from './patience';
+import { acquireWithRetries, retryElsewhere } from './retries';
 import { RecordedClient } from './recorded-client';
 
 /** Many clients of one process that want the same thing, for a while. */
@@ -85,10 +85,10 @@ class LoadClient {
     };
     if (this.happens(10)) return this.cancelSoon(asking);
     if (this.happens(50)) {
-      await this.use(await acquirePatiently(client, asking, fallback));
+      await this.use(await acquireWithRetries(client, asking, fallback));
       return;
     }
-    const { stream, held } = await again(client, fallback, async () => {
+    const { stream, held } = await retryElsewhere(client, fallback, async () => {
       const opened = client.hold(asking);
       return { stream: opened, held: await opened.granted(LONGEST_WAIT_MS) };
     });
@@ -110,11 +110,11 @@ class LoadClient {
     await sleep(this.between(WORK_MS));
     if (this.happens(3)) return false;
     if (this.happens(20)) {
-      const renewed = await again(client, fallback, () => client.renew(held)).catch(notHeldAnyMore);
+      const renewed = await retryElsewhere(client, fallback, () => client.renew(held)).catch(notHeldAnyMore);
       if (renewed === undefined) return false;
       await sleep(this.between(WORK_MS));
     }
-    await again(client, fallback, () => client.release(held));
+    await retryElsewhere(client, fallback, () => client.release(held));
     return true;
   }
 

@@ -10,14 +10,14 @@ import type { Held } from './held';
 
 export const PREFIX = 'holdfast';
 const INTERVAL_MS = 200;
-/** Of one look: a server that is stopped does not hold all the others up. */
-const PATIENCE_MS = 5000;
+/** The timeout of one read: a stopped server must not block the other reads. */
+const READ_TIMEOUT_MS = 5000;
 const READ_END = `local time = redis.call('TIME')
 return { time[1] * 1000000 + time[2], redis.call('ZSCORE', KEYS[1], ARGV[1]) or '' }`;
 
 /**
- * Looks at what Redis and the service themselves say of some names, over and over, for the checkers to compare
- * with what clients believe. What cannot be asked right now, for the fault of the test, is left out.
+ * Polls Redis and the service about some names, so that the checkers can compare both with what clients believe. Reads
+ * that fail during a fault are left out.
  */
 export class Observer {
   private readonly leases = new Map<string, Held>();
@@ -30,18 +30,18 @@ export class Observer {
   constructor(
     private readonly redis: Pick<FleetStore, 'command'>,
     private readonly recorder: Recorder,
-    /** A server that stays up. */
+    /** The address of a server that stays up. */
     address: string,
   ) {
-    const options = { patienceMs: PATIENCE_MS };
+    const options = { patienceMs: READ_TIMEOUT_MS };
     this.clients = {
       lock: eitherClient('lock', address, options),
       semaphore: eitherClient('semaphore', address, options),
     };
   }
 
-  /** Which service a name belongs to: in one story there are no two things of one name. */
-  know({ service, name }: Resource): void {
+  /** Notes the service of a name. A scenario uses each name for one service only. */
+  register({ service, name }: Resource): void {
     this.services.set(name, service);
   }
 
@@ -55,33 +55,33 @@ export class Observer {
     this.watchName(held.name);
   }
 
-  /** Waits until so many are in the queue of a name. */
+  /** Waits until `count` waiters are queued for a name. */
   async waiterCount(name: string, count: number): Promise<void> {
-    await this.see(name, `${count} to wait for ${name}`, (seen) => seen.waiterCount === count);
+    await this.waitFor(name, `${count} waiters for ${name}`, (seen) => seen.waiterCount === count);
   }
 
-  /** Waits until somebody else than this token's lease holds a name, offers included; their tokens. */
+  /** Waits until a name has holders (or offers) with other tokens than this one, and returns those tokens. */
   async holdersOtherThan(name: string, token: bigint): Promise<number[]> {
     const others = (seen: LeaseView) => seen.holders.filter(({ fencingToken }) => fencingToken !== token);
-    const found = await this.see(name, `another holder of ${name}`, (seen) => others(seen).length > 0);
+    const found = await this.waitFor(name, `another holder of ${name}`, (seen) => others(seen).length > 0);
     return others(found).map(({ fencingToken }) => Number(fencingToken));
   }
 
-  /** Looks at a name until it is as wanted. */
-  see(name: string, what: string, check: (seen: LeaseView) => boolean): Promise<LeaseView> {
+  /** Polls a name until `check` accepts its state. */
+  waitFor(name: string, what: string, check: (seen: LeaseView) => boolean): Promise<LeaseView> {
     return eventually(what, async () => {
-      const seen = await this.look(name);
+      const seen = await this.read(name);
       return check(seen) && seen;
     });
   }
 
-  look(name: string): Promise<LeaseView> {
+  read(name: string): Promise<LeaseView> {
     return this.clients[this.serviceOf(name)].view(name);
   }
 
   serviceOf(name: string): Service {
     const service = this.services.get(name);
-    if (service === undefined) throw new Error(`${name} is no name of this story`);
+    if (service === undefined) throw new Error(`this scenario has no name ${name}`);
     return service;
   }
 
@@ -97,14 +97,14 @@ export class Observer {
   private async run(): Promise<void> {
     while (!this.stopped) {
       await Promise.all([
-        ...[...this.leases.values()].map((held) => this.lookAtLease(held)),
-        ...[...this.names].map((name) => this.lookAtHolders(name)),
+        ...[...this.leases.values()].map((held) => this.readLease(held)),
+        ...[...this.names].map((name) => this.readHolders(name)),
       ]);
       await sleep(INTERVAL_MS);
     }
   }
 
-  private async lookAtLease({ name, requestId, hash }: Held): Promise<void> {
+  private async readLease({ name, requestId, hash }: Held): Promise<void> {
     const [, ends = ''] = permitsKeys(PREFIX, { service: this.serviceOf(name), name });
     const before = this.recorder.now();
     const reply = await this.redis.command('EVAL', READ_END, 1, ends, requestId).catch(() => undefined);
@@ -120,8 +120,8 @@ export class Observer {
     });
   }
 
-  private async lookAtHolders(name: string): Promise<void> {
-    const seen = await this.look(name).catch(() => undefined);
+  private async readHolders(name: string): Promise<void> {
+    const seen = await this.read(name).catch(() => undefined);
     if (seen === undefined) return;
     const tokens = seen.holders.map(({ fencingToken }) => Number(fencingToken));
     this.recorder.record({ type: 'holders_observed', name, tokens });

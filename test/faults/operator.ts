@@ -3,16 +3,16 @@ import { SemaphoreClient } from '../support/clients/semaphore-client';
 import type { Recorder } from '../support/history-recorder';
 import type { Member } from './fleet';
 import { CallEnded } from './held';
-import { again } from './patience';
+import { retryElsewhere } from './retries';
 
-/** What its tries failed with before the one that was answered. */
-type FailedTries = readonly string[];
+/** The reasons of the failed attempts before the answer. */
+type FailedAttempts = readonly string[];
 
 let changeCount = 0;
 
 /**
- * Sets limits and deletes semaphores, and writes that down. While nobody knows whether it was done, it repeats the
- * very same call at another server; all tries together are one change.
+ * Sets limits, deletes semaphores, and records both. After UNAVAILABLE it repeats the same call at another server. The
+ * history shows all attempts as one change.
  */
 export class Operator {
   private readonly clients: SemaphoreClient[] = [];
@@ -29,7 +29,7 @@ export class Operator {
     this.clients.push(new SemaphoreClient(address));
   }
 
-  async setLimit(name: string, limit: number, expectedLimit?: number): Promise<FailedTries> {
+  async setLimit(name: string, limit: number, expectedLimit?: number): Promise<FailedAttempts> {
     changeCount += 1;
     const change = `change ${changeCount}`;
     this.recorder.record({ type: 'limit_asked', change, name, limit });
@@ -37,7 +37,7 @@ export class Operator {
     try {
       await this.repeat(failed, (client) => client.setLimit(name, limit, expectedLimit));
     } catch (error) {
-      // The first answer to the only try says what is; after others it may have been done, and changed since.
+      // Only a refusal of the first attempt proves that nothing was changed.
       if (failed.length === 1) this.recorder.record({ type: 'limit_answered', change, done: false });
       throw error;
     }
@@ -45,8 +45,8 @@ export class Operator {
     return failed;
   }
 
-  /** By force, each try frees what was held when it came. */
-  async delete(name: string, force: boolean): Promise<FailedTries> {
+  /** With `force` each attempt frees the leases that are held at that time. */
+  async delete(name: string, force: boolean): Promise<FailedAttempts> {
     const failed: string[] = [];
     await this.repeat(failed, (client) => {
       if (force) this.recorder.record({ type: 'revoke_asked', name, tokens: null, force });
@@ -63,9 +63,9 @@ export class Operator {
     failed: string[],
     send: (client: SemaphoreClient) => Promise<Answer>,
   ): Promise<Answer> {
-    return again(this, this.fallback, async () => {
+    return retryElsewhere(this, this.fallback, async () => {
       const client = this.clients.at(-1);
-      if (client === undefined) throw new Error('an operator has a connection at all times');
+      if (client === undefined) throw new Error('the operator has no connection');
       return send(client).catch((error: unknown) => {
         const ending = endingOf(error);
         failed.push(ending.reason ?? ending.code);

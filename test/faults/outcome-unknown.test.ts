@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Fleet } from './fleet';
 import { CallEnded } from './held';
-import { story, type Scenario } from './scenario';
+import { runScenario, type Scenario } from './scenario';
 import { runsOf, type ScriptKind } from './script-commands';
 
 const TTL_MS = 3000;
@@ -17,9 +17,9 @@ beforeAll(async () => {
 afterAll(() => fleet?.close());
 
 /** From the next such command on that Redis carries out, the server hears nothing more from Redis. */
-function cutOffAfter(scene: Scenario, index: number, kind: ScriptKind, requestId: string): () => void {
+function cutOffAfter(scenario: Scenario, index: number, kind: ScriptKind, requestId: string): () => void {
   const { redisProxy } = fleet.member(index);
-  const end = scene.fault('link_cut', 'the reply is dropped, and no connection comes about');
+  const end = scenario.fault('link_cut', 'the reply is dropped, and no connection comes about');
   void redisProxy.dropNextReply(runsOf(kind, requestId)).then(() => redisProxy.refuseNew());
   return () => {
     redisProxy.passEverything();
@@ -40,34 +40,34 @@ async function endingOf(call: Promise<unknown>): Promise<unknown> {
 test.concurrent(
   'an acquire whose reply never comes is OUTCOME_UNKNOWN; its retry elsewhere gets the lease',
   () =>
-    story({ fleet, title: 'unknown acquire' }, async (scene) => {
-      const name = scene.lock('lock');
-      const client = scene.client('client', fleet.member(1));
+    runScenario({ fleet, title: 'unknown acquire' }, async (scenario) => {
+      const name = scenario.lock('lock');
+      const client = scenario.client('client', fleet.member(1));
       const request = { name, ttlMs: TTL_MS, requestId: randomUUID() };
-      const heal = cutOffAfter(scene, 1, 'acquire', request.requestId);
+      const heal = cutOffAfter(scenario, 1, 'acquire', request.requestId);
       expect(await endingOf(client.acquire(request))).toEqual(OUTCOME_UNKNOWN);
-      const [granted] = await scene.observer.holdersOtherThan(name, 0n);
+      const [granted] = await scenario.observer.holdersOtherThan(name, 0n);
       client.moveTo(fleet.member(0).address);
       const held = await client.acquire(request);
       expect(Number(held.token)).toBe(granted);
       // What the first server gives back for a call that it could not answer, it may not take from this one.
       heal();
-      const watched = scene.client('other', fleet.member(0)).hold({ name, ttlMs: TTL_MS });
+      const watched = scenario.client('other', fleet.member(0)).hold({ name, ttlMs: TTL_MS });
       await watched.queued();
       await new Promise((resolve) => setTimeout(resolve, 1500));
       expect(watched.held).toBeUndefined();
       expect((await client.release(held)).released).toBe(true);
       const next = await watched.granted();
-      await scene.client('releaser', fleet.member(0)).release(next);
+      await scenario.client('releaser', fleet.member(0)).release(next);
     }),
 );
 
 test.concurrent('a release whose reply never comes is OUTCOME_UNKNOWN; again, it says the first answer', () =>
-  story({ fleet, title: 'unknown release' }, async (scene) => {
-    const name = scene.lock('lock');
-    const client = scene.client('client', fleet.member(2));
+  runScenario({ fleet, title: 'unknown release' }, async (scenario) => {
+    const name = scenario.lock('lock');
+    const client = scenario.client('client', fleet.member(2));
     const held = await client.acquire({ name, ttlMs: TTL_MS });
-    const heal = cutOffAfter(scene, 2, 'release', held.requestId);
+    const heal = cutOffAfter(scenario, 2, 'release', held.requestId);
     expect(await endingOf(client.release(held))).toEqual(OUTCOME_UNKNOWN);
     client.moveTo(fleet.member(0).address);
     expect(await client.release(held)).toEqual({ released: true, cause: null });
@@ -78,15 +78,15 @@ test.concurrent('a release whose reply never comes is OUTCOME_UNKNOWN; again, it
 test.concurrent(
   'a withdraw whose reply never comes is OUTCOME_UNKNOWN, never CONTENDED; the place is kept',
   () =>
-    story({ fleet, title: 'unknown withdraw' }, async (scene) => {
-      const name = scene.lock('lock');
-      const holder = scene.client('holder', fleet.member(0));
+    runScenario({ fleet, title: 'unknown withdraw' }, async (scenario) => {
+      const name = scenario.lock('lock');
+      const holder = scenario.client('holder', fleet.member(0));
       const first = await holder.hold({ name, ttlMs: TTL_MS }).granted();
-      const client = scene.client('client', fleet.member(3));
+      const client = scenario.client('client', fleet.member(3));
       const request = { name, ttlMs: TTL_MS, requestId: randomUUID() };
-      const heal = cutOffAfter(scene, 3, 'withdraw', request.requestId);
+      const heal = cutOffAfter(scenario, 3, 'withdraw', request.requestId);
       expect(await endingOf(client.acquire({ ...request, waitMs: 300 }))).toEqual(OUTCOME_UNKNOWN);
-      const newcomer = scene.client('newcomer', fleet.member(0));
+      const newcomer = scenario.client('newcomer', fleet.member(0));
       const later = newcomer.hold({ name, ttlMs: TTL_MS });
       await later.queued();
       client.moveTo(fleet.member(0).address);

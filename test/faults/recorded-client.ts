@@ -13,8 +13,8 @@ const DEFAULT_TTL_MS = 30_000;
 let callCount = 0;
 
 /**
- * A client of one service, over the generated stubs, that writes down all that it sends and receives. It retries nothing by itself,
- * has a connection of its own, and may change to another server, as a client does whose own one is gone.
+ * A client of one service that records everything it sends and receives. It never retries, has its own connection,
+ * and may move to another server.
  */
 export class RecordedClient {
   private readonly clients: EitherClient[];
@@ -29,7 +29,7 @@ export class RecordedClient {
     this.clients = [eitherClient(service, address, options)];
   }
 
-  /** Later calls go there; earlier ones stay where they are. */
+  /** Sends later calls to another server. Open calls stay where they are. */
   moveTo(address: string): void {
     this.clients.push(eitherClient(this.service, address, this.options));
   }
@@ -80,7 +80,7 @@ export class RecordedClient {
     for (const client of this.clients) client.close();
   }
 
-  /** For what a stream receives too. */
+  /** Records an event. Streams of this client call it too. */
   record(body: EventBody, at?: Micros): { at: Micros } {
     return this.recorder.record(body, at);
   }
@@ -130,7 +130,7 @@ export class RecordedClient {
 
   private get current(): EitherClient {
     const client = this.clients.at(-1);
-    if (client === undefined) throw new Error('a client has a connection at all times');
+    if (client === undefined) throw new Error('the client has no connection');
     return client;
   }
 

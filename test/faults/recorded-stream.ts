@@ -9,17 +9,17 @@ import type { RecordedClient } from './recorded-client';
 type Event = NonNullable<HoldEvent['event']>;
 export type EventKind = Event['$case'];
 
-/** A hold stream that writes down what comes, and tells the test about it. */
+/** A hold stream that records its events, and lets a test wait for them. */
 export class RecordedStream {
-  /** What has come, in order. */
+  /** The kinds of the received events, in order. */
   readonly kinds: EventKind[] = [];
   readonly positions: number[] = [];
   held: Held | undefined;
   lossCause: LossCause | undefined;
-  /** Until when its client may believe, by all that has come. */
+  /** The client may believe in the lease until then, by all events so far. */
   deadline: Micros = 0;
   ending: Ending | undefined;
-  /** How it ended. */
+  /** Resolves with the status of the stream. */
   readonly ended: Promise<Ending>;
   private cancelled = false;
   private readonly listeners = new Set<() => void>();
@@ -34,7 +34,7 @@ export class RecordedStream {
       this.receive(response.holdEvent?.event);
       this.wake();
     });
-    // Its status is told by an 'error' too, which nobody may leave unheard.
+    // An unhandled 'error' event would end the process. 'status' tells the same.
     stream.on('error', () => undefined);
     const status = new Promise<StatusObject>((resolve) => stream.on('status', resolve));
     const lastRead = new Promise<void>((resolve) => stream.on('end', resolve));
@@ -49,17 +49,22 @@ export class RecordedStream {
     return this.kinds.filter((one) => one === kind).length;
   }
 
-  /** Waits until it is in the queue; its first place there. */
+  /** Waits until the request is queued, and returns its first position. */
   async queued(): Promise<number> {
     return this.heard('queued', () => this.positions[0]);
   }
 
-  /** Waits for the lease; rejects with a CallEnded if the stream ends without one. */
+  /** Waits for the lease. Rejects with CallEnded if the stream ends without one. */
   async granted(timeoutMs?: number): Promise<Held> {
     return this.heard('a grant', () => this.held, timeoutMs);
   }
 
-  /** Waits for this many more events of a kind from now on. */
+  /** Waits until the stream has received `count` events of a kind since it was opened. */
+  async atLeast(kind: EventKind, count: number): Promise<void> {
+    await this.heard(`${count} ${kind}`, () => this.count(kind) >= count);
+  }
+
+  /** Waits for `count` events of a kind from now on. */
   async more(kind: EventKind, count = 1): Promise<void> {
     const wanted = this.count(kind) + count;
     await this.heard(`${count} more ${kind}`, () => this.count(kind) >= wanted);
@@ -84,7 +89,7 @@ export class RecordedStream {
     }
   }
 
-  /** Resolves when something has come, or the time is over. */
+  /** Resolves at the next event or at the timeout. */
   private change(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const goOn = (): void => {

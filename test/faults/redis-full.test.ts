@@ -1,7 +1,7 @@
 import { Fleet } from './fleet';
 import { CallEnded } from './held';
-import { Line } from './line';
-import { story } from './scenario';
+import { WaiterLine } from './waiter-line';
+import { runScenario } from './scenario';
 
 let fleet: Fleet;
 
@@ -12,29 +12,29 @@ beforeAll(async () => {
 afterAll(() => fleet?.close());
 
 test('a full Redis: nothing new begins, and what there is goes on to its end', () =>
-  story({ fleet, title: 'full' }, async (scene) => {
+  runScenario({ fleet, title: 'full' }, async (scenario) => {
     const [one, other] = [fleet.member(0), fleet.member(1)];
     const [streamed, unary, queue, fresh] = [
-      scene.lock('streamed'),
-      scene.lock('unary'),
-      scene.lock('queue'),
-      scene.lock('fresh'),
+      scenario.lock('streamed'),
+      scenario.lock('unary'),
+      scenario.lock('queue'),
+      scenario.lock('fresh'),
     ];
-    const alice = scene.client('alice', one);
+    const alice = scenario.client('alice', one);
     const stream = alice.hold({ name: streamed, ttlMs: 2000 });
     const held = await stream.granted();
-    const una = scene.client('una', one);
+    const una = scenario.client('una', one);
     const unaryHeld = await una.acquire({ name: unary, ttlMs: 2000 });
-    const hank = scene.client('hank', other);
+    const hank = scenario.client('hank', other);
     const first = await hank.hold({ name: queue, ttlMs: 2000 }).granted();
-    for (const lease of [held, unaryHeld, first]) scene.observer.watchLease(lease);
-    const line = new Line(scene, queue, other);
+    for (const lease of [held, unaryHeld, first]) scenario.observer.watchLease(lease);
+    const line = new WaiterLine(scenario, queue, other);
     await line.join('w1', one);
     await line.join('w2', other, 'unary');
-    const impatient = scene.client('impatient', one).hold({ name: queue, ttlMs: 2000, waitMs: 1000 });
+    const impatient = scenario.client('impatient', one).hold({ name: queue, ttlMs: 2000, waitMs: 1000 });
     await impatient.queued();
 
-    const end = scene.fault('store_full', 'maxmemory below what is used');
+    const end = scenario.fault('store_full', 'maxmemory below what is used');
     await fleet.redis.command('CONFIG', 'SET', 'maxmemory', '1');
     const refused = await Promise.all([
       una.acquire({ name: fresh, ttlMs: 2000 }).catch((error: unknown) => error),

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fleet } from './fleet';
 import { CallEnded } from './held';
-import { Line } from './line';
-import { story } from './scenario';
+import { WaiterLine } from './waiter-line';
+import { runScenario } from './scenario';
 
 let fleet: Fleet;
 
@@ -13,24 +13,28 @@ beforeAll(async () => {
 afterAll(() => fleet?.close());
 
 test('a Redis killed and started again with its data: leases, tokens and places live on', () =>
-  story({ fleet, title: 'redis restarted' }, async (scene) => {
+  runScenario({ fleet, title: 'redis restarted' }, async (scenario) => {
     const [one, other] = [fleet.member(0), fleet.member(1)];
-    const [streamed, unary, queue] = [scene.lock('streamed'), scene.lock('unary'), scene.lock('queue')];
-    const alice = scene.client('alice', one);
+    const [streamed, unary, queue] = [
+      scenario.lock('streamed'),
+      scenario.lock('unary'),
+      scenario.lock('queue'),
+    ];
+    const alice = scenario.client('alice', one);
     const stream = alice.hold({ name: streamed, ttlMs: 5000 });
     const held = await stream.granted();
-    const una = scene.client('una', other);
+    const una = scenario.client('una', other);
     const unaryHeld = await una.acquire({ name: unary, ttlMs: 5000 });
-    const hank = scene.client('hank', one);
+    const hank = scenario.client('hank', one);
     const hankHolds = hank.hold({ name: queue, ttlMs: 5000 });
     const first = await hankHolds.granted();
-    for (const lease of [held, unaryHeld, first]) scene.observer.watchLease(lease);
-    const line = new Line(scene, queue, other);
+    for (const lease of [held, unaryHeld, first]) scenario.observer.watchLease(lease);
+    const line = new WaiterLine(scenario, queue, other);
     await line.join('w1', one);
     await line.join('w2', other);
     await line.join('w3', one, 'unary');
 
-    const end = scene.fault('redis_restarted', 'SIGKILL and start, appendfsync always');
+    const end = scenario.fault('redis_restarted', 'SIGKILL and start, appendfsync always');
     await fleet.redis.kill();
     // Nothing is sent where nobody listens, and a call says so soon.
     await sleep(1200);
@@ -45,7 +49,7 @@ test('a Redis killed and started again with its data: leases, tokens and places 
     expect((await una.renew(unaryHeld)).token).toBe(unaryHeld.token);
     await hankHolds.more('renewed');
     expect(line.order).toEqual([]);
-    await line.isWhole();
+    await line.allQueued();
     await hank.release(first);
     await line.served();
     expect(line.order).toEqual(['w1', 'w2', 'w3']);

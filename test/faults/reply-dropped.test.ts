@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Fleet, type Member } from './fleet';
 import { CallEnded, type Held } from './held';
-import { story, type Scenario } from './scenario';
+import { runScenario, type Scenario } from './scenario';
 import { runsOf, type ScriptKind } from './script-commands';
 
 const TTL_MS = 2000;
@@ -28,7 +28,7 @@ function lose(member: Member, way: Way, kind: ScriptKind, requestId: string): Pr
 }
 
 interface Stage {
-  readonly scene: Scenario;
+  readonly scenario: Scenario;
   readonly name: string;
   readonly requestId: string;
   readonly member: Member;
@@ -37,54 +37,54 @@ interface Stage {
 
 /** What a client does and sees; the same whether a command is lost on the way or not. */
 const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
-  acquire: async ({ scene, name, requestId, member, lost }) => {
+  acquire: async ({ scenario, name, requestId, member, lost }) => {
     const trap = lost('acquire');
-    const held = await scene.client('client', member).acquire({ name, ttlMs: TTL_MS, requestId });
+    const held = await scenario.client('client', member).acquire({ name, ttlMs: TTL_MS, requestId });
     await trap;
     return held;
   },
-  'acquire that has to wait': async ({ scene, name, requestId, member, lost }) => {
-    const first = await scene.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
+  'acquire that has to wait': async ({ scenario, name, requestId, member, lost }) => {
+    const first = await scenario.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
     const trap = lost('acquire');
-    const stream = scene.client('client', member).hold({ name, ttlMs: TTL_MS, requestId });
+    const stream = scenario.client('client', member).hold({ name, ttlMs: TTL_MS, requestId });
     expect(await stream.queued()).toBe(1);
     await trap;
-    await scene.client('releaser', fleet.member(0)).release(first);
+    await scenario.client('releaser', fleet.member(0)).release(first);
     return stream.granted();
   },
-  claim: async ({ scene, name, requestId, member, lost }) => {
-    const first = await scene.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
-    const stream = scene.client('client', member).hold({ name, ttlMs: TTL_MS, requestId });
+  claim: async ({ scenario, name, requestId, member, lost }) => {
+    const first = await scenario.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
+    const stream = scenario.client('client', member).hold({ name, ttlMs: TTL_MS, requestId });
     await stream.queued();
     const trap = lost('claim');
-    await scene.client('releaser', fleet.member(0)).release(first);
+    await scenario.client('releaser', fleet.member(0)).release(first);
     const held = await stream.granted();
     await trap;
     return held;
   },
-  withdraw: async ({ scene, name, requestId, member, lost }) => {
-    const first = await scene.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
+  withdraw: async ({ scenario, name, requestId, member, lost }) => {
+    const first = await scenario.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
     const trap = lost('withdraw');
-    const client = scene.client('client', member);
+    const client = scenario.client('client', member);
     const given: unknown = await client
       .acquire({ name, ttlMs: TTL_MS, waitMs: 300, requestId })
       .catch((error: unknown) => error);
     expect(given).toBeInstanceOf(CallEnded);
     expect((given as CallEnded).ending).toMatchObject({ code: 'ABORTED', reason: 'CONTENDED' });
     await trap;
-    await scene.client('releaser', fleet.member(0)).release(first);
+    await scenario.client('releaser', fleet.member(0)).release(first);
     return client.acquire({ name, ttlMs: TTL_MS, requestId });
   },
-  touch: async ({ scene, name, requestId, member, lost }) => {
-    const first = await scene.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
+  touch: async ({ scenario, name, requestId, member, lost }) => {
+    const first = await scenario.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
     const trap = lost('touch');
-    const stream = scene.client('client', member).hold({ name, ttlMs: TTL_MS, requestId });
+    const stream = scenario.client('client', member).hold({ name, ttlMs: TTL_MS, requestId });
     await trap;
-    await scene.client('releaser', fleet.member(0)).release(first);
+    await scenario.client('releaser', fleet.member(0)).release(first);
     return stream.granted();
   },
-  'renew by the holder': async ({ scene, name, requestId, member, lost }) => {
-    const client = scene.client('client', member);
+  'renew by the holder': async ({ scenario, name, requestId, member, lost }) => {
+    const client = scenario.client('client', member);
     const held = await client.acquire({ name, ttlMs: TTL_MS, requestId });
     const trap = lost('renew');
     const renewed = await client.renew(held);
@@ -92,8 +92,8 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
     expect(renewed.token).toBe(held.token);
     return renewed;
   },
-  'renew by a stream': async ({ scene, name, requestId, member, lost }) => {
-    const stream = scene.client('client', member).hold({ name, ttlMs: TTL_MS, requestId });
+  'renew by a stream': async ({ scenario, name, requestId, member, lost }) => {
+    const stream = scenario.client('client', member).hold({ name, ttlMs: TTL_MS, requestId });
     const held = await stream.granted();
     const trap = lost('renew');
     await stream.more('renewed', 2);
@@ -101,18 +101,18 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
     expect(stream.kinds).not.toContain('renewalFailed');
     return held;
   },
-  attach: async ({ scene, name, requestId, member, lost }) => {
-    const held = await scene.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS, requestId });
+  attach: async ({ scenario, name, requestId, member, lost }) => {
+    const held = await scenario.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS, requestId });
     const trap = lost('renew');
-    const again = await scene.client('client', member).attach(held).granted();
+    const again = await scenario.client('client', member).attach(held).granted();
     await trap;
     expect(again.token).toBe(held.token);
     return again;
   },
-  release: async ({ scene, name, requestId, member, lost }) => {
-    const client = scene.client('client', member);
+  release: async ({ scenario, name, requestId, member, lost }) => {
+    const client = scenario.client('client', member);
     const held = await client.acquire({ name, ttlMs: TTL_MS, requestId });
-    const next = scene.client('next', fleet.member(0));
+    const next = scenario.client('next', fleet.member(0));
     const waiting = next.hold({ name, ttlMs: TTL_MS });
     await waiting.queued();
     const trap = lost('release');
@@ -124,17 +124,17 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
 
 describe('a command whose reply is lost with its connection, or that is lost itself, is not noticed', () => {
   test.concurrent.each(Object.entries(ACTS))('%s', (title, act) =>
-    story({ fleet, title: `lost, ${title}` }, async (scene) => {
+    runScenario({ fleet, title: `lost, ${title}` }, async (scenario) => {
       for (const way of WAYS) {
-        const name = scene.lock(`lock, ${way}`);
+        const name = scenario.lock(`lock, ${way}`);
         const member = fleet.member(1);
         const requestId = randomUUID();
         const lost = (kind: ScriptKind): Promise<unknown> => {
-          const end = scene.fault('reply_dropped', `the ${way} of ${kind}`, { names: [name] });
+          const end = scenario.fault('reply_dropped', `the ${way} of ${kind}`, { names: [name] });
           return lose(member, way, kind, requestId).then(end);
         };
-        const held = await act({ scene, name, requestId, member, lost });
-        expect((await scene.client('last', fleet.member(0)).release(held)).released).toBe(true);
+        const held = await act({ scenario, name, requestId, member, lost });
+        expect((await scenario.client('last', fleet.member(0)).release(held)).released).toBe(true);
       }
     }),
   );

@@ -4,8 +4,8 @@ import type { FleetStore } from './fleet';
 import { PREFIX } from './observer';
 
 /**
- * What Redis still has of a name at rest and should not: holders, offers and waiters; a key that never expires;
- * a record that is neither a tombstone nor a place that is kept for a while.
+ * Lists what Redis must not keep for a name at rest: holders, offers, waiters, keys without an expiry, and records
+ * that are neither a tombstone nor a detached ticket.
  */
 export async function residueOf(redis: Pick<FleetStore, 'command'>, resource: Resource): Promise<string[]> {
   const keys = permitsKeys(PREFIX, resource);
@@ -16,14 +16,15 @@ export async function residueOf(redis: Pick<FleetStore, 'command'>, resource: Re
     left.push(...members.map((member) => `${key} ${member}`));
   }
   for (const key of keys) {
-    // A limit that was set stays until its semaphore is deleted; the epoch is all its bucket's.
+    // A limit stays until its semaphore is deleted. The epoch belongs to the whole bucket.
     if (key === limit || key === epoch) continue;
-    if (Number(await redis.command('PTTL', key)) === -1) left.push(`${key}, which never expires`);
+    if (Number(await redis.command('PTTL', key)) === -1) left.push(`${key} never expires`);
   }
   const fields = (await redis.command('HKEYS', state)) as string[];
   const records = fields.filter((field) => /^r[0-9a-f-]{36}$/.test(field)).length;
   const remembered =
     Number(await redis.command('ZCARD', detached)) + Number(await redis.command('ZCARD', ended));
-  if (records !== remembered) left.push(`${state}: ${records} records, ${remembered} are remembered`);
+  if (records !== remembered)
+    left.push(`${state}: ${records} records, but ${remembered} tombstones and detached tickets`);
   return left;
 }

@@ -4,28 +4,30 @@ import { endingOf } from '../support/clients/call-ending';
 import { eitherClient } from '../support/clients/either-client';
 import type { Resource, Service } from '../../src/engine/leases/lease';
 import { expectInvariantsToHold, type CheckAllOptions } from '../support/checkers/check-all';
-import { formatTrace } from '../support/checkers/violation';
+import { DEFAULT_OPTIONS, formatTrace } from '../support/checkers/violation';
 import type { FaultKind, FaultStarted, History, HistoryEvent, Micros } from '../support/history';
-import { MemorySink, mergeHistories, Recorder } from '../support/history-recorder';
+import { MemorySink, mergeHistories, monotonicMicros, Recorder } from '../support/history-recorder';
+import { DelaySampler, Stopwatch } from '../support/stopwatch';
 import type { Fleet, FleetStore, Member } from './fleet';
 import { Observer } from './observer';
 import { Operator } from './operator';
 import { RecordedClient } from './recorded-client';
 import { residueOf } from './residue';
+import { restingSince } from './rest';
 
 type FaultScope = Partial<Pick<FaultStarted, 'clients' | 'names' | 'excuses' | 'explains' | 'graceUs'>>;
 
-/** What a test that failed shows of its history. */
+/** How many events of its history a failed scenario prints. */
 const SHOWN_EVENTS = 40;
-/** Each has a connection of its own. */
+/** Bounds the connections: each probe opens one. */
 const PROBES_AT_ONCE = 32;
 const REST_MS = 1000;
-/** Leaves the test time to come to rest, and to say what happened. */
-const STORY_MS = 20_000;
+/** Shorter than the timeout of a test, so that the test can still come to rest and print its history. */
+const SCENARIO_MS = 20_000;
 
 /**
- * One story with its own names, clients and history. It ends at rest: everything can be had again, Redis has
- * nothing left of it, and all invariants hold over what its clients saw.
+ * A test with its own names, clients and history. At its end the system is at rest: all permits can be acquired, Redis
+ * keeps no holder or waiter, and the invariants hold over the history that the clients recorded.
  */
 export class Scenario {
   readonly observer: Observer;
@@ -36,24 +38,26 @@ export class Scenario {
   private readonly resources: Resource[] = [];
   private readonly sources: (() => readonly HistoryEvent[])[] = [];
   private readonly endings: (() => Promise<void>)[] = [];
+  private readonly delays: DelaySampler;
   private faultCount = 0;
 
   constructor(
     readonly fleet: Fleet<FleetStore>,
     private readonly title: string,
-    /** A member that stays up and can reach Redis at the end. */
+    /** A server that stays up and can reach Redis at the end. */
     private readonly witness: Member,
   ) {
+    this.delays = new DelaySampler(() => this.pids());
     this.recorder = new Recorder(title, this.sink);
     this.observer = new Observer(fleet.redis, this.recorder, witness.address);
   }
 
-  /** A lock of this story's own; looking at it costs Redis commands that a test may want to count. */
+  /** A lock of this scenario alone. `watched = false` saves the Redis commands of the observer. */
   lock(label: string, watched = true): string {
     return this.resource('lock', label, watched);
   }
 
-  /** A semaphore of this story's own, with its limit set. */
+  /** A semaphore of this scenario alone, with its limit set. */
   async semaphore(label: string, limit: number, watched = true): Promise<string> {
     const name = this.resource('semaphore', label, watched);
     await this.operator(`first limit of ${label}`, this.witness).setLimit(name, limit);
@@ -67,29 +71,29 @@ export class Scenario {
     return client;
   }
 
-  /** Somebody who sets limits and deletes semaphores; goes on at the witness where the member is gone. */
+  /** An operator sets limits and deletes semaphores. It retries at the witness when `member` is gone. */
   operator(label: string, member: Member): Operator {
     const operator = new Operator(member.address, this.witness, new Recorder(label, this.sink));
     this.operators.push(operator);
     return operator;
   }
 
-  /** Runs when the story is at rest, or has failed. */
+  /** Runs `end` when the scenario is at rest, or has failed. */
   atEnd(end: () => Promise<void>): void {
     this.endings.push(end);
   }
 
-  /** What another process writes belongs to this story. */
+  /** Adds the events of another process to the history. */
   include(events: () => readonly HistoryEvent[]): void {
     this.sources.push(events);
   }
 
-  /** Written just before a client is killed. */
+  /** Records that `client` is about to be killed. Call it just before the kill. */
   willKill(client: string): void {
     this.recorder.record({ type: 'killed', client });
   }
 
-  /** Marks the beginning of a fault; what it returns marks the end. */
+  /** Records the start of a fault. The returned function records its end. */
   fault(kind: FaultKind, what: string, scope: FaultScope = {}): () => void {
     this.faultCount += 1;
     const fault = `${this.title} ${this.faultCount}`;
@@ -97,7 +101,7 @@ export class Scenario {
     return () => void this.recorder.record({ type: 'fault_ended', fault });
   }
 
-  /** A fault that is over when it is noticed. */
+  /** Records a fault that has already ended. */
   past(kind: FaultKind, what: string, from: Micros, to: Micros): void {
     this.faultCount += 1;
     const fault = `${this.title} ${this.faultCount}`;
@@ -105,7 +109,7 @@ export class Scenario {
     this.recorder.record({ type: 'fault_ended', fault }, to);
   }
 
-  /** A fault of an instant. */
+  /** Records a fault that starts and ends at once. */
   instant(kind: FaultKind, what: string, scope: FaultScope = {}): void {
     this.fault(kind, what, scope)();
   }
@@ -114,13 +118,23 @@ export class Scenario {
     return mergeHistories(this.sink.events, ...this.sources.map((events) => events()));
   }
 
+  /** Starts a stopwatch that subtracts the waits of this scenario's processes for a core. */
+  stopwatch(): Stopwatch {
+    return new Stopwatch(() => this.pids());
+  }
+
+  /** The longest delay that a busy machine can have caused within two seconds of this scenario. */
+  worstDelayMs(): number {
+    return this.delays.worstMs();
+  }
+
   /**
-   * Waits until whatever nobody renews has ended, and looks at what is left. A store that was set back may have waiters
-   * again whose calls are over: they are offered their permits once more, for which the probes then wait.
+   * Waits until every lease that nobody renews has ended, and records the residue. A store that lost writes may contain
+   * waiters of calls that have ended. Such waiters get offers again, and `probesWaitMs` outlasts them.
    */
   async comeToRest(probesWaitMs = 0): Promise<void> {
-    const ttls = this.history().flatMap((event) => ('ttlUs' in event ? [event.ttlUs ?? 0] : []));
-    await sleep(Math.max(0, ...ttls) / 1000 + REST_MS);
+    const restingAt = restingSince(this.history()) + REST_MS * 1000;
+    await sleep(Math.max(0, (restingAt - monotonicMicros()) / 1000));
     await this.observer.stop();
     for (let next = 0; next < this.resources.length; next += PROBES_AT_ONCE) {
       const some = this.resources.slice(next, next + PROBES_AT_ONCE);
@@ -131,20 +145,28 @@ export class Scenario {
   }
 
   async close(): Promise<void> {
+    this.delays.stop();
     await this.observer.stop();
     for (const end of this.endings) await end();
-    for (const one of [...this.clients, ...this.operators, this.observer]) one.close();
+    for (const closable of [...this.clients, ...this.operators, this.observer]) closable.close();
+  }
+
+  /** This process, the running servers, and Redis where it is one process. */
+  private pids(): number[] {
+    const servers = this.fleet.members.filter(({ server }) => server.exit === undefined);
+    const { pid } = this.fleet.redis as { readonly pid?: number };
+    return [process.pid, ...servers.map(({ server }) => server.pid), ...(pid === undefined ? [] : [pid])];
   }
 
   private resource(service: Service, label: string, watched: boolean): string {
     const name = `${this.title} ${label}`;
     this.resources.push({ service, name });
-    this.observer.know({ service, name });
+    this.observer.register({ service, name });
     if (watched) this.observer.watchName(name);
     return name;
   }
 
-  /** Takes all that can be had of a name, and gives it back. Of a pause or a deleted one there is nothing. */
+  /** Acquires all permits of a name and releases them. A paused or deleted semaphore has none. */
   private async probe({ service, name }: Resource, waitMs: number): Promise<void> {
     const probe = eitherClient(service, this.witness.address);
     try {
@@ -162,34 +184,39 @@ export class Scenario {
   }
 }
 
-export interface StoryOptions extends CheckAllOptions {
+export interface ScenarioOptions extends CheckAllOptions {
   readonly fleet: Fleet;
   readonly title: string;
   readonly witness?: Member;
-  /** How long it may take without its rest. */
+  /** The timeout of the scenario, its rest not included. */
   readonly limitMs?: number;
 }
 
-/** Runs a story to its end and checks all invariants over it; a failure shows the end of its history. */
-export async function story(
-  { fleet, title, witness = fleet.member(0), limitMs = STORY_MS, ...checks }: StoryOptions,
-  tell: (scenario: Scenario) => Promise<void>,
+/**
+ * Runs a scenario to its end and checks the invariants over its history. A failure prints the end of the history. The
+ * checkers allow for the delays of a busy machine, as measured.
+ */
+export async function runScenario(
+  { fleet, title, witness = fleet.member(0), limitMs = SCENARIO_MS, ...checks }: ScenarioOptions,
+  run: (scenario: Scenario) => Promise<void>,
 ): Promise<void> {
   const scenario = new Scenario(fleet, title, witness);
   try {
-    await within(limitMs, tell(scenario));
+    await within(limitMs, run(scenario));
     await scenario.comeToRest();
   } catch (error) {
-    const told = scenario.history().filter(({ type }) => !type.endsWith('_observed'));
-    const shown = told.slice(-SHOWN_EVENTS);
+    const events = scenario.history().filter(({ type }) => !type.endsWith('_observed'));
+    const shown = events.slice(-SHOWN_EVENTS);
     throw new Error(`${(error as Error).message}\n${formatTrace(shown)}`, { cause: error });
   } finally {
     await scenario.close();
   }
-  expectInvariantsToHold(scenario.history(), checks);
+  const { latencyUs = DEFAULT_OPTIONS.latencyUs } = checks;
+  const allowedUs = latencyUs + Math.ceil(scenario.worstDelayMs() * 1000);
+  expectInvariantsToHold(scenario.history(), { ...checks, latencyUs: allowedUs });
 }
 
-/** A server whose machine stood still may just be closing connections; any other word is an answer. */
+/** Retries while the server is UNAVAILABLE: after a stall it may be closing connections. Other errors are answers. */
 async function answered<T>(name: string, ask: () => Promise<T>): Promise<T> {
   const ending = await eventually(`an answer about ${name}`, () =>
     ask().then(
@@ -212,7 +239,7 @@ function notGranted(error: unknown): undefined {
 async function within(limitMs: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`the story did not end within ${limitMs} ms`)), limitMs);
+    timer = setTimeout(() => reject(new Error(`the scenario did not end within ${limitMs} ms`)), limitMs);
   });
   await Promise.race([work, limit]).finally(() => clearTimeout(timer));
 }

@@ -7,23 +7,23 @@ const SHAS = {
   claim: script(scripts.permitsClaim).sha,
   withdraw: script(scripts.permitsWithdraw).sha,
   touch: script(scripts.permitsTouch).sha,
-  /** Attaching too. */
+  /** Attaches too. */
   renew: script(scripts.permitsRenew).sha,
   release: script(scripts.permitsRelease).sha,
   limit: script(scripts.permitsLimit).sha,
   delete: script(scripts.permitsDelete).sha,
   'dictionary create': script(scripts.dictionaryCreate).sha,
-  /** Puts, deletes, selections, and the batches of imports. */
+  /** Puts, deletes, records selections, and stores batches of imports. */
   'dictionary write': script(scripts.dictionaryWrite).sha,
   'dictionary start import': script(scripts.dictionaryStartImport).sha,
-  /** Commits too. */
+  /** Commits or abandons. */
   'dictionary end import': script(scripts.dictionaryEndImport).sha,
   'dictionary drop': script(scripts.dictionaryDrop).sha,
 };
 
 export type ScriptKind = keyof typeof SHAS;
 
-/** Tells, of what a proxy sees, the runs of one script; those about one request, or with one key, where it is given. */
+/** Matches a proxy's commands that run one script, optionally only those with `about` (a request id or key) among their arguments. */
 export function runsOf(kind: ScriptKind, about?: string): (command: RedisCommand) => boolean {
   return ({ args }) => args[0] === SHAS[kind] && (about === undefined || args.includes(about));
 }

@@ -5,7 +5,7 @@ import type { Held } from './held';
 import { PREFIX } from './observer';
 import type { RecordedClient } from './recorded-client';
 import type { RecordedStream } from './recorded-stream';
-import { story, type Scenario } from './scenario';
+import { runScenario, type Scenario } from './scenario';
 import { runsOf } from './script-commands';
 
 /** At each of two servers: more than a script ends at once, so that a deletion is several steps. */
@@ -42,24 +42,27 @@ interface Crowd {
   readonly waiting: RecordedStream[];
 }
 
-async function occupy(scene: Scenario, name: string, member: Member, label: string): Promise<Crowd> {
-  const client = scene.client(label, member, 'semaphore');
+async function occupy(scenario: Scenario, name: string, member: Member, label: string): Promise<Crowd> {
+  const client = scenario.client(label, member, 'semaphore');
   const held = Array.from({ length: HOLDERS }, () => client.hold({ name, ttlMs: TTL_MS }));
   await Promise.all(held.map((stream) => stream.granted()));
   return { client, held, unary: await client.acquire({ name, ttlMs: TTL_MS }), waiting: [] };
 }
 
 /** A semaphore that is full at two servers, with as many waiting at each. */
-async function occupied(scene: Scenario, other: Member): Promise<{ name: string; crowds: [Crowd, Crowd] }> {
-  const name = await scene.semaphore('permits', 2 * (HOLDERS + 1));
+async function occupied(
+  scenario: Scenario,
+  other: Member,
+): Promise<{ name: string; crowds: [Crowd, Crowd] }> {
+  const name = await scenario.semaphore('permits', 2 * (HOLDERS + 1));
   const crowds: [Crowd, Crowd] = [
-    await occupy(scene, name, fleet.member(0), 'crowd at the one'),
-    await occupy(scene, name, other, 'crowd at the other'),
+    await occupy(scenario, name, fleet.member(0), 'crowd at the one'),
+    await occupy(scenario, name, other, 'crowd at the other'),
   ];
   for (const { client, waiting } of crowds) {
     for (let count = 0; count < WAITERS; count += 1) waiting.push(client.hold({ name, ttlMs: TTL_MS }));
   }
-  await scene.observer.waiterCount(name, 2 * WAITERS);
+  await scenario.observer.waiterCount(name, 2 * WAITERS);
   return { name, crowds };
 }
 
@@ -80,43 +83,43 @@ async function expectRevoked(call: Promise<unknown>): Promise<void> {
 }
 
 /** Nothing of the deleted one is left, and one of the same name is new. */
-async function expectGone(scene: Scenario, name: string): Promise<void> {
-  const operator = scene.operator('afterwards', fleet.member(0));
-  await expect(scene.observer.look(name)).rejects.toThrow('NO_SUCH_SEMAPHORE');
+async function expectGone(scenario: Scenario, name: string): Promise<void> {
+  const operator = scenario.operator('afterwards', fleet.member(0));
+  await expect(scenario.observer.read(name)).rejects.toThrow('NO_SUCH_SEMAPHORE');
   expect(await operator.delete(name, false)).toEqual([]);
   await operator.setLimit(name, 2);
-  const client = scene.client('newcomer', fleet.member(0), 'semaphore');
+  const client = scenario.client('newcomer', fleet.member(0), 'semaphore');
   const held = await client.acquire({ name, ttlMs: TTL_MS, permits: 2 });
-  expect(await scene.observer.look(name)).toMatchObject({ usedCount: 2, holderCount: 1, waiterCount: 0 });
+  expect(await scenario.observer.read(name)).toMatchObject({ usedCount: 2, holderCount: 1, waiterCount: 0 });
   await client.release(held);
 }
 
 test.concurrent('a deletion whose reply is lost in the midst of it comes to its end, and all are told', () =>
-  story({ fleet, title: 'lost deletion' }, async (scene) => {
+  runScenario({ fleet, title: 'lost deletion' }, async (scenario) => {
     const other = fleet.member(1);
-    const { name, crowds } = await occupied(scene, other);
-    const operator = scene.operator('operator', other);
+    const { name, crowds } = await occupied(scenario, other);
+    const operator = scenario.operator('operator', other);
     await expect(operator.delete(name, false)).rejects.toMatchObject({
       ending: { code: 'FAILED_PRECONDITION', reason: 'SEMAPHORE_IN_USE' },
     });
     const [state] = permitsKeys(PREFIX, { service: 'semaphore', name });
     const lost = other.redisProxy.dropNextReply(runsOf('delete', state));
-    const end = scene.fault('reply_dropped', 'of the first step of the deletion', { names: [name] });
+    const end = scenario.fault('reply_dropped', 'of the first step of the deletion', { names: [name] });
     expect(await operator.delete(name, true)).toEqual([]);
     await lost.then(end);
     for (const crowd of crowds) await expectTold(crowd);
-    await expectGone(scene, name);
+    await expectGone(scenario, name);
   }),
 );
 
 test.concurrent('a server killed in the midst of a deletion: repeated at another it comes to its end', () =>
-  story({ fleet, title: 'killed deletion' }, async (scene) => {
+  runScenario({ fleet, title: 'killed deletion' }, async (scenario) => {
     const other = fleet.member(2);
-    const { name, crowds } = await occupied(scene, other);
-    const operator = scene.operator('operator', other);
+    const { name, crowds } = await occupied(scenario, other);
+    const operator = scenario.operator('operator', other);
     const deleted = operator.delete(name, true);
     await other.redisProxy.dropNextRequest(secondStep(name));
-    scene.instant('server_killed', 'between two steps of a deletion');
+    scenario.instant('server_killed', 'between two steps of a deletion');
     await other.server.kill();
     await deleted; // perhaps only at its second try, if the first was not answered before the end of the server
 
@@ -130,6 +133,6 @@ test.concurrent('a server killed in the midst of a deletion: repeated at another
     client.moveTo(fleet.member(0).address);
     await expectRevoked(client.renew(unary));
     await expectRevoked(client.attach(held[0]?.held as Held).granted());
-    await expectGone(scene, name);
+    await expectGone(scenario, name);
   }),
 );

@@ -1,7 +1,7 @@
 import { Fleet } from './fleet';
 import { CallEnded } from './held';
-import { Line } from './line';
-import { story } from './scenario';
+import { WaiterLine } from './waiter-line';
+import { runScenario } from './scenario';
 
 let fleet: Fleet;
 
@@ -12,21 +12,21 @@ beforeAll(async () => {
 afterAll(() => fleet?.close());
 
 test('a full Redis: no permits are newly asked for; renewals, releases, limits and deletions go on', () =>
-  story({ fleet, title: 'full' }, async (scene) => {
+  runScenario({ fleet, title: 'full' }, async (scenario) => {
     const [one, other] = [fleet.member(0), fleet.member(1)];
-    const [name, gone] = [await scene.semaphore('permits', 4), await scene.semaphore('gone', 2)];
-    const operator = scene.operator('operator', other);
-    const alice = scene.client('alice', one, 'semaphore');
+    const [name, gone] = [await scenario.semaphore('permits', 4), await scenario.semaphore('gone', 2)];
+    const operator = scenario.operator('operator', other);
+    const alice = scenario.client('alice', one, 'semaphore');
     const stream = alice.hold({ name, ttlMs: 2000, permits: 3 });
     const held = await stream.granted();
-    const una = scene.client('una', one, 'semaphore');
+    const una = scenario.client('una', one, 'semaphore');
     const unaryHeld = await una.acquire({ name, ttlMs: 2000 });
-    for (const lease of [held, unaryHeld]) scene.observer.watchLease(lease);
-    const line = new Line(scene, name, other);
+    for (const lease of [held, unaryHeld]) scenario.observer.watchLease(lease);
+    const line = new WaiterLine(scenario, name, other);
     await line.join('w1 of 2', one, 'stream', { permits: 2 });
     await line.join('w2 of 3', other, 'unary', { permits: 3 });
 
-    const end = scene.fault('store_full', 'maxmemory below what is used');
+    const end = scenario.fault('store_full', 'maxmemory below what is used');
     await fleet.redis.command('CONFIG', 'SET', 'maxmemory', '1');
     for (const asked of [
       una.acquire({ name, ttlMs: 2000 }),
@@ -46,7 +46,7 @@ test('a full Redis: no permits are newly asked for; renewals, releases, limits a
 
     // Raised, so that the first in line is let in; lowered, so that the second has to wait for more.
     expect(await operator.setLimit(name, 6, 4)).toEqual([]);
-    await scene.observer.waiterCount(name, 1);
+    await scenario.observer.waiterCount(name, 1);
     expect(await operator.setLimit(name, 3, 6)).toEqual([]);
     expect(await operator.delete(gone, false)).toEqual([]);
     expect((await una.release(unaryHeld)).released).toBe(true);

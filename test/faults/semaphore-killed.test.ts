@@ -1,8 +1,8 @@
 import { monotonicMicros } from '../support/history-recorder';
 import { ClientProcess } from './client-process';
 import { Fleet } from './fleet';
-import { Line } from './line';
-import { story } from './scenario';
+import { WaiterLine } from './waiter-line';
+import { runScenario } from './scenario';
 
 /** Server 0 stays; server 1 is killed. */
 let fleet: Fleet;
@@ -16,24 +16,24 @@ afterAll(() => fleet?.close());
 test.concurrent(
   "a killed holder's permits come back after its own ttl; others' leases do not end with it",
   () =>
-    story({ fleet, title: 'killed holder of permits' }, async (scene) => {
-      const name = await scene.semaphore('permits', 6);
+    runScenario({ fleet, title: 'killed holder of permits' }, async (scenario) => {
+      const name = await scenario.semaphore('permits', 6);
       const { address } = fleet.member(0);
       const task = { address, service: 'semaphore', call: 'acquire', name } as const;
       const victims = await Promise.all([
-        ClientProcess.start(scene, { ...task, client: 'short', ttlMs: 2500, permits: 3 }),
-        ClientProcess.start(scene, { ...task, client: 'long', ttlMs: 4500, permits: 2 }),
+        ClientProcess.start(scenario, { ...task, client: 'short', ttlMs: 2500, permits: 3 }),
+        ClientProcess.start(scenario, { ...task, client: 'long', ttlMs: 4500, permits: 2 }),
       ]);
       const [short, long] = await Promise.all(victims.map((victim) => victim.said('granted')));
-      const steady = scene.client('steady', fleet.member(0), 'semaphore');
+      const steady = scenario.client('steady', fleet.member(0), 'semaphore');
       const kept = steady.hold({ name, ttlMs: 1500 });
       const keptLease = await kept.granted();
-      scene.observer.watchLease(keptLease);
+      scenario.observer.watchLease(keptLease);
 
-      const heavy = scene.client('heavy', fleet.member(0), 'semaphore');
+      const heavy = scenario.client('heavy', fleet.member(0), 'semaphore');
       const first = heavy.hold({ name, ttlMs: 3000, permits: 3 });
       expect(await first.queued()).toBe(1);
-      const light = scene.client('light', fleet.member(0), 'semaphore');
+      const light = scenario.client('light', fleet.member(0), 'semaphore');
       const second = light.hold({ name, ttlMs: 3000, permits: 2 });
       expect(await second.queued()).toBe(2);
       for (const victim of victims) victim.kill();
@@ -43,7 +43,7 @@ test.concurrent(
       expect(second.held).toBeUndefined();
       const secondLease = await second.granted();
       expect(monotonicMicros()).toBeGreaterThan(long?.deadline ?? NaN);
-      const seen = await scene.observer.look(name);
+      const seen = await scenario.observer.read(name);
       expect(seen.holders.map((holder) => holder.permitCount).sort()).toEqual([1, 2, 3]);
       expect(kept.wasLost).toBe(false);
       await steady.release(keptLease);
@@ -53,25 +53,25 @@ test.concurrent(
 );
 
 test.concurrent('a killed server: holders go on elsewhere, and weighted waiters keep their places', () =>
-  story({ fleet, title: 'killed with permits out' }, async (scene) => {
-    const name = await scene.semaphore('permits', 4);
+  runScenario({ fleet, title: 'killed with permits out' }, async (scenario) => {
+    const name = await scenario.semaphore('permits', 4);
     const [survivor, victim] = [fleet.member(0), fleet.member(1)];
-    const alice = scene.client('alice', victim, 'semaphore');
+    const alice = scenario.client('alice', victim, 'semaphore');
     const stream = alice.hold({ name, ttlMs: 3000, permits: 2 });
     const held = await stream.granted();
-    const una = scene.client('una', survivor, 'semaphore');
+    const una = scenario.client('una', survivor, 'semaphore');
     const unaryHeld = await una.acquire({ name, ttlMs: 8000, permits: 2 });
-    for (const lease of [held, unaryHeld]) scene.observer.watchLease(lease);
+    for (const lease of [held, unaryHeld]) scenario.observer.watchLease(lease);
 
-    const line = new Line(scene, name, survivor);
+    const line = new WaiterLine(scenario, name, survivor);
     await line.join('w1 of 3', victim, 'stream', { permits: 3 });
     await line.join('w2 of 1', survivor, 'stream', { permits: 1 });
     await line.join('w3 of 4', victim, 'unary', { permits: 4 });
-    const dead = scene.client('dead', victim, 'semaphore');
+    const dead = scenario.client('dead', victim, 'semaphore');
     await line.joinedBy(() => dead.hold({ name, ttlMs: 2000, permits: 2 }));
     await line.join('w5 of 3', survivor, 'unary', { permits: 3 });
 
-    scene.instant('server_killed', 'one of two servers');
+    scenario.instant('server_killed', 'one of two servers');
     await victim.server.kill();
     expect((await stream.ended).code).toBe('UNAVAILABLE');
     alice.moveTo(survivor.address);

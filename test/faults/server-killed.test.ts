@@ -1,6 +1,6 @@
 import { Fleet } from './fleet';
-import { Line } from './line';
-import { story } from './scenario';
+import { WaiterLine } from './waiter-line';
+import { runScenario } from './scenario';
 
 /** Servers 1 and 2 are killed, each in a story of its own; server 0 stays. */
 let fleet: Fleet;
@@ -14,27 +14,31 @@ afterAll(() => fleet?.close());
 test.concurrent(
   'a killed server: leases are taken up at another one, and waiters keep their places there',
   () =>
-    story({ fleet, title: 'killed with holders and waiters' }, async (scene) => {
+    runScenario({ fleet, title: 'killed with holders and waiters' }, async (scenario) => {
       const [survivor, victim] = [fleet.member(0), fleet.member(1)];
-      const [streamed, unary, queue] = [scene.lock('streamed'), scene.lock('unary'), scene.lock('queue')];
-      const alice = scene.client('alice', victim);
+      const [streamed, unary, queue] = [
+        scenario.lock('streamed'),
+        scenario.lock('unary'),
+        scenario.lock('queue'),
+      ];
+      const alice = scenario.client('alice', victim);
       const stream = alice.hold({ name: streamed, ttlMs: 3000 });
       const held = await stream.granted();
-      const una = scene.client('una', victim);
+      const una = scenario.client('una', victim);
       const unaryHeld = await una.acquire({ name: unary, ttlMs: 3000 });
-      const hank = scene.client('hank', survivor);
+      const hank = scenario.client('hank', survivor);
       const first = await hank.hold({ name: queue, ttlMs: 3000 }).granted();
-      for (const lease of [held, unaryHeld, first]) scene.observer.watchLease(lease);
+      for (const lease of [held, unaryHeld, first]) scenario.observer.watchLease(lease);
 
-      const line = new Line(scene, queue, survivor);
+      const line = new WaiterLine(scenario, queue, survivor);
       await line.join('w1', victim);
       await line.join('w2', survivor);
       await line.join('w3', victim, 'unary');
-      const dead = scene.client('dead', victim);
+      const dead = scenario.client('dead', victim);
       await line.joinedBy(() => dead.hold({ name: queue, ttlMs: 2000 }));
       await line.join('w5', survivor);
 
-      scene.instant('server_killed', 'one of two servers');
+      scenario.instant('server_killed', 'one of two servers');
       const killedAt = performance.now();
       await victim.server.kill();
 
@@ -58,29 +62,31 @@ test.concurrent(
 );
 
 test.concurrent('a server killed between offer and claim: its waiter takes the offer up elsewhere', () =>
-  story({ fleet, title: 'killed with an offer' }, async (scene) => {
+  runScenario({ fleet, title: 'killed with an offer' }, async (scenario) => {
     const [survivor, victim] = [fleet.member(0), fleet.member(2)];
-    const queue = scene.lock('queue');
-    const hank = scene.client('hank', survivor);
+    const queue = scenario.lock('queue');
+    const hank = scenario.client('hank', survivor);
     const first = await hank.hold({ name: queue, ttlMs: 3000 }).granted();
-    const line = new Line(scene, queue, survivor);
+    const line = new WaiterLine(scenario, queue, survivor);
     await line.join('w1', victim);
     await line.join('w2', victim);
     await line.join('w3', survivor);
 
-    const end = scene.fault('server_stopped', 'stopped, so that it claims nothing');
+    const end = scenario.fault('server_stopped', 'stopped, so that it claims nothing');
     victim.server.stop();
     await hank.release(first);
-    const [offered] = await scene.observer.holdersOtherThan(queue, first.token);
+    const [offered] = await scenario.observer.holdersOtherThan(queue, first.token);
     expect(line.order).toEqual([]);
     await victim.server.kill();
     end();
-    scene.instant('server_killed', 'with an offer that it had not claimed');
+    scenario.instant('server_killed', 'with an offer that it had not claimed');
     const killedAt = performance.now();
     await line.served();
     expect(line.order).toEqual(['w1', 'w2', 'w3']);
     expect(performance.now() - killedAt).toBeLessThan(2000);
     // The very token that was offered was taken up.
-    expect(scene.history().some((event) => event.type === 'granted' && event.token === offered)).toBe(true);
+    expect(scenario.history().some((event) => event.type === 'granted' && event.token === offered)).toBe(
+      true,
+    );
   }),
 );

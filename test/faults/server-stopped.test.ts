@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisCommand } from '../support/proxy/tcp-proxy';
 import { Fleet } from './fleet';
-import { Line } from './line';
-import { story } from './scenario';
+import { WaiterLine } from './waiter-line';
+import { runScenario } from './scenario';
 import { runsOf } from './script-commands';
 
 /** Servers 1 to 3 are stopped, each in a story of its own; server 0 stays. */
@@ -16,18 +16,18 @@ beforeAll(async () => {
 afterAll(() => fleet?.close());
 
 test.concurrent('a server stopped for half a ttl: its lease lives on, and nobody else gets it', () =>
-  story({ fleet, title: 'stopped for half a ttl' }, async (scene) => {
+  runScenario({ fleet, title: 'stopped for half a ttl' }, async (scenario) => {
     const [other, stopped] = [fleet.member(0), fleet.member(1)];
-    const name = scene.lock('held');
-    const alice = scene.client('alice', stopped);
+    const name = scenario.lock('held');
+    const alice = scenario.client('alice', stopped);
     const stream = alice.hold({ name, ttlMs: 3000 });
     const held = await stream.granted();
-    scene.observer.watchLease(held);
-    const line = new Line(scene, name, other);
+    scenario.observer.watchLease(held);
+    const line = new WaiterLine(scenario, name, other);
     await line.join('bob', other);
     await stream.more('renewed');
 
-    const end = scene.fault('server_stopped', 'half a ttl');
+    const end = scenario.fault('server_stopped', 'half a ttl');
     stopped.server.stop();
     await sleep(1500);
     stopped.server.cont();
@@ -44,17 +44,17 @@ test.concurrent('a server stopped for half a ttl: its lease lives on, and nobody
 test.concurrent(
   'a server stopped for three ttls: belief ends by the deadline, and nothing comes late (chapter 13)',
   () =>
-    story({ fleet, title: 'stopped for three ttls' }, async (scene) => {
+    runScenario({ fleet, title: 'stopped for three ttls' }, async (scenario) => {
       const [other, stopped] = [fleet.member(0), fleet.member(2)];
-      const [left, blocked] = [scene.lock('left'), scene.lock('head stopped')];
-      const alice = scene.client('alice', stopped);
+      const [left, blocked] = [scenario.lock('left'), scenario.lock('head stopped')];
+      const alice = scenario.client('alice', stopped);
       const streams = [left, blocked].map((name) => alice.hold({ name, ttlMs: 2000 }));
-      for (const stream of streams) scene.observer.watchLease(await stream.granted());
+      for (const stream of streams) scenario.observer.watchLease(await stream.granted());
 
-      const bob = scene.client('bob', other);
+      const bob = scenario.client('bob', other);
       const bobHolds = bob.hold({ name: left, ttlMs: 2000 });
       await bobHolds.queued();
-      const carol = scene.client('carol', stopped);
+      const carol = scenario.client('carol', stopped);
       const carolHolds = carol.hold({ name: left, ttlMs: 2000 });
       await carolHolds.queued();
       // Here the head of the queue is the stopped server's.
@@ -63,7 +63,7 @@ test.concurrent(
       const bobSecond = bob.hold({ name: blocked, ttlMs: 2000 });
       await bobSecond.queued();
 
-      const end = scene.fault('server_stopped', 'three ttls');
+      const end = scenario.fault('server_stopped', 'three ttls');
       stopped.server.stop();
       const bobHeld = await bobHolds.granted();
       // An offer to the head lapses, then the next one is served.
@@ -85,19 +85,19 @@ test.concurrent(
 );
 
 test.concurrent('a server stopped before it could read a reply tells nobody what is no longer true', () =>
-  story({ fleet, title: 'stopped with unread replies' }, async (scene) => {
+  runScenario({ fleet, title: 'stopped with unread replies' }, async (scenario) => {
     const [other, stopped] = [fleet.member(0), fleet.member(3)];
-    const [renewed, claimed] = [scene.lock('renewed'), scene.lock('claimed')];
-    const alice = scene.client('alice', stopped);
+    const [renewed, claimed] = [scenario.lock('renewed'), scenario.lock('claimed')];
+    const alice = scenario.client('alice', stopped);
     const holding = alice.hold({ name: renewed, ttlMs: 1500 });
     const held = await holding.granted();
-    const hank = scene.client('hank', other);
+    const hank = scenario.client('hank', other);
     const first = await hank.hold({ name: claimed, ttlMs: 1500 }).granted();
-    const carol = scene.client('carol', stopped);
+    const carol = scenario.client('carol', stopped);
     const requestId = randomUUID();
     const waiting = carol.hold({ name: claimed, ttlMs: 1500, requestId });
     await waiting.queued();
-    for (const lease of [held, first]) scene.observer.watchLease(lease);
+    for (const lease of [held, first]) scenario.observer.watchLease(lease);
 
     // Redis carries out both commands, and from the first one on no reply gets through.
     const { redisProxy } = stopped;
@@ -115,7 +115,7 @@ test.concurrent('a server stopped before it could read a reply tells nobody what
     await hank.release(first);
     await claims;
     await passes(runsOf('renew', held.requestId), () => undefined);
-    const end = scene.fault('server_stopped', 'three ttls, with replies that it has not read');
+    const end = scenario.fault('server_stopped', 'three ttls, with replies that it has not read');
     stopped.server.stop();
     redisProxy.passEverything();
     await sleep(4500);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Fleet } from './fleet';
 import { CallEnded } from './held';
-import { story } from './scenario';
+import { runScenario } from './scenario';
 
 const AGE_MS = 1000;
 const REATTACH = { code: 'UNAVAILABLE', reason: 'REATTACH' };
@@ -18,12 +18,12 @@ afterAll(() => fleet?.close());
 test.concurrent(
   'a stream of age is renewed once more and ends REATTACH; the next one holds the same lease',
   () =>
-    story({ fleet, title: 'holding' }, async (scene) => {
-      const name = scene.lock('lock');
-      const client = scene.client('client', fleet.member(0));
+    runScenario({ fleet, title: 'holding' }, async (scenario) => {
+      const name = scenario.lock('lock');
+      const client = scenario.client('client', fleet.member(0));
       let stream = client.hold({ name, ttlMs: 4500 });
       const held = await stream.granted();
-      scene.observer.watchLease(held);
+      scenario.observer.watchLease(held);
       for (let round = 1; round <= 2; round += 1) {
         const opened = performance.now();
         const ending = await stream.ended;
@@ -45,16 +45,16 @@ test.concurrent(
 );
 
 test.concurrent('a stream that waits ends REATTACH, and waits on in its place with the same request_id', () =>
-  story({ fleet, title: 'waiting' }, async (scene) => {
-    const name = scene.lock('lock');
-    const holder = scene.client('holder', fleet.member(0));
+  runScenario({ fleet, title: 'waiting' }, async (scenario) => {
+    const name = scenario.lock('lock');
+    const holder = scenario.client('holder', fleet.member(0));
     const first = await holder.acquire({ name, ttlMs: 4500 });
-    const client = scene.client('client', fleet.member(0));
+    const client = scenario.client('client', fleet.member(0));
     const request = { name, ttlMs: 3000, requestId: randomUUID() };
     const aging = client.hold(request);
     expect(await aging.queued()).toBe(1);
     const opened = performance.now();
-    const behind = scene.client('behind', fleet.member(1));
+    const behind = scenario.client('behind', fleet.member(1));
     const patient = { name, ttlMs: 3000, requestId: randomUUID() };
     const behindAging = behind.hold(patient);
     expect(await behindAging.queued()).toBe(2);
@@ -76,12 +76,12 @@ test.concurrent('a stream that waits ends REATTACH, and waits on in its place wi
 );
 
 test.concurrent('a unary wait without any bound ends CONTENDED at that age', () =>
-  story({ fleet, title: 'unary' }, async (scene) => {
-    const name = scene.lock('lock');
-    const holder = scene.client('holder', fleet.member(0));
+  runScenario({ fleet, title: 'unary' }, async (scenario) => {
+    const name = scenario.lock('lock');
+    const holder = scenario.client('holder', fleet.member(0));
     const first = await holder.acquire({ name, ttlMs: 4500 });
     const started = performance.now();
-    const refused: unknown = await scene
+    const refused: unknown = await scenario
       .client('client', fleet.member(1))
       .acquire({ name, ttlMs: 3000 })
       .catch((error: unknown) => error);

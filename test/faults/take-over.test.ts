@@ -2,7 +2,7 @@ import { INVARIANTS } from '../support/checkers/violation';
 import { Fleet, type Member, type MemberOptions } from './fleet';
 import type { Held } from './held';
 import type { RecordedStream } from './recorded-stream';
-import { story, type Scenario } from './scenario';
+import { runScenario, type Scenario } from './scenario';
 import { runsOf } from './script-commands';
 
 const KEEPALIVE = { HOLDFAST_KEEPALIVE_TIME: '500ms', HOLDFAST_KEEPALIVE_TIMEOUT: '500ms' };
@@ -23,29 +23,29 @@ interface Opened {
   readonly held: Held;
 }
 
-async function holdAt(scene: Scenario, member: Member, ttlMs: number): Promise<Opened> {
-  const name = scene.lock('lock');
-  const stream = scene.client('before', member).hold({ name, ttlMs });
+async function holdAt(scenario: Scenario, member: Member, ttlMs: number): Promise<Opened> {
+  const name = scenario.lock('lock');
+  const stream = scenario.client('before', member).hold({ name, ttlMs });
   const held = await stream.granted();
-  scene.observer.watchLease(held);
+  scenario.observer.watchLease(held);
   await stream.more('renewed');
   return { name, stream, held };
 }
 
 /** The holder's next stream, at server 0; the same lease and token. */
-async function takeOver(scene: Scenario, held: Held): Promise<RecordedStream> {
-  const stream = scene.client('after', fleet.member(0)).attach(held);
+async function takeOver(scenario: Scenario, held: Held): Promise<RecordedStream> {
+  const stream = scenario.client('after', fleet.member(0)).attach(held);
   expect((await stream.granted()).token).toBe(held.token);
   return stream;
 }
 
 /** Gives the lease back, and lets somebody else have the lock for some renewals. */
-async function passOn(scene: Scenario, { name, held }: Opened, heal: () => void): Promise<void> {
-  await scene.client('releaser', fleet.member(0)).release(held);
-  const carl = scene.client('carl', fleet.member(0));
+async function passOn(scenario: Scenario, { name, held }: Opened, heal: () => void): Promise<void> {
+  await scenario.client('releaser', fleet.member(0)).release(held);
+  const carl = scenario.client('carl', fleet.member(0));
   const stream = carl.hold({ name, ttlMs: 1500 });
   const next = await stream.granted();
-  scene.observer.watchLease(next);
+  scenario.observer.watchLease(next);
   heal();
   await stream.more('renewed', 4);
   expect(new Set(stream.kinds)).toEqual(new Set(['granted', 'renewed']));
@@ -53,12 +53,12 @@ async function passOn(scene: Scenario, { name, held }: Opened, heal: () => void)
 }
 
 test.concurrent('a server cut off from Redis ends the older stream SUPERSEDED once it can know', () =>
-  story({ fleet, title: 'cut off from redis for a while' }, async (scene) => {
+  runScenario({ fleet, title: 'cut off from redis for a while' }, async (scenario) => {
     const member = fleet.member(1);
-    const opened = await holdAt(scene, member, 4000);
-    const end = scene.fault('link_cut', 'black hole between server and Redis');
+    const opened = await holdAt(scenario, member, 4000);
+    const end = scenario.fault('link_cut', 'black hole between server and Redis');
     member.redisProxy.blackHole('both');
-    const after = await takeOver(scene, opened.held);
+    const after = await takeOver(scenario, opened.held);
     await opened.stream.more('renewalFailed');
     expect(opened.stream.ending).toBeUndefined();
     // Its renewals arrive now, late.
@@ -67,7 +67,7 @@ test.concurrent('a server cut off from Redis ends the older stream SUPERSEDED on
     expect(await opened.stream.ended).toMatchObject({ code: 'ABORTED', reason: 'SUPERSEDED' });
     expect(opened.stream.kinds).not.toContain('lost');
     await after.more('renewed', 2);
-    await scene.client('releaser', fleet.member(0)).release(opened.held);
+    await scenario.client('releaser', fleet.member(0)).release(opened.held);
     expect((await after.ended).code).toBe('OK');
   }),
 );
@@ -76,35 +76,38 @@ test.concurrent('a server cut off from Redis ends the older stream SUPERSEDED on
 const withoutFalseLoss = INVARIANTS.filter((invariant) => invariant !== 'false_loss');
 
 test.concurrent('what a cut-off server says and sends after the last end it knew of takes nothing away', () =>
-  story({ fleet, title: 'cut off from redis past the end', only: withoutFalseLoss }, async (scene) => {
-    const member = fleet.member(2);
-    const opened = await holdAt(scene, member, 2000);
-    const end = scene.fault('link_cut', 'black hole between server and Redis');
-    member.redisProxy.blackHole('both');
-    const after = await takeOver(scene, opened.held);
-    expect(await opened.stream.ended).toMatchObject({ code: 'ABORTED', reason: 'LEASE_LOST' });
-    expect(opened.stream.lossCause).toBe('STORE_UNAVAILABLE');
-    // Renewals, and the release that follows a loss, arrive now.
-    member.redisProxy.passEverything();
-    end();
-    await after.more('renewed', 4);
-    expect(new Set(after.kinds)).toEqual(new Set(['granted', 'renewed']));
-    await scene.client('releaser', fleet.member(0)).release(opened.held);
-    expect((await after.ended).code).toBe('OK');
-  }),
+  runScenario(
+    { fleet, title: 'cut off from redis past the end', only: withoutFalseLoss },
+    async (scenario) => {
+      const member = fleet.member(2);
+      const opened = await holdAt(scenario, member, 2000);
+      const end = scenario.fault('link_cut', 'black hole between server and Redis');
+      member.redisProxy.blackHole('both');
+      const after = await takeOver(scenario, opened.held);
+      expect(await opened.stream.ended).toMatchObject({ code: 'ABORTED', reason: 'LEASE_LOST' });
+      expect(opened.stream.lossCause).toBe('STORE_UNAVAILABLE');
+      // Renewals, and the release that follows a loss, arrive now.
+      member.redisProxy.passEverything();
+      end();
+      await after.more('renewed', 4);
+      expect(new Set(after.kinds)).toEqual(new Set(['granted', 'renewed']));
+      await scenario.client('releaser', fleet.member(0)).release(opened.held);
+      expect((await after.ended).code).toBe('OK');
+    },
+  ),
 );
 
 test.concurrent('a server cut off from Redis and its client frees nobody else when it is back', () =>
-  story({ fleet, title: 'cut off from both' }, async (scene) => {
+  runScenario({ fleet, title: 'cut off from both' }, async (scenario) => {
     const member = fleet.member(3);
-    const opened = await holdAt(scene, member, 1500);
-    const end = scene.fault('link_cut', 'black holes on both sides of the server');
+    const opened = await holdAt(scenario, member, 1500);
+    const end = scenario.fault('link_cut', 'black holes on both sides of the server');
     member.redisProxy.blackHole('both');
     member.clientProxy.blackHole('both');
-    const after = await takeOver(scene, opened.held);
+    const after = await takeOver(scenario, opened.held);
     await after.more('renewed', 4);
     expect(opened.stream.ending).toBeUndefined();
-    await passOn(scene, opened, () => {
+    await passOn(scenario, opened, () => {
       member.redisProxy.passEverything();
       member.clientProxy.passEverything();
       end();
@@ -115,22 +118,22 @@ test.concurrent('a server cut off from Redis and its client frees nobody else wh
 );
 
 test.concurrent('a server cut off from the client stops renewing for it at once', () =>
-  story({ fleet, title: 'cut off from the client' }, async (scene) => {
+  runScenario({ fleet, title: 'cut off from the client' }, async (scenario) => {
     const member = fleet.member(4);
-    const opened = await holdAt(scene, member, 1500);
+    const opened = await holdAt(scenario, member, 1500);
     const renewals: number[] = [];
     const isRenewal = runsOf('renew', opened.held.requestId);
     member.redisProxy.on('command', (command) => {
       if (isRenewal(command)) renewals.push(performance.now());
     });
-    const end = scene.fault('link_cut', 'black hole between client and server');
+    const end = scenario.fault('link_cut', 'black hole between client and server');
     member.clientProxy.blackHole('both');
-    const after = await takeOver(scene, opened.held);
+    const after = await takeOver(scenario, opened.held);
     const takenOver = performance.now();
     await after.more('renewed', 3);
     // One to find out, by the hint that another stream took over; never one that renews.
     expect(renewals.filter((at) => at > takenOver + 450)).toEqual([]);
-    await passOn(scene, opened, () => {
+    await passOn(scenario, opened, () => {
       member.clientProxy.passEverything();
       end();
     });

@@ -2,7 +2,7 @@ import type { ListedEntry } from '../../generated/typescript/holdfast/v1/autocom
 import type { EntryFields } from '../support/clients/dictionary-import';
 import type { DictionaryClient } from './dictionary-client';
 
-/** An entry whose every field tells of which version it is. */
+/** An entry with its version in every field. */
 export function town(index: number, version: string): EntryFields {
   return {
     entryId: `town ${index}`,
@@ -17,7 +17,7 @@ export function towns(count: number, version: string): EntryFields[] {
   return Array.from({ length: count }, (_, index) => town(index, version));
 }
 
-/** Entries with so many long aliases that a step of the store does not get one of them done. */
+/** Entries with many long aliases: writing one entry takes several scripts. */
 export function largeTowns(count: number, version: string): EntryFields[] {
   return towns(count, version).map((entry, index) => ({
     ...entry,
@@ -27,7 +27,7 @@ export function largeTowns(count: number, version: string): EntryFields[] {
   }));
 }
 
-/** What is there of each id, for comparison. */
+/** The content of each entry id, as comparable text. */
 export function contentOf(entries: readonly (ListedEntry | EntryFields)[]): Map<string, string> {
   const all = entries.map((one) => ('entryId' in one ? one : present(one.entry)));
   const shown = all.map(
@@ -37,7 +37,7 @@ export function contentOf(entries: readonly (ListedEntry | EntryFields)[]): Map<
   return new Map(shown.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** The dictionary has just these entries, and finds them by a query that only their version answers to. */
+/** Expects exactly these entries, and that `query`, which only their version matches, finds them. */
 export async function expectContent(
   client: DictionaryClient,
   dictionary: string,
@@ -51,6 +51,6 @@ export async function expectContent(
 }
 
 function present(entry: ListedEntry['entry']): EntryFields {
-  if (entry === undefined) throw new Error('a listed entry lacks its entry');
+  if (entry === undefined) throw new Error('the listed entry has no entry');
   return entry;
 }

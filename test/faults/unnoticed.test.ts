@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fleet } from './fleet';
-import { story, type Scenario } from './scenario';
+import { runScenario, type Scenario } from './scenario';
 
 /** How long a loop's owner keeps the lock, and how far the faults are apart. */
 const WORK_MS = 20;
@@ -15,8 +15,8 @@ beforeAll(async () => {
 afterAll(() => fleet?.close());
 
 /** Asks, works and gives back, over and over, until `isOver`; whatever fails, fails the test. */
-async function loop(scene: Scenario, name: string, index: number, isOver: () => boolean): Promise<number> {
-  const client = scene.client(`loop ${name} ${index}`, scene.fleet.member(index % 2));
+async function loop(scenario: Scenario, name: string, index: number, isOver: () => boolean): Promise<number> {
+  const client = scenario.client(`loop ${name} ${index}`, scenario.fleet.member(index % 2));
   let rounds = 0;
   for (; !isOver(); rounds += 1) {
     const wanted = { name, ttlMs: 3000 };
@@ -30,24 +30,27 @@ async function loop(scene: Scenario, name: string, index: number, isOver: () => 
 }
 
 test('forgotten scripts and killed connections are noticed by nobody, under load', () =>
-  story({ fleet, title: 'unnoticed' }, async (scene) => {
-    const names = [scene.lock('busy one'), scene.lock('busy two')];
-    const steady = scene.lock('steady');
+  runScenario({ fleet, title: 'unnoticed' }, async (scenario) => {
+    const names = [scenario.lock('busy one'), scenario.lock('busy two')];
+    const steady = scenario.lock('steady');
     let isOver = false;
     const loops = Promise.all(
-      names.flatMap((name) => [0, 1, 2, 3].map((index) => loop(scene, name, index, () => isOver))),
+      names.flatMap((name) => [0, 1, 2, 3].map((index) => loop(scenario, name, index, () => isOver))),
     );
     loops.catch(() => undefined); // awaited below
-    const alice = scene.client('alice', fleet.member(0));
+    const alice = scenario.client('alice', fleet.member(0));
     const stream = alice.hold({ name: steady, ttlMs: 1500 });
     const held = await stream.granted();
-    scene.observer.watchLease(held);
+    scenario.observer.watchLease(held);
 
     const faults: [() => Promise<unknown>, () => void][] = [
-      [() => fleet.redis.command('SCRIPT', 'FLUSH'), () => scene.instant('scripts_flushed', 'SCRIPT FLUSH')],
+      [
+        () => fleet.redis.command('SCRIPT', 'FLUSH'),
+        () => scenario.instant('scripts_flushed', 'SCRIPT FLUSH'),
+      ],
       ...['normal', 'pubsub'].map((type): [() => Promise<unknown>, () => void] => [
         () => fleet.redis.command('CLIENT', 'KILL', 'TYPE', type),
-        () => scene.instant('connections_killed', `CLIENT KILL TYPE ${type}`),
+        () => scenario.instant('connections_killed', `CLIENT KILL TYPE ${type}`),
       ]),
     ];
     for (const [cause, mark] of [...faults, ...faults]) {

@@ -14,7 +14,7 @@ export class Crowd {
   private readonly running = new Set<ClientProcess>();
 
   constructor(
-    private readonly scene: Scenario,
+    private readonly scenario: Scenario,
     private readonly task: CrowdTask,
     private readonly options: ClientProcessOptions,
     /** When its traffic ends, by `performance.now()`. */
@@ -24,7 +24,7 @@ export class Crowd {
   async join(): Promise<void> {
     this.started += 1;
     const client = await ClientProcess.start(
-      this.scene,
+      this.scenario,
       {
         ...this.task,
         call: 'traffic',
@@ -47,7 +47,7 @@ export class Crowd {
   openCalls(client: ClientProcess): Readonly<Record<'calls cut short' | 'leases held', number>> {
     const open = new Set<string>();
     const held = new Set<string>();
-    for (const event of client.lately()) {
+    for (const event of client.recentEvents()) {
       if (event.type === 'asked') open.add(event.call);
       if (event.type === 'ended' || event.type === 'cancelled') open.delete(event.call);
       if (event.type === 'granted') held.add(event.lease);

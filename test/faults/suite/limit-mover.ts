@@ -12,7 +12,7 @@ const RESTORE_EVERY_MS = 1000;
 /** Operators who set limits as planned, one after the other, whatever happens around. */
 export class LimitMover {
   constructor(
-    private readonly scene: Scenario,
+    private readonly scenario: Scenario,
     private readonly fleet: Fleet<FleetStore>,
     private readonly wanted: readonly Wanted[],
   ) {}
@@ -30,7 +30,7 @@ export class LimitMover {
 
   private async move(moves: readonly LimitMove[]): Promise<void> {
     const started = performance.now();
-    const operator = this.scene.operator('limits', this.fleet.member(1));
+    const operator = this.scenario.operator('limits', this.fleet.member(1));
     for (const { atMs, label, limit } of moves) {
       await sleep(Math.max(0, atMs - (performance.now() - started)));
       await operator.setLimit(this.named(label), limit).catch(refused);
@@ -39,7 +39,7 @@ export class LimitMover {
 
   /** After a store that forgot, nobody could use a semaphore for the rest of the round: its last limit is its usual one. */
   private async restore(moves: readonly LimitMove[], signal: AbortSignal): Promise<void> {
-    const operator = this.scene.operator('lost limits', this.fleet.member(0));
+    const operator = this.scenario.operator('lost limits', this.fleet.member(0));
     const usual = new Map(moves.map(({ label, limit }) => [this.named(label), limit]));
     while (!signal.aborted) {
       for (const [name, limit] of usual) {

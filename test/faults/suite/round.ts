@@ -87,12 +87,12 @@ async function playRound(
   clocks: Clocks | undefined,
   programs: Programs | undefined,
 ): Promise<RoundOutcome> {
-  const scene = new Scenario(fleet, `round ${plan.seed}`, fleet.member(0));
+  const scenario = new Scenario(fleet, `round ${plan.seed}`, fleet.member(0));
   try {
-    const wanted = await makeResources(plan, scene);
+    const wanted = await makeResources(plan, scenario);
     const looks = new Looks(fleet.redis, wanted);
     const crowd = new Crowd(
-      scene,
+      scenario,
       {
         workerCount: plan.workerCount,
         longWaitPercent: plan.longWaitPercent,
@@ -105,7 +105,7 @@ async function playRound(
     );
     const stage = new Stage({
       fleet,
-      scene,
+      scenario,
       crowd,
       store: new StoreView(fleet.redis),
       wanted,
@@ -118,15 +118,15 @@ async function playRound(
     });
     const defects: string[] = [];
     const nemesis = new Nemesis(stage);
-    const limits = new LimitMover(scene, fleet, wanted);
+    const limits = new LimitMover(scenario, fleet, wanted);
     looks.start();
-    const unwatch = watchStalls((from, to) => scene.past('machine_stalled', 'nobody ran', from, to));
+    const unwatch = watchStalls((from, to) => scenario.past('machine_stalled', 'nobody ran', from, to));
     try {
       await Promise.all(Array.from({ length: plan.processCount }, () => crowd.join()));
       await Promise.all([nemesis.run(plan.steps), limits.run(plan.limitMoves)]);
       await crowd.finished();
-      await settle(fleet, scene);
-      await scene.comeToRest(OFFERS_LAPSE_MS);
+      await settle(fleet, scenario);
+      await scenario.comeToRest(OFFERS_LAPSE_MS);
     } catch (error) {
       // What clients saw until then is checked all the same.
       defects.push(`the round did not come to its end: ${(error as Error).message}`);
@@ -134,29 +134,29 @@ async function playRound(
       await looks.stop();
       unwatch();
     }
-    const told = scene.history();
+    const told = scenario.history();
     const history = mergeHistories(told, looks.events(told));
     return { plan, history, deeds: nemesis.deeds, checks: checkAll(history, ALLOWANCES), defects };
   } finally {
-    await scene.close();
+    await scenario.close();
   }
 }
 
-async function makeResources(plan: RoundPlan, scene: Scenario): Promise<Wanted[]> {
+async function makeResources(plan: RoundPlan, scenario: Scenario): Promise<Wanted[]> {
   const made: Wanted[] = [];
   for (const { service, label, limit, mostPermits, sharedPercent, share } of plan.resources) {
     // To look at all of them through a server would be most of its work.
     const watched = share > 1;
     const name =
-      service === 'lock' ? scene.lock(label, watched) : await scene.semaphore(label, limit, watched);
+      service === 'lock' ? scenario.lock(label, watched) : await scenario.semaphore(label, limit, watched);
     made.push({ service, name, mostPermits, sharedPercent, share });
   }
   return made;
 }
 
 /** Waits until the servers grant again: after the last fault they may be in quarantine, or just starting. */
-async function settle(fleet: Fleet<SuiteStore>, scene: Scenario): Promise<void> {
-  const name = scene.lock('settled', false);
+async function settle(fleet: Fleet<SuiteStore>, scenario: Scenario): Promise<void> {
+  const name = scenario.lock('settled', false);
   for (const { address } of fleet.members) {
     const client = new LockClient(address, { patienceMs: 1000 });
     try {

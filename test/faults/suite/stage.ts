@@ -14,7 +14,7 @@ import type { Wanted } from './traffic/traffic';
 
 export interface StageParts {
   readonly fleet: Fleet<SuiteStore>;
-  readonly scene: Scenario;
+  readonly scenario: Scenario;
   readonly crowd: Crowd;
   readonly store: StoreView;
   readonly wanted: readonly Wanted[];
@@ -44,8 +44,8 @@ export class Stage {
     return this.parts.fleet;
   }
 
-  get scene(): Scenario {
-    return this.parts.scene;
+  get scenario(): Scenario {
+    return this.parts.scenario;
   }
 
   get store(): StoreView {

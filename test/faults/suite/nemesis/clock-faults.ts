@@ -24,7 +24,7 @@ export const clientClockStepped: Fault = {
 async function stepped(stage: Stage, random: Random, clock: WallClock | undefined): Promise<Did | undefined> {
   if (clock === undefined) return undefined;
   const ms = between(random, ...STEP_MS) * (random() < 0.5 ? -1 : 1);
-  const end = stage.scene.fault('clock_jumped', `by ${ms} ms`);
+  const end = stage.scenario.fault('clock_jumped', `by ${ms} ms`);
   clock.step(ms);
   end();
   return { 'seconds stepped': Math.round(Math.abs(ms) / 1000) };

@@ -20,7 +20,7 @@ export const handedOver: Fault = {
   carryOut: (stage, random) =>
     withMaster(stage, random, async (store, master) => {
       const before = await stage.store.leases();
-      const end = stage.scene.fault('redis_restarted', 'failover in order', FORGETTING);
+      const end = stage.scenario.fault('redis_restarted', 'failover in order', FORGETTING);
       await store.handOver(master);
       await replaced(store, master);
       end();
@@ -46,7 +46,7 @@ export const staleReplicaPromoted: Fault = {
       await Promise.all(replicas.map((replica) => replica.stop()));
       await stage.sleep(between(random, ...LAG_MS));
       const before = await stage.store.leases();
-      const end = stage.scene.fault('redis_lost_writes', 'a replica that lags takes over', FORGETTING);
+      const end = stage.scenario.fault('redis_lost_writes', 'a replica that lags takes over', FORGETTING);
       await master.kill();
       await Promise.all(replicas.map((replica) => replica.kill()));
       await Promise.all(replicas.map((replica) => replica.restart()));
@@ -66,7 +66,7 @@ export const slotMoved: Fault = {
   carryOut: async (stage, random) => {
     const store = stage.fleet.redis;
     if (!(store instanceof ClusterStore)) return undefined;
-    const end = stage.scene.fault('store_refusing', 'a slot moves');
+    const end = stage.scenario.fault('store_refusing', 'a slot moves');
     const keys = await store.moveSlot(random);
     end();
     return keys === undefined ? undefined : { 'keys moved': keys };

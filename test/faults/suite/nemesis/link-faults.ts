@@ -23,7 +23,7 @@ export const replyDropped: Fault = {
     return stage.withMember(
       random,
       async ({ redisProxy }) => {
-        const end = stage.scene.fault('reply_dropped', kind);
+        const end = stage.scenario.fault('reply_dropped', kind);
         const patience = new AbortController();
         const dropped = await Promise.race([
           redisProxy.dropNextReply(runsOf(kind)).then(() => 1),
@@ -104,7 +104,7 @@ export const clientLinkSlow: Fault = {
 
 async function held(stage: Stage, random: Random, proxy: TcpProxy, lost = false): Promise<Did> {
   const direction = oneOf<Direction>(random, ['both', 'toTarget', 'toClient']);
-  const end = stage.scene.fault('link_cut', `black hole: ${direction}`);
+  const end = stage.scenario.fault('link_cut', `black hole: ${direction}`);
   const before = sent(proxy, direction);
   proxy.blackHole(direction);
   await stage.sleep(between(random, ...CUT_MS));
@@ -118,7 +118,7 @@ async function held(stage: Stage, random: Random, proxy: TcpProxy, lost = false)
 async function slow(stage: Stage, random: Random, proxy: TcpProxy): Promise<Did> {
   const direction = oneOf<Direction>(random, ['both', 'toTarget', 'toClient']);
   const delayMs = between(random, ...DELAY_MS);
-  const end = stage.scene.fault('link_slow', `${delayMs} ms later: ${direction}`);
+  const end = stage.scenario.fault('link_slow', `${delayMs} ms later: ${direction}`);
   const before = sent(proxy, direction);
   proxy.delay(direction, delayMs);
   await stage.sleep(between(random, ...SLOW_MS));

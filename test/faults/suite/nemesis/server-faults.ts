@@ -14,7 +14,7 @@ export const serverKilled: Fault = {
   carryOut: (stage, random) =>
     stage.withMember(random, async (member) => {
       const connections = await clientConnections(member);
-      const end = stage.scene.fault('server_killed', 'SIGKILL');
+      const end = stage.scenario.fault('server_killed', 'SIGKILL');
       await member.server.kill();
       await stage.sleep(between(random, ...DOWN_MS));
       await stage.fleet.restart(member);
@@ -29,7 +29,7 @@ export const machineKilled: Fault = {
   touches: ['clients'],
   carryOut: (stage, random) =>
     stage.withMember(random, async (member) => {
-      const end = stage.scene.fault('server_killed', 'SIGKILL, and of all clients');
+      const end = stage.scenario.fault('server_killed', 'SIGKILL, and of all clients');
       // The server first: it must not come to hear that its clients are gone.
       const gone = member.server.kill();
       stage.crowd.killAll();
@@ -49,7 +49,7 @@ export const serverStopped: Fault = {
     stage.withMember(random, async (member) => {
       const connections = await clientConnections(member);
       const ms = between(random, ...STOPPED_MS);
-      const end = stage.scene.fault('server_stopped', 'SIGSTOP');
+      const end = stage.scenario.fault('server_stopped', 'SIGSTOP');
       member.server.stop();
       await stage.sleep(ms);
       member.server.cont();
@@ -86,7 +86,7 @@ export const rollingRestart: Fault = {
 
 async function drain(stage: Stage, member: Member) {
   const connections = await clientConnections(member);
-  const end = stage.scene.fault('draining', 'SIGTERM');
+  const end = stage.scenario.fault('draining', 'SIGTERM');
   await member.server.term();
   await stage.fleet.restart(member);
   end();

@@ -42,7 +42,7 @@ async function stepped(stage: Stage, by: (clock: WallClock) => number): Promise<
   if (clock === undefined) return undefined;
   const before = await stage.store.timeUs();
   const started = performance.now();
-  const end = stage.scene.fault('clock_jumped', 'of the store', FORGETTING);
+  const end = stage.scenario.fault('clock_jumped', 'of the store', FORGETTING);
   clock.step(by(clock));
   const passedUs = (performance.now() - started) * 1000;
   const steppedUs = (await stage.store.timeUs()) - before - passedUs;

@@ -16,7 +16,7 @@ export const storeFlushed: Fault = {
     const before = await stage.store.leases();
     // One of several has only some of the names, so that nobody's lease is certainly gone.
     const isAll = (await stage.fleet.redis.masters()).length === 1;
-    const end = stage.scene.fault(isAll ? 'redis_flushed' : 'redis_lost_writes', 'FLUSHALL', FORGETTING);
+    const end = stage.scenario.fault(isAll ? 'redis_flushed' : 'redis_lost_writes', 'FLUSHALL', FORGETTING);
     await redis.command('FLUSHALL');
     end();
     return { 'leases lost': await stage.store.missing(before) };
@@ -36,7 +36,7 @@ export const resourceDeleted: Fault = {
     // A limit that was set is kept: without it nobody knows what the semaphore is.
     const keys = permitsKeys(PREFIX, { service, name }).slice(0, 7);
     const held = (await stage.fleet.redis.command('ZCARD', keys[1] ?? '')) as string;
-    const end = stage.scene.fault('redis_deleted', `DEL of ${name}`, { names: [name] });
+    const end = stage.scenario.fault('redis_deleted', `DEL of ${name}`, { names: [name] });
     const deleted = (await stage.fleet.redis.command('DEL', ...keys)) as string;
     end();
     return { 'keys deleted': Number(deleted), 'leases lost': Number(held) };

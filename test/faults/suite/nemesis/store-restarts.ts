@@ -17,7 +17,7 @@ export const storeKilled: Fault = {
   carryOut: async (stage, random) => {
     const redis = await stage.master(random);
     const before = await stage.store.leases();
-    const end = stage.scene.fault(
+    const end = stage.scenario.fault(
       'redis_restarted',
       'SIGKILL',
       stage.absence(stage.parts.isDurable ? {} : SUSPECT),
@@ -50,7 +50,7 @@ export const storeTruncated: Fault = {
     const { size } = await stat(file);
     await stage.sleep(between(random, ...LOST_MS));
     const before = await stage.store.leases();
-    const end = stage.scene.fault('redis_lost_writes', 'append-only file cut short', FORGETTING);
+    const end = stage.scenario.fault('redis_lost_writes', 'append-only file cut short', FORGETTING);
     await redis.kill();
     const bytes = (await stat(file)).size - size;
     await truncate(file, size);

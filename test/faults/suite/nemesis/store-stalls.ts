@@ -20,7 +20,7 @@ export const storeStopped: Fault = {
   carryOut: async (stage, random) => {
     const redis = await stage.master(random);
     const runs = await stage.store.scriptRuns(redis);
-    const end = stage.scene.fault('redis_stopped', 'SIGSTOP', stage.absence({}));
+    const end = stage.scenario.fault('redis_stopped', 'SIGSTOP', stage.absence({}));
     await redis.stop();
     await stage.sleep(between(random, ...oneOf(random, FROZEN_MS)));
     await redis.cont();
@@ -40,7 +40,7 @@ export const storePaused: Fault = {
     const redis = await stage.master(random);
     const ms = between(random, ...PAUSED_MS);
     const runs = await stage.store.scriptRuns(redis);
-    const end = stage.scene.fault('redis_stopped', 'CLIENT PAUSE', stage.absence({}));
+    const end = stage.scenario.fault('redis_stopped', 'CLIENT PAUSE', stage.absence({}));
     await redis.command('CLIENT', 'PAUSE', ms, 'ALL');
     await stage.sleep(ms);
     const late = (await stage.store.scriptRuns(redis)) - runs;
@@ -58,7 +58,7 @@ export const storeAsleep: Fault = {
   carryOut: async (stage, random) => {
     const redis = await stage.master(random);
     const runs = await stage.store.scriptRuns(redis);
-    const end = stage.scene.fault('redis_stopped', 'DEBUG SLEEP', stage.absence({}));
+    const end = stage.scenario.fault('redis_stopped', 'DEBUG SLEEP', stage.absence({}));
     await redis.command('DEBUG', 'SLEEP', between(random, ...PAUSED_MS) / 1000);
     const late = (await stage.store.scriptRuns(redis)) - runs;
     await stage.agreed();
@@ -76,7 +76,7 @@ export const storeFull: Fault = {
   carryOut: async (stage, random) => {
     const redis = await stage.master(random);
     const refused = await stage.store.refusals(redis, 'OOM');
-    const end = stage.scene.fault('store_full', 'maxmemory 1');
+    const end = stage.scenario.fault('store_full', 'maxmemory 1');
     await redis.command('CONFIG', 'SET', 'maxmemory', 1);
     await stage.sleep(between(random, ...FULL_MS));
     await redis.command('CONFIG', 'SET', 'maxmemory', 0);

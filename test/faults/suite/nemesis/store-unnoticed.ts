@@ -9,7 +9,7 @@ export const scriptsFlushed: Fault = {
   carryOut: async (stage, random) => {
     const redis = await stage.master(random);
     const known = await stage.store.info(redis, 'memory', 'number_of_cached_scripts');
-    const end = stage.scene.fault('scripts_flushed', 'SCRIPT FLUSH');
+    const end = stage.scenario.fault('scripts_flushed', 'SCRIPT FLUSH');
     await redis.command('SCRIPT', 'FLUSH');
     end();
     return { 'scripts dropped': known };
@@ -34,7 +34,7 @@ const AGAIN_AFTER_MS = 60;
 
 async function killed(stage: Stage, random: Random, type: 'normal' | 'pubsub', times: number): Promise<Did> {
   const redis = await stage.master(random);
-  const end = stage.scene.fault('connections_killed', `CLIENT KILL TYPE ${type}`);
+  const end = stage.scenario.fault('connections_killed', `CLIENT KILL TYPE ${type}`);
   let count = 0;
   for (let i = 0; i < times; i += 1) {
     count += Number(await redis.command('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes'));

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fleet } from './fleet';
 import { CallEnded } from './held';
-import { Line } from './line';
-import { story } from './scenario';
+import { WaiterLine } from './waiter-line';
+import { runScenario } from './scenario';
 import { endQuarantine, serverInfo } from '../support/clients/server-calls';
 
 const TTL_MS = 3000;
@@ -19,29 +19,33 @@ beforeAll(async () => {
 afterAll(() => fleet?.close());
 
 test('FLUSHALL: holders hear STORE_RESET within an interval, nothing is granted while a lease may be believed, waiters keep their order, tokens rise', () =>
-  story({ fleet, title: 'flushed' }, async (scene) => {
+  runScenario({ fleet, title: 'flushed' }, async (scenario) => {
     const [one, other] = [fleet.member(0), fleet.member(1)];
-    const [streamed, unary, queue] = [scene.lock('streamed'), scene.lock('unary'), scene.lock('queue')];
-    const alice = scene.client('alice', other);
+    const [streamed, unary, queue] = [
+      scenario.lock('streamed'),
+      scenario.lock('unary'),
+      scenario.lock('queue'),
+    ];
+    const alice = scenario.client('alice', other);
     const stream = alice.hold({ name: streamed, ttlMs: TTL_MS });
     await stream.granted();
-    const una = scene.client('una', other);
+    const una = scenario.client('una', other);
     const unaryHeld = await una.acquire({ name: unary, ttlMs: TTL_MS });
-    const hank = scene.client('hank', other);
+    const hank = scenario.client('hank', other);
     const hankHolds = hank.hold({ name: queue, ttlMs: TTL_MS });
     const first = await hankHolds.granted();
-    const line = new Line(scene, queue, other);
+    const line = new WaiterLine(scenario, queue, other);
     for (const label of ['w1', 'w2', 'w3', 'w4']) await line.join(label, one);
-    const mixed = scene.lock('mixed queue');
-    const ina = scene.client('ina', other);
+    const mixed = scenario.lock('mixed queue');
+    const ina = scenario.client('ina', other);
     await ina.hold({ name: mixed, ttlMs: TTL_MS }).granted();
-    const mixedLine = new Line(scene, mixed, other, 1500);
+    const mixedLine = new WaiterLine(scenario, mixed, other, 1500);
     for (const [index, label] of ['m1', 'm2', 'm3', 'm4'].entries()) {
       await mixedLine.join(label, fleet.member(index % 2));
     }
     await stream.more('renewed');
 
-    const end = scene.fault('redis_flushed', 'FLUSHALL');
+    const end = scenario.fault('redis_flushed', 'FLUSHALL');
     await fleet.redis.command('FLUSHALL');
     const flushedAt = performance.now();
 
@@ -61,7 +65,7 @@ test('FLUSHALL: holders hear STORE_RESET within an interval, nothing is granted 
 
     // Una's last renewal was refused, but by another server it might just have been answered: grants pause for all.
     for (const member of [one, other]) {
-      const late = scene.client(`late at ${member.address}`, member);
+      const late = scenario.client(`late at ${member.address}`, member);
       const refused: unknown = await late
         .acquire({ name: streamed, ttlMs: TTL_MS })
         .catch((error: unknown) => error);

@@ -3,8 +3,8 @@ import { eventually } from '../support/eventually';
 import { endQuarantine, serverInfo } from '../support/clients/server-calls';
 import { Fleet } from './fleet';
 import { CallEnded } from './held';
-import { Line } from './line';
-import { story } from './scenario';
+import { WaiterLine } from './waiter-line';
+import { runScenario } from './scenario';
 
 const TTL_MS = 3000;
 const env = { HOLDFAST_MAX_TTL: `${TTL_MS}ms`, HOLDFAST_DEFAULT_TTL: `${TTL_MS}ms` };
@@ -18,19 +18,19 @@ beforeAll(async () => {
 afterAll(() => fleet?.close());
 
 test('a Redis that may have lost its last writes: what is held lives on, nothing new is granted, places are kept', () =>
-  story({ fleet, title: 'may have lost', limitMs: 40_000 }, async (scene) => {
+  runScenario({ fleet, title: 'may have lost', limitMs: 40_000 }, async (scenario) => {
     const [one, other] = [fleet.member(0), fleet.member(1)];
-    const [streamed, queue] = [scene.lock('streamed'), scene.lock('queue')];
-    const alice = scene.client('alice', one);
+    const [streamed, queue] = [scenario.lock('streamed'), scenario.lock('queue')];
+    const alice = scenario.client('alice', one);
     const stream = alice.hold({ name: streamed, ttlMs: TTL_MS });
     const held = await stream.granted();
-    const hank = scene.client('hank', one);
+    const hank = scenario.client('hank', one);
     const hankHolds = hank.hold({ name: queue, ttlMs: TTL_MS });
     const first = await hankHolds.granted();
-    const line = new Line(scene, queue, other);
+    const line = new WaiterLine(scenario, queue, other);
     for (const label of ['w1', 'w2', 'w3']) await line.join(label, label === 'w2' ? one : other);
 
-    const end = scene.fault('redis_restarted', 'SIGKILL and start, appendfsync everysec');
+    const end = scenario.fault('redis_restarted', 'SIGKILL and start, appendfsync everysec');
     await fleet.redis.kill();
     await fleet.redis.restart();
     for (const member of [one, other]) {
@@ -38,7 +38,7 @@ test('a Redis that may have lost its last writes: what is held lives on, nothing
         const { storeState } = await serverInfo(member.address);
         return storeState === StoreState.STORE_STATE_QUARANTINED;
       });
-      const late = scene.client(`late at ${member.address}`, member);
+      const late = scenario.client(`late at ${member.address}`, member);
       const refused: unknown = await late
         .acquire({ name: streamed, ttlMs: TTL_MS })
         .catch((error: unknown) => error);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientProcess } from './client-process';
 import { Fleet } from './fleet';
 import type { LoadTask } from './load';
-import { story, type Scenario } from './scenario';
+import { runScenario, type Scenario } from './scenario';
 
 const PROCESSES = 4;
 const CLIENTS = 16;
@@ -30,7 +30,7 @@ class Crowd {
   private readonly running: ClientProcess[] = [];
 
   constructor(
-    private readonly scene: Scenario,
+    private readonly scenario: Scenario,
     private readonly wanted: Wanted,
     private readonly until: number,
   ) {}
@@ -46,7 +46,7 @@ class Crowd {
       seed: this.started,
       forMs: Math.max(1000, this.until - performance.now()),
     };
-    this.running.push(await ClientProcess.start(this.scene, task));
+    this.running.push(await ClientProcess.start(this.scenario, task));
   }
 
   /** The one that has been here the longest is killed, and another one comes. */
@@ -60,12 +60,12 @@ class Crowd {
   }
 }
 
-function grantsOf(scene: Scenario): number {
-  return scene.history().filter(({ type }) => type === 'granted').length;
+function grantsOf(scenario: Scenario): number {
+  return scenario.history().filter(({ type }) => type === 'granted').length;
 }
 
-async function crowd(scene: Scenario, wanted: Wanted, forMs: number): Promise<Crowd> {
-  const clients = new Crowd(scene, wanted, performance.now() + forMs);
+async function crowd(scenario: Scenario, wanted: Wanted, forMs: number): Promise<Crowd> {
+  const clients = new Crowd(scenario, wanted, performance.now() + forMs);
   await Promise.all(Array.from({ length: PROCESSES }, () => clients.join()));
   return clients;
 }
@@ -73,11 +73,11 @@ async function crowd(scene: Scenario, wanted: Wanted, forMs: number): Promise<Cr
 test(
   '64 clients with weights that are killed at any time never have more than a limit that moves',
   () =>
-    story({ fleet, title: 'load', ...CHECKS }, async (scene) => {
-      const name = await scene.semaphore('permits', 10);
-      const operator = scene.operator('operator', fleet.member(1));
+    runScenario({ fleet, title: 'load', ...CHECKS }, async (scenario) => {
+      const name = await scenario.semaphore('permits', 10);
+      const operator = scenario.operator('operator', fleet.member(1));
       const wanted = { service: 'semaphore', name, mostPermits: 6, sharedPercent: 0 } as const;
-      const clients = await crowd(scene, wanted, LOAD_MS);
+      const clients = await crowd(scenario, wanted, LOAD_MS);
       let limit = 10;
       for (const next of [4, 12, 0, 10]) {
         await sleep(LOAD_MS / 6);
@@ -86,7 +86,7 @@ test(
         if (next === 4 || next === 12) await clients.replaceOldest();
       }
       await clients.finished();
-      expect(grantsOf(scene)).toBeGreaterThan(ENOUGH);
+      expect(grantsOf(scenario)).toBeGreaterThan(ENOUGH);
     }),
   TEST_MS,
 );
@@ -94,17 +94,17 @@ test(
 test(
   'readers are together and writers alone, among 64 clients that are killed at any time',
   () =>
-    story({ fleet, title: 'reading', ...CHECKS }, async (scene) => {
-      const name = scene.lock('document');
+    runScenario({ fleet, title: 'reading', ...CHECKS }, async (scenario) => {
+      const name = scenario.lock('document');
       const wanted = { service: 'lock', name, mostPermits: 1, sharedPercent: 75 } as const;
-      const clients = await crowd(scene, wanted, READING_MS);
-      await scene.observer.see(name, 'several readers', ({ holders }) => holders.length > 1);
+      const clients = await crowd(scenario, wanted, READING_MS);
+      await scenario.observer.waitFor(name, 'several readers', ({ holders }) => holders.length > 1);
       for (let kills = 0; kills < 2; kills += 1) {
         await sleep(READING_MS / 3);
         await clients.replaceOldest();
       }
       await clients.finished();
-      expect(grantsOf(scene)).toBeGreaterThan(ENOUGH);
+      expect(grantsOf(scenario)).toBeGreaterThan(ENOUGH);
     }),
   TEST_MS,
 );

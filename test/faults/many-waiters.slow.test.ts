@@ -1,5 +1,5 @@
 import { Fleet } from './fleet';
-import { story, type Scenario } from './scenario';
+import { runScenario, type Scenario } from './scenario';
 import { runsOf } from './script-commands';
 
 const FEW = 10;
@@ -38,12 +38,12 @@ async function commandCalls(): Promise<Map<string, number>> {
 }
 
 /** Hands a lock through waiters in line, and says what that has cost from the first release to the last. */
-async function handThrough(scene: Scenario, handOvers: number): Promise<Cost> {
-  const name = scene.lock(`through ${handOvers}`, false);
-  const holder = scene.client(`holder of ${handOvers}`, fleet.member(0));
+async function handThrough(scenario: Scenario, handOvers: number): Promise<Cost> {
+  const name = scenario.lock(`through ${handOvers}`, false);
+  const holder = scenario.client(`holder of ${handOvers}`, fleet.member(0));
   const first = await holder.hold({ name, ttlMs: TTL_MS }).granted();
   const clients = [0, 1, 2, 3].map((index) =>
-    scene.client(`client ${index} of ${handOvers}`, fleet.member(index % 2)),
+    scenario.client(`client ${index} of ${handOvers}`, fleet.member(index % 2)),
   );
   const order: number[] = [];
   const lineUp = async (index: number): Promise<{ turn: Promise<void> }> => {
@@ -75,9 +75,9 @@ function scriptsEach({ handOvers, touches, calls }: Cost): number {
 test(
   '500 waiters of one lock are served in order, and each hand-over costs Redis what it costs among 10 (chapter 17)',
   () =>
-    story({ fleet, title: 'many waiters', limitMs: 50_000 }, async (scene) => {
-      const few = await handThrough(scene, FEW);
-      const many = await handThrough(scene, MANY);
+    runScenario({ fleet, title: 'many waiters', limitMs: 50_000 }, async (scenario) => {
+      const few = await handThrough(scenario, FEW);
+      const many = await handThrough(scenario, MANY);
       // One gives back, one claims, and the stream that has given back learns that it is over.
       expect(scriptsEach(few)).toBeCloseTo(3, 0);
       expect(Math.abs(scriptsEach(many) - scriptsEach(few))).toBeLessThan(0.3);

@@ -7,41 +7,41 @@ import type { RecordedClient } from './recorded-client';
 type Request = EitherWanted & { readonly requestId: string };
 
 const PAUSE_MS = 50;
-const MOST_TRIES = 200;
-const LONGEST_WAIT_MS = 30_000;
+const MAX_ATTEMPTS = 200;
+const GRANT_TIMEOUT_MS = 30_000;
 
-/** What the contract tells clients to do: after UNAVAILABLE the same request again, at another server. */
-export async function again<T>(
+/** Repeats an attempt at another server after UNAVAILABLE, as the contract asks of clients. */
+export async function retryElsewhere<T>(
   client: { moveTo(address: string): void },
   fallback: Pick<Member, 'address'>,
   attempt: () => Promise<T>,
 ): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
+  for (let attempts = 1; ; attempts += 1) {
     try {
       return await attempt();
     } catch (error) {
       const retry = error instanceof CallEnded && error.ending.code === 'UNAVAILABLE';
-      if (!retry || tries === MOST_TRIES) throw error;
+      if (!retry || attempts === MAX_ATTEMPTS) throw error;
       client.moveTo(fallback.address);
       await sleep(PAUSE_MS);
     }
   }
 }
 
-/** Waits for a lease by streams. */
-export function holdPatiently(
+/** Waits for a lease with hold streams. */
+export function holdWithRetries(
   client: RecordedClient,
-  wanted: Request,
+  request: Request,
   fallback: Pick<Member, 'address'>,
 ): Promise<Held> {
-  return again(client, fallback, () => client.hold(wanted).granted(LONGEST_WAIT_MS));
+  return retryElsewhere(client, fallback, () => client.hold(request).granted(GRANT_TIMEOUT_MS));
 }
 
-/** Waits for a lease by unary calls. */
-export function acquirePatiently(
+/** Waits for a lease with unary calls. */
+export function acquireWithRetries(
   client: RecordedClient,
-  wanted: Request,
+  request: Request,
   fallback: Pick<Member, 'address'>,
 ): Promise<Held> {
-  return again(client, fallback, () => client.acquire(wanted));
+  return retryElsewhere(client, fallback, () => client.acquire(request));
 }

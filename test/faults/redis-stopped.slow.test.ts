@@ -8,8 +8,8 @@ import {
 import { eventually } from '../support/eventually';
 import { Fleet, type Member } from './fleet';
 import { CallEnded } from './held';
-import { Line } from './line';
-import { story } from './scenario';
+import { WaiterLine } from './waiter-line';
+import { runScenario } from './scenario';
 
 /** Longer than any lease here, and than the silence after which a server counts as dead. */
 const STOP_MS = 7000;
@@ -35,28 +35,33 @@ function health(member: Member): Promise<ServingStatus> {
 }
 
 test('a Redis that stands still: deadlines end belief, calls are answered, and nobody passes who came later', () =>
-  story({ fleet, title: 'redis stopped', witness: fleet.member(1) }, async (scene) => {
+  runScenario({ fleet, title: 'redis stopped', witness: fleet.member(1) }, async (scenario) => {
     const [one, other] = [fleet.member(0), fleet.member(1)];
-    const [streamed, asked, queue] = [scene.lock('streamed'), scene.lock('asked'), scene.lock('queue')];
-    const alice = scene.client('alice', one);
+    const [streamed, asked, queue] = [
+      scenario.lock('streamed'),
+      scenario.lock('asked'),
+      scenario.lock('queue'),
+    ];
+    const alice = scenario.client('alice', one);
     const stream = alice.hold({ name: streamed, ttlMs: 2000 });
-    const hank = scene.client('hank', one);
+    const hank = scenario.client('hank', one);
     const hankHolds = hank.hold({ name: queue, ttlMs: 2000 });
-    for (const held of [await stream.granted(), await hankHolds.granted()]) scene.observer.watchLease(held);
-    const line = new Line(scene, queue, other);
+    for (const held of [await stream.granted(), await hankHolds.granted()])
+      scenario.observer.watchLease(held);
+    const line = new WaiterLine(scenario, queue, other);
     await line.join('w1', one);
     await line.join('w2', one);
     await line.join('w3', other);
     await stream.more('renewed');
 
-    const end = scene.fault('redis_stopped', 'SIGSTOP');
+    const end = scenario.fault('redis_stopped', 'SIGSTOP');
     await fleet.redis.stop();
     // When Redis goes on, this server's heartbeats are still on their way: they must not be missed.
     one.redisProxy.blackHole('toTarget');
     const stoppedAt = performance.now();
 
     // A call that is sent now may be carried out, later: it says so, within the time for a command.
-    const dora = scene.client('dora', one);
+    const dora = scenario.client('dora', one);
     const request = { name: asked, ttlMs: 2000, requestId: randomUUID() };
     const unknown: unknown = await dora.acquire(request).catch((error: unknown) => error);
     expect(unknown).toBeInstanceOf(CallEnded);
@@ -71,7 +76,7 @@ test('a Redis that stands still: deadlines end belief, calls are answered, and n
 
     await sleep(Math.max(0, STOP_MS - 1000 - (performance.now() - stoppedAt)));
     // Its command lies in the socket when Redis goes on, ahead of the heartbeat of those who wait.
-    line.come('newcomer', other);
+    line.joinUnseen('newcomer', other);
     await sleep(Math.max(0, STOP_MS - (performance.now() - stoppedAt)));
     await fleet.redis.cont();
     await sleep(LATE_MS);
