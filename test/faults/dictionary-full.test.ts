@@ -22,7 +22,7 @@ const OLD = towns(100, 'old');
 const NEW = towns(400, 'new');
 const FULL = { code: 'RESOURCE_EXHAUSTED', reason: 'STORE_FULL' };
 
-/** The store is full from the third step of the next change on. */
+/** Makes the store full at the third script of the next change. */
 async function fillInTheMiddle(): Promise<void> {
   const { redisProxy } = fleet.member(1);
   const isStep = runsOf('dictionary write');
@@ -40,7 +40,7 @@ async function fillInTheMiddle(): Promise<void> {
   redisProxy.passEverything();
 }
 
-test('a full Redis: what would grow is refused, what there is answers and can be committed, deleted and cleaned up', async () => {
+test('a full Redis refuses writes that need memory, and still answers, commits, deletes and cleans up', async () => {
   const client = clients.at(fleet.member(0));
   for (const name of ['put', 'imported', 'committed', 'deleted']) {
     await client.create(name);
@@ -74,7 +74,7 @@ test('a full Redis: what would grow is refused, what there is answers and can be
   expect(await fresh.ended).toMatchObject(FULL);
 
   await expectContent(client, 'imported', OLD, 'old');
-  await eventually('what was built to be gone', async () => {
+  await eventually('the abandoned import to be removed', async () => {
     return (await generationsOf(fleet.redis, 'imported')).length === 1;
   });
   expect(await complete.commit()).toMatchObject({ code: 'OK' });
@@ -85,7 +85,7 @@ test('a full Redis: what would grow is refused, what there is answers and can be
   const [old, wanted, found] = [OLD, NEW, await client.list('put')].map(contentOf);
   const isWhole = ([entryId, content]: [string, string]): boolean =>
     content === old?.get(entryId) || content === wanted?.get(entryId);
-  expect([...(found ?? [])].filter((one) => !isWhole(one))).toEqual([]);
+  expect([...(found ?? [])].filter((entry) => !isWhole(entry))).toEqual([]);
   expect([...(found ?? [])].filter(([entryId, content]) => content === wanted?.get(entryId))).not.toEqual([]);
   expect(Number(await fleet.redis.command('DBSIZE'))).toBeGreaterThan(0);
 

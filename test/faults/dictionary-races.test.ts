@@ -25,10 +25,10 @@ const SEED = Number(process.env['HOLDFAST_TEST_SEED'] ?? 1);
 const WRITERS = 4;
 const ROUNDS = 40;
 const IDS = 16;
-/** Of the ids, the first so many are never deleted, and so lose no selections. */
+/** The first ids are never deleted, so they lose no selections. */
 const KEPT = 8;
 
-/** What one call did to one id: it took effect at some instant between. */
+/** What one call wrote to one id. It took effect at some instant between `from` and `to`. */
 interface Write {
   readonly text: string | undefined;
   readonly from: number;
@@ -100,16 +100,16 @@ class Writer {
   }
 }
 
-function note<T>(all: Map<string, T[]>, id: string, one: T): void {
-  all.set(id, [...(all.get(id) ?? []), one]);
+function note<T>(all: Map<string, T[]>, id: string, value: T): void {
+  all.set(id, [...(all.get(id) ?? []), value]);
 }
 
-/** What may be there in the end: of every write that no other one certainly came after. */
+/** The texts that an id may have in the end: those of writes that no other write certainly followed. */
 function possibleTexts(writes: readonly Write[]): (string | undefined)[] {
   return writes.filter(({ to }) => !writes.some(({ from }) => from > to)).map(({ text }) => text);
 }
 
-test('four clients write the same ids at two servers: the last write of each stands, each selection counts once', async () => {
+test('keeps the last write of each id and counts each selection once when four clients write at two servers', async () => {
   const [dictionary, client] = ['contended', clients.at(fleet.member(0))];
   await client.create(dictionary);
   const first = performance.now();
@@ -141,7 +141,7 @@ test('four clients write the same ids at two servers: the last write of each sta
     const counted = writers.flatMap((writer) => writer.selections.get(id) ?? []);
     const sum = counted.reduce((total, { count }) => total + count, 0);
     expect(selected.get(id)).toBe(BigInt(sum));
-    // Each was told the count right after its own selection: in that order they add up one by one.
+    // Each selection was answered with the count right after it, so the sorted counts add up step by step.
     let total = 0;
     for (const one of counted.sort((a, b) => a.total - b.total)) {
       total += one.count;
@@ -153,7 +153,7 @@ test('four clients write the same ids at two servers: the last write of each sta
 
 const MINE = ['mine', 'yours'] as const;
 
-test('of two imports at once from two servers one wins, whole, and the other gets IMPORT_CONFLICT', async () => {
+test('commits exactly one of two simultaneous imports as a whole, and ends the other with IMPORT_CONFLICT', async () => {
   const dictionary = 'imported twice';
   for (let round = 1; round <= 4; round += 1) {
     const imports = MINE.map((version, index) => {
@@ -166,7 +166,7 @@ test('of two imports at once from two servers one wins, whole, and the other get
     expect(endings.map(({ code }) => code).sort()).toEqual(['ABORTED', 'OK']);
     expect(endings.find(({ code }) => code === 'ABORTED')?.reason).toBe('IMPORT_CONFLICT');
     const winner = imports[endings.findIndex(({ code }) => code === 'OK')];
-    if (winner === undefined) throw new Error('nobody won');
+    if (winner === undefined) throw new Error('no import was committed');
     const client = clients.at(fleet.member(round % 2));
     await expectContent(client, dictionary, winner.entries, winner.version);
     await expectSound(fleet.redis, client, dictionary);
@@ -174,7 +174,7 @@ test('of two imports at once from two servers one wins, whole, and the other get
   }
 });
 
-test('puts, deletes and selections at one server while another imports: they beat the batches, and selections stay', async () => {
+test('lets puts, deletes and selections override the batches of an import that runs at another server', async () => {
   const [dictionary, client, other] = ['kept', clients.at(fleet.member(0)), clients.at(fleet.member(1))];
   await client.create(dictionary);
   const old = towns(40, 'old');
@@ -194,7 +194,7 @@ test('puts, deletes and selections at one server while another imports: they bea
   await eventually('the import to be stored', async () => {
     return (await client.get(dictionary)).imports[0]?.receivedCount === BigInt(wanted.length);
   });
-  // Not there before the commit, so it is not counted either.
+  // The entry does not exist before the commit, so its selection is not counted.
   expect(await client.select(dictionary, 'town 100')).toBeUndefined();
   expect(await running.commit()).toMatchObject({ code: 'OK' });
   const gone = new Set(Array.from({ length: 10 }, (_, index) => `town ${30 + index}`));
@@ -213,7 +213,7 @@ test('puts, deletes and selections at one server while another imports: they bea
   await expectSound(fleet.redis, client, dictionary);
 });
 
-test('a dictionary that is imported for the first time while another server takes its name off the list is listed', async () => {
+test('lists a dictionary whose first import runs while another server removes its name from the list', async () => {
   const [name, client] = ['listed', clients.at(fleet.member(0))];
   const { redisProxy } = fleet.member(2);
   const seen: RedisCommand[] = [];
@@ -224,13 +224,13 @@ test('a dictionary that is imported for the first time while another server take
   const given = clients.at(fleet.member(2)).startImport(name);
   given.end();
   await given.ended;
-  await eventually('the name to be about to be taken off', () => seen.at(-1)?.name === 'ZREM');
+  await eventually('the removal of the name to be on its way', () => seen.at(-1)?.name === 'ZREM');
   const running = client.startImport(name);
   const wanted = towns(10, 'new');
   await running.send(wanted);
   await eventually('the import to be under way', async () => (await keysOf(fleet.redis, name)).length > 1);
   redisProxy.passEverything();
-  await eventually('the server to look at it after that', () => seen.at(-1)?.name !== 'ZREM');
+  await eventually('the server to read the dictionary after that', () => seen.at(-1)?.name !== 'ZREM');
   expect(await running.commit()).toMatchObject({ code: 'OK' });
   await expectSound(fleet.redis, client, name);
   await eventually('the name to be listed', async () => (await client.names(name)).includes(name));

@@ -8,7 +8,7 @@ import { PREFIX } from './observer';
 import { runsOf, type ScriptKind } from './script-commands';
 import { expectContent, towns } from './towns';
 
-/** Each reaches Redis through a proxy that cuts, and each test has one, for a cut tears all that is under way. */
+/** The server reaches Redis through a proxy that cuts its connections. */
 let fleet: Fleet;
 const clients = new DictionaryClients();
 
@@ -21,11 +21,11 @@ afterAll(async () => {
   await fleet?.close();
 });
 
-/** How a command gets lost: Redis has carried it out and its reply is dropped, or it never got there. */
+/** What is lost: the reply of a command that Redis has run, or the command itself. */
 const WAYS = ['reply', 'request'] as const;
 type Way = (typeof WAYS)[number];
 
-/** A command about the dictionary is lost, of that kind the first one, or that of this number. */
+/** Loses the n-th command of a kind for this dictionary, by default the first. */
 function lose(way: Way, kind: ScriptKind, name: string, number = 1): Promise<unknown> {
   const { redisProxy } = fleet.member(0);
   const isOne = runsOf(kind, dictionaryKey(PREFIX, name));
@@ -46,7 +46,7 @@ interface Stage {
 const OLD = towns(60, 'old');
 const NEW = towns(150, 'new');
 
-/** What a client does to a dictionary of the old towns; the same whether a command is lost on the way or not. */
+/** What a client does to a dictionary of the old towns. The result must be the same when a command is lost. */
 const ACTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   put: async ({ client, name, lost }) => {
     const trap = lost('dictionary write', 2);
@@ -97,8 +97,8 @@ async function withOldTowns(name: string): Promise<DictionaryClient> {
   return client;
 }
 
-describe('a command whose reply is lost with its connection, or that is lost itself, is repeated unnoticed', () => {
-  test.each(Object.entries(ACTS))('%s', async (title, act) => {
+describe('a command that is lost with its connection', () => {
+  test.each(Object.entries(ACTS))('is repeated without any effect on the client: %s', async (title, act) => {
     for (const way of WAYS) {
       const name = `${title}, ${way}`;
       const client = await withOldTowns(name);
@@ -107,7 +107,7 @@ describe('a command whose reply is lost with its connection, or that is lost its
     }
   });
 
-  test('abandoning an import, and deleting a dictionary', async () => {
+  test('is repeated when it abandons an import or deletes a dictionary', async () => {
     for (const way of WAYS) {
       const name = `left, ${way}`;
       const client = await withOldTowns(name);
@@ -126,7 +126,7 @@ describe('a command whose reply is lost with its connection, or that is lost its
   });
 });
 
-test('a selection is not sent again: OUTCOME_UNKNOWN, and it is counted at most once', async () => {
+test('a lost selection is not repeated: it ends with OUTCOME_UNKNOWN and counts at most once', async () => {
   const counted: number[] = [];
   for (const way of WAYS) {
     const name = `selected, ${way}`;

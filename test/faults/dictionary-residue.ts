@@ -14,13 +14,13 @@ export async function keysOf(redis: RedisProcess, name: string): Promise<string[
   return keys.filter((key) => key === meta || own(key.slice(head.length).replace(/^[a-z]+:\d+:/, '')));
 }
 
-/** The generations that Redis has keys of. */
+/** The generations of a dictionary that have keys in Redis. */
 export async function generationsOf(redis: RedisProcess, name: string): Promise<string[]> {
   const found = (await keysOf(redis, name)).map((key) => /}:d:[a-z]+:(\d+):/.exec(key)?.[1]);
   return [...new Set(found)].filter((generation) => generation !== undefined);
 }
 
-/** As if nothing had been heard of the dictionary's imports for longer than the store waits. */
+/** Makes the imports of a dictionary look abandoned: their last message is older than the store waits. */
 export async function silenceImports(redis: RedisProcess, name: string): Promise<void> {
   const meta = dictionaryKey(PREFIX, name);
   const fields = (await redis.command('HGETALL', meta)) as string[];
@@ -31,7 +31,7 @@ export async function silenceImports(redis: RedisProcess, name: string): Promise
   }
 }
 
-/** Waits until only what answers is left of a dictionary, and all of that agrees with itself. */
+/** Waits until a dictionary has one generation at most and its index is consistent. */
 export async function expectSound(
   redis: RedisProcess,
   client: DictionaryClient,
@@ -42,7 +42,7 @@ export async function expectSound(
     `${name} to be at rest`,
     async () => {
       expect(await checkDictionary({ url: redis.url, prefix: PREFIX, name })).toEqual([]);
-      // Of an empty one there is nothing but its meta.
+      // An empty dictionary has only its meta key.
       expect((await generationsOf(redis, name)).length).toBeLessThanOrEqual(1);
     },
     { timeoutMs, everyMs: 100 },
@@ -52,7 +52,7 @@ export async function expectSound(
   expect(await client.list(name)).toHaveLength(Number(entryCount));
 }
 
-/** Waits until Redis has nothing of a dictionary, not even its name. */
+/** Waits until Redis has no key of a dictionary and does not list its name. */
 export async function expectNothingLeft(redis: RedisProcess, name: string, timeoutMs = 5000): Promise<void> {
   await eventuallyPasses(
     `nothing to be left of ${name}`,

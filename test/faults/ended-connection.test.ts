@@ -5,13 +5,13 @@ import { script } from '../../src/redis/connection/operation';
 import type { Reply } from '../../src/redis/connection/script-command';
 import { RedisProcess } from '../support/processes/redis-process';
 
-/** Everything that a script answered. */
+/** Decodes a reply as it is. */
 const whole = (reply: Reply[], sentAt: number) => ({ reply, sentAt });
 
-/** More tries than a second of pauses has room for; an endless run of them would never let the test time out. */
-const TOO_MANY = 200;
+/** Ends an endless run of attempts, which would keep the test from timing out. */
+const MAX_ATTEMPTS = 200;
 
-test('a command that finds its connection just ended waits for the next one, and lets others run', async () => {
+test('a command on a connection that has just ended waits for the next connection and does not block the process', async () => {
   const redis = await RedisProcess.start();
   const options = { url: redis.url, commandTimeoutMs: 2000, clock: systemClock, onError: () => undefined };
   const connection = new RedisConnection(options);
@@ -22,10 +22,10 @@ test('a command that finds its connection just ended waits for the next one, and
     let tries = 0;
     client.sendCommand = (...args) => {
       tries += 1;
-      if (tries > TOO_MANY) throw Object.assign(new Error(`${tries} tries`), { name: 'ReplyError' });
+      if (tries > MAX_ATTEMPTS) throw Object.assign(new Error(`${tries} tries`), { name: 'ReplyError' });
       return send(...args);
     };
-    // Between this and its 'close' the library calls the connection ready, and writes nothing to it.
+    // Until the socket's 'close' event, ioredis calls the connection ready but writes nothing to it.
     client.stream.destroy();
     expect(client.status).toBe('ready');
     const { reply } = await connection.run(script("return {'done'}"), [], [], whole);

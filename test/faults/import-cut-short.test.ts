@@ -6,7 +6,7 @@ import { Fleet } from './fleet';
 import { startImportProcess } from './import-process';
 import { expectContent, towns } from './towns';
 
-/** Server 0 stays; server 1 is killed, server 2 drained. */
+/** Server 0 stays, server 1 is killed, server 2 is drained. */
 let fleet: Fleet;
 const clients = new DictionaryClients();
 
@@ -22,7 +22,7 @@ afterAll(async () => {
 const OLD = towns(100, 'old');
 const NEW = towns(800, 'new');
 
-/** A dictionary of the old towns. */
+/** Creates a dictionary with the old towns, and returns its name. */
 async function withOldTowns(name: string): Promise<string> {
   const client = clients.at(fleet.member(0));
   await client.create(name);
@@ -30,7 +30,7 @@ async function withOldTowns(name: string): Promise<string> {
   return name;
 }
 
-/** Resolves when a part of the import is in the store. */
+/** Resolves when Redis has a part of the import. */
 function halfWay(name: string): Promise<unknown> {
   const client = clients.at(fleet.member(0));
   return eventually(`a part of the import of ${name} to be stored`, async () =>
@@ -39,18 +39,18 @@ function halfWay(name: string): Promise<unknown> {
 }
 
 test.concurrent(
-  'a server killed in the middle of imports: the old generation answers on, a new import begins at once, and what was left is cleaned up',
+  'a server killed during imports leaves the old generation, blocks no new import, and its keys are removed',
   async () => {
     const survivor = clients.at(fleet.member(0));
     const victim = clients.at(fleet.member(1));
     const [left, again] = await Promise.all([withOldTowns('left'), withOldTowns('again')]);
     const first = 'never there';
     const imports = [left, again, first].map((name) => victim.startImport(name));
-    const sending = imports.map((one) => one.send(NEW));
+    const sending = imports.map((running) => running.send(NEW));
     await Promise.all([halfWay(left), halfWay(again)]);
     await fleet.member(1).server.kill();
     await Promise.all(sending);
-    for (const one of imports) expect((await one.ended).code).toBe('UNAVAILABLE');
+    for (const running of imports) expect((await running.ended).code).toBe('UNAVAILABLE');
 
     for (const name of [left, again]) await expectContent(survivor, name, OLD, 'old');
     expect((await survivor.suggest(left, 'new')).suggestions).toEqual([]);
@@ -70,7 +70,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  'a client killed in the middle of its import has changed nothing, and leaves nothing',
+  'a client killed during its import leaves the old generation and no keys',
   async () => {
     const client = clients.at(fleet.member(0));
     const name = await withOldTowns('client killed');
@@ -88,11 +88,11 @@ test.concurrent(
 
 const WAYS_TO_LEAVE: Readonly<Record<string, (running: DictionaryImport) => unknown>> = {
   'is cancelled': (running) => running.cancel(),
-  'merely ends': (running) => running.end(),
+  'is half-closed without a commit': (running) => running.end(),
 };
 
 test.concurrent.each(Object.entries(WAYS_TO_LEAVE))(
-  'an import that %s has changed nothing, and leaves nothing',
+  'an import that %s leaves the old generation and no keys',
   async (way, leave) => {
     const client = clients.at(fleet.member(0));
     const name = await withOldTowns(way);
@@ -107,7 +107,7 @@ test.concurrent.each(Object.entries(WAYS_TO_LEAVE))(
   },
 );
 
-test.concurrent('an import at a server that drains ends with DRAINING, and leaves nothing', async () => {
+test.concurrent('an import at a draining server ends with DRAINING and leaves no keys', async () => {
   const client = clients.at(fleet.member(0));
   const name = await withOldTowns('drained');
   const running = clients.at(fleet.member(2)).startImport(name);
@@ -115,7 +115,7 @@ test.concurrent('an import at a server that drains ends with DRAINING, and leave
   await halfWay(name);
   expect(await fleet.member(2).server.term()).toEqual({ code: 0, signal: null });
   expect(await running.ended).toMatchObject({ code: 'UNAVAILABLE', reason: 'DRAINING' });
-  // A server that leaves does not clean up; the one that comes in its place does.
+  // A draining server removes nothing. The server that replaces it does.
   await fleet.add();
   await expectSound(fleet.redis, client, name);
   await expectContent(client, name, OLD, 'old');

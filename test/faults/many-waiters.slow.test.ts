@@ -6,11 +6,11 @@ const FEW = 10;
 const MANY = 500;
 const TTL_MS = 3000;
 const isTouch = runsOf('touch');
-/** A heartbeat asks after 64 waiters at most, with a few commands for each. */
+/** A touch reads 64 waiters at most, with a few commands for each. */
 const COMMANDS_PER_TOUCH = 200;
 
 let fleet: Fleet;
-/** Heartbeats go by time and not by hand-overs. */
+/** Touches are counted apart: their number depends on time, not on hand-overs. */
 let touchCount = 0;
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ afterAll(() => fleet?.close());
 interface Cost {
   readonly handOvers: number;
   readonly touches: number;
-  /** Calls of every command that Redis has carried out, in scripts too. */
+  /** How often Redis ran each command, within scripts too. */
   readonly calls: ReadonlyMap<string, number>;
 }
 
@@ -37,7 +37,7 @@ async function commandCalls(): Promise<Map<string, number>> {
   return new Map(calls.map(([, command = '', count]) => [command, Number(count)]));
 }
 
-/** Hands a lock through waiters in line, and says what that has cost from the first release to the last. */
+/** Hands a lock from waiter to waiter, and counts the commands from the first release to the last. */
 async function handThrough(scenario: Scenario, handOvers: number): Promise<Cost> {
   const name = scenario.lock(`through ${handOvers}`, false);
   const holder = scenario.client(`holder of ${handOvers}`, fleet.member(0));
@@ -67,18 +67,18 @@ async function handThrough(scenario: Scenario, handOvers: number): Promise<Cost>
   return { handOvers, touches, calls };
 }
 
-/** Scripts run for each hand-over. */
+/** Scripts per hand-over. */
 function scriptsEach({ handOvers, touches, calls }: Cost): number {
   return ((calls.get('evalsha') ?? 0) - touches) / handOvers;
 }
 
 test(
-  '500 waiters of one lock are served in order, and each hand-over costs Redis what it costs among 10 (chapter 17)',
+  'serves 500 waiters of one lock in order, at the same cost per hand-over as 10 waiters (chapter 17)',
   () =>
     runScenario({ fleet, title: 'many waiters', limitMs: 50_000 }, async (scenario) => {
       const few = await handThrough(scenario, FEW);
       const many = await handThrough(scenario, MANY);
-      // One gives back, one claims, and the stream that has given back learns that it is over.
+      // One release, one claim, and one renewal by which the released stream learns of its end.
       expect(scriptsEach(few)).toBeCloseTo(3, 0);
       expect(Math.abs(scriptsEach(many) - scriptsEach(few))).toBeLessThan(0.3);
       for (const [command, count] of many.calls) {

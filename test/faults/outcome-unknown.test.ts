@@ -16,10 +16,10 @@ beforeAll(async () => {
 
 afterAll(() => fleet?.close());
 
-/** From the next such command on that Redis carries out, the server hears nothing more from Redis. */
+/** Cuts the server off from Redis after Redis has run the next such command. */
 function cutOffAfter(scenario: Scenario, index: number, kind: ScriptKind, requestId: string): () => void {
   const { redisProxy } = fleet.member(index);
-  const end = scenario.fault('link_cut', 'the reply is dropped, and no connection comes about');
+  const end = scenario.fault('link_cut', 'the reply is dropped and new connections are refused');
   void redisProxy.dropNextReply(runsOf(kind, requestId)).then(() => redisProxy.refuseNew());
   return () => {
     redisProxy.passEverything();
@@ -32,13 +32,14 @@ async function endingOf(call: Promise<unknown>): Promise<unknown> {
     () => undefined,
     (reason: unknown) => reason,
   );
-  if (!(error instanceof CallEnded)) throw new Error(`the call was to fail, not ${String(error)}`);
+  if (!(error instanceof CallEnded))
+    throw new Error(`the call did not end with an error status: ${String(error)}`);
   const { code, reason } = error.ending;
   return { code, reason };
 }
 
 test.concurrent(
-  'an acquire whose reply never comes is OUTCOME_UNKNOWN; its retry elsewhere gets the lease',
+  'an acquire without a reply ends with OUTCOME_UNKNOWN, and its retry at another server gets the lease',
   () =>
     runScenario({ fleet, title: 'unknown acquire' }, async (scenario) => {
       const name = scenario.lock('lock');
@@ -50,7 +51,7 @@ test.concurrent(
       client.moveTo(fleet.member(0).address);
       const held = await client.acquire(request);
       expect(Number(held.token)).toBe(granted);
-      // What the first server gives back for a call that it could not answer, it may not take from this one.
+      // The first server gives back its unanswered grant now. It must not take the lease of this call.
       heal();
       const watched = scenario.client('other', fleet.member(0)).hold({ name, ttlMs: TTL_MS });
       await watched.queued();
@@ -62,21 +63,23 @@ test.concurrent(
     }),
 );
 
-test.concurrent('a release whose reply never comes is OUTCOME_UNKNOWN; again, it says the first answer', () =>
-  runScenario({ fleet, title: 'unknown release' }, async (scenario) => {
-    const name = scenario.lock('lock');
-    const client = scenario.client('client', fleet.member(2));
-    const held = await client.acquire({ name, ttlMs: TTL_MS });
-    const heal = cutOffAfter(scenario, 2, 'release', held.requestId);
-    expect(await endingOf(client.release(held))).toEqual(OUTCOME_UNKNOWN);
-    client.moveTo(fleet.member(0).address);
-    expect(await client.release(held)).toEqual({ released: true, cause: null });
-    heal();
-  }),
+test.concurrent(
+  'a release without a reply ends with OUTCOME_UNKNOWN, and its retry gets the first answer',
+  () =>
+    runScenario({ fleet, title: 'unknown release' }, async (scenario) => {
+      const name = scenario.lock('lock');
+      const client = scenario.client('client', fleet.member(2));
+      const held = await client.acquire({ name, ttlMs: TTL_MS });
+      const heal = cutOffAfter(scenario, 2, 'release', held.requestId);
+      expect(await endingOf(client.release(held))).toEqual(OUTCOME_UNKNOWN);
+      client.moveTo(fleet.member(0).address);
+      expect(await client.release(held)).toEqual({ released: true, cause: null });
+      heal();
+    }),
 );
 
 test.concurrent(
-  'a withdraw whose reply never comes is OUTCOME_UNKNOWN, never CONTENDED; the place is kept',
+  'a withdrawal without a reply ends with OUTCOME_UNKNOWN, not CONTENDED, and keeps the place',
   () =>
     runScenario({ fleet, title: 'unknown withdraw' }, async (scenario) => {
       const name = scenario.lock('lock');

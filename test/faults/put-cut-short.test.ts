@@ -9,7 +9,7 @@ import { PREFIX } from './observer';
 import { runsOf } from './script-commands';
 import { contentOf, expectContent, largeTowns, towns } from './towns';
 
-/** Server 0 stays; the others are killed. */
+/** Server 0 stays. The others are killed. */
 let fleet: Fleet;
 const clients = new DictionaryClients();
 
@@ -25,10 +25,10 @@ afterAll(async () => {
   await fleet?.close();
 });
 
-/** Where a script that changes entries has the id of the first one: behind its own name, key, profile, import and verb. */
+/** The argument of the dictionary script that is the id of the first entry. */
 const FIRST_ID = 6;
 
-/** Kills the server when what it does next is this entry, and it has tried so often: it is at the one before till then. */
+/** Kills the server at its n-th script that writes this entry or a later one. */
 function killAt(member: Member, name: string, { entryId, tries }: { entryId: string; tries: number }): void {
   const isStep = runsOf('dictionary write', dictionaryKey(PREFIX, name));
   let tried = 0;
@@ -52,7 +52,7 @@ const CASES: Readonly<Record<string, Case>> = {
     at: { entryId: 'town 300', tries: 1 },
     entries: (version) => towns(1000, version),
   },
-  'entries of which each takes many steps': {
+  'entries that take many scripts each': {
     member: 2,
     at: { entryId: 'town 3', tries: 3 },
     entries: (version) => largeTowns(6, version),
@@ -60,7 +60,7 @@ const CASES: Readonly<Record<string, Case>> = {
 };
 
 test.concurrent.each(Object.entries(CASES))(
-  'a server killed in the middle of a put of %s: each is as it was or as it was to be, and a repeat elsewhere makes all so',
+  'a server killed during a put of %s leaves each entry old or new, and a repeat at another server completes the put',
   async (name, { member, at, entries }) => {
     const survivor = clients.at(fleet.member(0));
     const [before, wanted] = [entries('old'), entries('new')];

@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => fleet?.close());
 
-test('a full Redis: nothing new begins, and what there is goes on to its end', () =>
+test('a full Redis refuses new requests with STORE_FULL, and serves leases and waiters to their end', () =>
   runScenario({ fleet, title: 'full' }, async (scenario) => {
     const [one, other] = [fleet.member(0), fleet.member(1)];
     const [streamed, unary, queue, fresh] = [

@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => fleet?.close());
 
-test('a Redis that may have lost its last writes: what is held lives on, nothing new is granted, places are kept', () =>
+test('a Redis that may have lost its last writes keeps leases and places, and grants nothing until the quarantine ends', () =>
   runScenario({ fleet, title: 'may have lost', limitMs: 40_000 }, async (scenario) => {
     const [one, other] = [fleet.member(0), fleet.member(1)];
     const [streamed, queue] = [scenario.lock('streamed'), scenario.lock('queue')];
@@ -51,10 +51,10 @@ test('a Redis that may have lost its last writes: what is held lives on, nothing
     await hank.release(first);
     expect((await hankHolds.ended).code).toBe('OK');
     await stream.more('renewed', 2);
-    // It is free, and nobody has it: somebody may believe in a lease that this Redis has lost.
+    // The lock is free, but nobody gets it: a client may believe in a lease that this Redis has lost.
     expect(line.order).toEqual([]);
 
-    const { endedQuarantine } = await endQuarantine(other.address, 'this test knows all who hold');
+    const { endedQuarantine } = await endQuarantine(other.address, 'the test knows every holder');
     expect(endedQuarantine).toBeDefined();
     await line.served();
     expect(line.order).toEqual(['w1', 'w2', 'w3']);

@@ -11,9 +11,9 @@ import { CallEnded } from './held';
 import { WaiterLine } from './waiter-line';
 import { runScenario } from './scenario';
 
-/** Longer than any lease here, and than the silence after which a server counts as dead. */
+/** Longer than any lease of the test, and than the silence after which a server counts as dead. */
 const STOP_MS = 7000;
-/** How much later than Redis the first server's network goes on. */
+/** How much later than Redis the link of the first server continues. */
 const LATE_MS = 500;
 const COMMAND_TIMEOUT_MS = 2000;
 
@@ -34,7 +34,7 @@ function health(member: Member): Promise<ServingStatus> {
   }).finally(() => client.close());
 }
 
-test('a Redis that stands still: deadlines end belief, calls are answered, and nobody passes who came later', () =>
+test('a stopped Redis: streams end with LEASE_LOST, calls are answered in time, and no newcomer overtakes a waiter', () =>
   runScenario({ fleet, title: 'redis stopped', witness: fleet.member(1) }, async (scenario) => {
     const [one, other] = [fleet.member(0), fleet.member(1)];
     const [streamed, asked, queue] = [
@@ -56,17 +56,17 @@ test('a Redis that stands still: deadlines end belief, calls are answered, and n
 
     const end = scenario.fault('redis_stopped', 'SIGSTOP');
     await fleet.redis.stop();
-    // When Redis goes on, this server's heartbeats are still on their way: they must not be missed.
+    // The heartbeats of this server still arrive after Redis continues: they must not be missed.
     one.redisProxy.blackHole('toTarget');
-    const stoppedAt = performance.now();
+    const stopwatch = scenario.stopwatch();
 
-    // A call that is sent now may be carried out, later: it says so, within the time for a command.
+    // Redis may run this call later, so its outcome is unknown, within the command timeout.
     const dora = scenario.client('dora', one);
     const request = { name: asked, ttlMs: 2000, requestId: randomUUID() };
     const unknown: unknown = await dora.acquire(request).catch((error: unknown) => error);
     expect(unknown).toBeInstanceOf(CallEnded);
     expect((unknown as CallEnded).ending).toMatchObject({ code: 'UNAVAILABLE', reason: 'OUTCOME_UNKNOWN' });
-    expect(performance.now() - stoppedAt).toBeLessThan(COMMAND_TIMEOUT_MS + 750);
+    expect(stopwatch.chargedMs).toBeLessThan(COMMAND_TIMEOUT_MS + 750);
 
     expect(await stream.ended).toMatchObject({ code: 'ABORTED', reason: 'LEASE_LOST' });
     expect(stream.lossCause).toBe('STORE_UNAVAILABLE');
@@ -74,10 +74,10 @@ test('a Redis that stands still: deadlines end belief, calls are answered, and n
     expect((await hankHolds.ended).reason).toBe('LEASE_LOST');
     await eventually('NOT_SERVING', async () => (await health(one)) === ServingStatus.NOT_SERVING);
 
-    await sleep(Math.max(0, STOP_MS - 1000 - (performance.now() - stoppedAt)));
-    // Its command lies in the socket when Redis goes on, ahead of the heartbeat of those who wait.
+    await sleep(Math.max(0, STOP_MS - 1000 - stopwatch.elapsedMs));
+    // The newcomer's command is in the socket when Redis continues, ahead of the waiters' heartbeat.
     line.joinUnseen('newcomer', other);
-    await sleep(Math.max(0, STOP_MS - (performance.now() - stoppedAt)));
+    await sleep(Math.max(0, STOP_MS - stopwatch.elapsedMs));
     await fleet.redis.cont();
     await sleep(LATE_MS);
     one.redisProxy.passEverything();
@@ -85,7 +85,7 @@ test('a Redis that stands still: deadlines end belief, calls are answered, and n
 
     await line.served();
     expect(line.order).toEqual(['w1', 'w2', 'w3', 'newcomer']);
-    // What was sent before Redis stopped may be granted by now, or not: the same request tells.
+    // The request that Redis had not answered may be granted by now. A retry tells.
     await dora.release(await dora.acquire(request));
     await eventually('SERVING', async () => (await health(one)) === ServingStatus.SERVING);
   }));

@@ -6,7 +6,7 @@ import { runsOf, type ScriptKind } from './script-commands';
 
 const TTL_MS = 2000;
 
-/** Server 0 reaches Redis undisturbed, server 1 through a proxy that cuts. */
+/** Server 0 reaches Redis directly, server 1 through a proxy that cuts. */
 let fleet: Fleet;
 
 beforeAll(async () => {
@@ -15,11 +15,11 @@ beforeAll(async () => {
 
 afterAll(() => fleet?.close());
 
-/** How a command gets lost: Redis has carried it out and its reply is dropped, or it never got there. */
+/** What is lost: the reply of a command that Redis has run, or the command itself. */
 const WAYS = ['reply', 'request'] as const;
 type Way = (typeof WAYS)[number];
 
-/** The next command of a kind about a request is lost and the connection cut; resolves when it has happened. */
+/** Loses the next command of a kind about a request and cuts the connection. Resolves when that has happened. */
 function lose(member: Member, way: Way, kind: ScriptKind, requestId: string): Promise<unknown> {
   const matches = runsOf(kind, requestId);
   return way === 'reply'
@@ -35,7 +35,7 @@ interface Stage {
   readonly lost: (kind: ScriptKind) => Promise<unknown>;
 }
 
-/** What a client does and sees; the same whether a command is lost on the way or not. */
+/** What a client does and sees. It must be the same when a command is lost. */
 const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
   acquire: async ({ scenario, name, requestId, member, lost }) => {
     const trap = lost('acquire');
@@ -122,20 +122,22 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
   },
 };
 
-describe('a command whose reply is lost with its connection, or that is lost itself, is not noticed', () => {
-  test.concurrent.each(Object.entries(ACTS))('%s', (title, act) =>
-    runScenario({ fleet, title: `lost, ${title}` }, async (scenario) => {
-      for (const way of WAYS) {
-        const name = scenario.lock(`lock, ${way}`);
-        const member = fleet.member(1);
-        const requestId = randomUUID();
-        const lost = (kind: ScriptKind): Promise<unknown> => {
-          const end = scenario.fault('reply_dropped', `the ${way} of ${kind}`, { names: [name] });
-          return lose(member, way, kind, requestId).then(end);
-        };
-        const held = await act({ scenario, name, requestId, member, lost });
-        expect((await scenario.client('last', fleet.member(0)).release(held)).released).toBe(true);
-      }
-    }),
+describe('a command that is lost with its connection', () => {
+  test.concurrent.each(Object.entries(ACTS))(
+    'is repeated without any effect on the client: %s',
+    (title, act) =>
+      runScenario({ fleet, title: `lost, ${title}` }, async (scenario) => {
+        for (const way of WAYS) {
+          const name = scenario.lock(`lock, ${way}`);
+          const member = fleet.member(1);
+          const requestId = randomUUID();
+          const lost = (kind: ScriptKind): Promise<unknown> => {
+            const end = scenario.fault('reply_dropped', `the ${way} of ${kind}`, { names: [name] });
+            return lose(member, way, kind, requestId).then(end);
+          };
+          const held = await act({ scenario, name, requestId, member, lost });
+          expect((await scenario.client('last', fleet.member(0)).release(held)).released).toBe(true);
+        }
+      }),
   );
 });

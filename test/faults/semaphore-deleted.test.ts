@@ -8,12 +8,12 @@ import type { RecordedStream } from './recorded-stream';
 import { runScenario, type Scenario } from './scenario';
 import { runsOf } from './script-commands';
 
-/** At each of two servers: more than a script ends at once, so that a deletion is several steps. */
+/** Per server. Together more than one script ends, so a deletion takes several scripts. */
 const HOLDERS = 75;
 const WAITERS = 50;
 const TTL_MS = 4000;
 
-/** Server 0 stays; the others reach Redis through proxies, and 2 is killed. */
+/** Server 0 stays. The others reach Redis through proxies, and server 2 is killed. */
 let fleet: Fleet;
 
 beforeAll(async () => {
@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => fleet?.close());
 
-/** What follows the first step of a deletion, and goes on with it: the deletion has begun, and is not at its end. */
+/** Matches the command after the first script of a deletion. The deletion has begun and is not complete. */
 function secondStep(name: string): (command: RedisCommand) => boolean {
   const [state] = permitsKeys(PREFIX, { service: 'semaphore', name });
   const isFirst = runsOf('delete', state);
@@ -34,7 +34,7 @@ function secondStep(name: string): (command: RedisCommand) => boolean {
   };
 }
 
-/** Of one server: streams that hold, a lease without one, and streams that wait. */
+/** The calls at one server: holding streams, one unary lease, and waiting streams. */
 interface Crowd {
   readonly client: RecordedClient;
   readonly held: readonly RecordedStream[];
@@ -49,7 +49,7 @@ async function occupy(scenario: Scenario, name: string, member: Member, label: s
   return { client, held, unary: await client.acquire({ name, ttlMs: TTL_MS }), waiting: [] };
 }
 
-/** A semaphore that is full at two servers, with as many waiting at each. */
+/** Creates a full semaphore with holders and waiters at two servers. */
 async function occupied(
   scenario: Scenario,
   other: Member,
@@ -66,7 +66,7 @@ async function occupied(
   return { name, crowds };
 }
 
-async function expectTold({ client, held, unary, waiting }: Crowd): Promise<void> {
+async function expectAllEnded({ client, held, unary, waiting }: Crowd): Promise<void> {
   for (const stream of waiting) {
     expect(await stream.ended).toMatchObject({ code: 'NOT_FOUND', reason: 'NO_SUCH_SEMAPHORE' });
   }
@@ -82,7 +82,7 @@ async function expectRevoked(call: Promise<unknown>): Promise<void> {
   await expect(call).rejects.toMatchObject({ ending });
 }
 
-/** Nothing of the deleted one is left, and one of the same name is new. */
+/** Expects that the semaphore is gone, and that a new one of the same name starts empty. */
 async function expectGone(scenario: Scenario, name: string): Promise<void> {
   const operator = scenario.operator('afterwards', fleet.member(0));
   await expect(scenario.observer.read(name)).rejects.toThrow('NO_SUCH_SEMAPHORE');
@@ -94,7 +94,7 @@ async function expectGone(scenario: Scenario, name: string): Promise<void> {
   await client.release(held);
 }
 
-test.concurrent('a deletion whose reply is lost in the midst of it comes to its end, and all are told', () =>
+test.concurrent('a deletion completes and ends all calls when the reply of its first script is lost', () =>
   runScenario({ fleet, title: 'lost deletion' }, async (scenario) => {
     const other = fleet.member(1);
     const { name, crowds } = await occupied(scenario, other);
@@ -104,31 +104,33 @@ test.concurrent('a deletion whose reply is lost in the midst of it comes to its 
     });
     const [state] = permitsKeys(PREFIX, { service: 'semaphore', name });
     const lost = other.redisProxy.dropNextReply(runsOf('delete', state));
-    const end = scenario.fault('reply_dropped', 'of the first step of the deletion', { names: [name] });
+    const end = scenario.fault('reply_dropped', 'the reply of the first script of the deletion', {
+      names: [name],
+    });
     expect(await operator.delete(name, true)).toEqual([]);
     await lost.then(end);
-    for (const crowd of crowds) await expectTold(crowd);
+    for (const crowd of crowds) await expectAllEnded(crowd);
     await expectGone(scenario, name);
   }),
 );
 
-test.concurrent('a server killed in the midst of a deletion: repeated at another it comes to its end', () =>
+test.concurrent('a deletion completes at another server when its server is killed between two scripts', () =>
   runScenario({ fleet, title: 'killed deletion' }, async (scenario) => {
     const other = fleet.member(2);
     const { name, crowds } = await occupied(scenario, other);
     const operator = scenario.operator('operator', other);
     const deleted = operator.delete(name, true);
     await other.redisProxy.dropNextRequest(secondStep(name));
-    scenario.instant('server_killed', 'between two steps of a deletion');
+    scenario.instant('server_killed', 'between two scripts of a deletion');
     await other.server.kill();
-    await deleted; // perhaps only at its second try, if the first was not answered before the end of the server
+    await deleted; // by its retry, unless the server answered before it was killed
 
-    const [told, orphaned] = crowds;
-    await expectTold(told);
+    const [survived, orphaned] = crowds;
+    await expectAllEnded(survived);
     for (const stream of [...orphaned.held, ...orphaned.waiting]) {
       expect((await stream.ended).code).toBe('UNAVAILABLE');
     }
-    // What they ask at another server is answered as they would have been told.
+    // Another server gives the orphaned clients the same answers.
     const { client, held, unary } = orphaned;
     client.moveTo(fleet.member(0).address);
     await expectRevoked(client.renew(unary));

@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => fleet?.close());
 
-test('a full Redis: no permits are newly asked for; renewals, releases, limits and deletions go on', () =>
+test('a full Redis refuses new permits with STORE_FULL, and runs renewals, releases, limit changes and deletions', () =>
   runScenario({ fleet, title: 'full' }, async (scenario) => {
     const [one, other] = [fleet.member(0), fleet.member(1)];
     const [name, gone] = [await scenario.semaphore('permits', 4), await scenario.semaphore('gone', 2)];
@@ -44,7 +44,7 @@ test('a full Redis: no permits are newly asked for; renewals, releases, limits a
     expect(stream.kinds).not.toContain('renewalFailed');
     expect((await una.renew(unaryHeld)).token).toBe(unaryHeld.token);
 
-    // Raised, so that the first in line is let in; lowered, so that the second has to wait for more.
+    // The raised limit admits the first waiter. The lowered one makes the second wait for more permits.
     expect(await operator.setLimit(name, 6, 4)).toEqual([]);
     await scenario.observer.waiterCount(name, 1);
     expect(await operator.setLimit(name, 3, 6)).toEqual([]);

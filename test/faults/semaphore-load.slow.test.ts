@@ -8,11 +8,11 @@ const PROCESSES = 4;
 const CLIENTS = 16;
 const LOAD_MS = 8000;
 const READING_MS = 4000;
-/** Two cores, and as many processes that have much to do as there are here, keep messages waiting. */
+/** The load itself delays messages: several busy processes share two cores. */
 const CHECKS = { latencyUs: 1_000_000, limitMs: 40_000 };
 const TEST_MS = 60_000;
-/** Grants without which so many clients have not put the invariants to the test. */
-const ENOUGH = 20;
+/** With fewer grants the test would prove nothing. */
+const MIN_GRANTS = 20;
 
 let fleet: Fleet;
 
@@ -24,7 +24,7 @@ afterAll(() => fleet?.close());
 
 type Wanted = Pick<LoadTask, 'service' | 'name' | 'mostPermits' | 'sharedPercent'>;
 
-/** A process of clients; each one that is started has another seed. */
+/** Client processes, each with another seed. */
 class Crowd {
   private started = 0;
   private readonly running: ClientProcess[] = [];
@@ -49,7 +49,7 @@ class Crowd {
     this.running.push(await ClientProcess.start(this.scenario, task));
   }
 
-  /** The one that has been here the longest is killed, and another one comes. */
+  /** Kills the oldest process and starts another one. */
   async replaceOldest(): Promise<void> {
     this.running.shift()?.kill();
     await this.join();
@@ -71,7 +71,7 @@ async function crowd(scenario: Scenario, wanted: Wanted, forMs: number): Promise
 }
 
 test(
-  '64 clients with weights that are killed at any time never have more than a limit that moves',
+  '64 clients that are killed at any time never hold more permits than a limit that changes',
   () =>
     runScenario({ fleet, title: 'load', ...CHECKS }, async (scenario) => {
       const name = await scenario.semaphore('permits', 10);
@@ -86,13 +86,13 @@ test(
         if (next === 4 || next === 12) await clients.replaceOldest();
       }
       await clients.finished();
-      expect(grantsOf(scenario)).toBeGreaterThan(ENOUGH);
+      expect(grantsOf(scenario)).toBeGreaterThan(MIN_GRANTS);
     }),
   TEST_MS,
 );
 
 test(
-  'readers are together and writers alone, among 64 clients that are killed at any time',
+  'among 64 clients that are killed at any time, readers share a lock and writers hold it alone',
   () =>
     runScenario({ fleet, title: 'reading', ...CHECKS }, async (scenario) => {
       const name = scenario.lock('document');
@@ -104,7 +104,7 @@ test(
         await clients.replaceOldest();
       }
       await clients.finished();
-      expect(grantsOf(scenario)).toBeGreaterThan(ENOUGH);
+      expect(grantsOf(scenario)).toBeGreaterThan(MIN_GRANTS);
     }),
   TEST_MS,
 );

@@ -31,7 +31,7 @@ afterAll(async () => {
   await fleet?.close();
 });
 
-/** A SuggestStream in the hands of a test. */
+/** A SuggestStream that a test controls. */
 class Typing {
   readonly answers: SuggestStreamResponse[] = [];
   readonly ended: Promise<Ending | 'OK'>;
@@ -71,7 +71,7 @@ class Typing {
   }
 }
 
-/** What the server's process has in memory; undefined where nobody can tell. */
+/** The resident memory of the server's process. Undefined where the system does not tell. */
 async function residentBytes(member: Member): Promise<number | undefined> {
   if (process.platform !== 'linux') return undefined;
   const status = await readFile(`/proc/${member.server.pid}/status`, 'utf8');
@@ -86,12 +86,12 @@ async function scriptRuns(): Promise<number> {
   );
 }
 
-/** All answers to as many queries would be far more: a hundred payloads of 1 KiB each. */
-const MOST_GROWTH = 60 * 1024 * 1024;
+/** Far less than the answers to all queries, which are a hundred payloads of 1 KiB each. */
+const MAX_GROWTH = 60 * 1024 * 1024;
 const ROUND = 30;
-const MOST_QUERIES = 1500;
+const MAX_QUERIES = 1500;
 
-test('a reader that is slow has the newest answer when it reads; till then nothing is looked up or kept for it', async () => {
+test('a slow reader gets the newest answer when it reads, and until then the server looks up and keeps nothing for it', async () => {
   const member = fleet.member(1);
   const typing = new Typing(member);
   typing.ask(0, 'large', 100);
@@ -104,17 +104,17 @@ test('a reader that is slow has the newest answer when it reads; till then nothi
     for (const end = asked + queries; asked < end;) {
       asked += 1;
       typing.ask(asked, 'large town'.slice(0, asked % 10), 100);
-      // Each could be answered before the next one comes.
+      // The server has time to answer each query before the next.
       await sleep(3);
     }
     return (await scriptRuns()) - runs;
   };
-  // Until the client's window, of some megabytes, is full; servers may look after a dictionary meanwhile.
-  while ((await lookUps(ROUND)) > 2) expect(asked).toBeLessThan(MOST_QUERIES);
+  // Fills the client's window of some megabytes. Two scripts per round may be the servers' own upkeep.
+  while ((await lookUps(ROUND)) > 2) expect(asked).toBeLessThan(MAX_QUERIES);
   expect(await lookUps(10 * ROUND)).toBeLessThan(ROUND);
   typing.ask(asked + 1, 'large town 7', 100);
   const after = await residentBytes(member);
-  if (before !== undefined && after !== undefined) expect(after - before).toBeLessThan(MOST_GROWTH);
+  if (before !== undefined && after !== undefined) expect(after - before).toBeLessThan(MAX_GROWTH);
   expect(typing.answers).toHaveLength(1);
 
   typing.readOn();
@@ -127,27 +127,27 @@ test('a reader that is slow has the newest answer when it reads; till then nothi
   await typing.finish();
 });
 
-/** What each server does every second. */
-const A_LOOK_AT_THE_STORE = new Set(['ping', 'info', 'time', 'config|get']);
+/** The commands by which each server probes Redis every second. */
+const PROBE_COMMANDS = new Set(['ping', 'info', 'time', 'config|get']);
 
-/** What Redis has been asked, but for that a server is there, and by this test. */
+/** How often Redis ran each command, without the servers' probes. */
 async function commandsAsked(): Promise<Readonly<Record<string, number>>> {
   const stats = (await fleet.redis.command('INFO', 'commandstats')) as string;
   const calls = [...stats.matchAll(/^cmdstat_(.+?):calls=(\d+)/gm)].map(
     ([, name = '', count]) => [name, Number(count)] as const,
   );
-  return Object.fromEntries(calls.filter(([name]) => !A_LOOK_AT_THE_STORE.has(name)));
+  return Object.fromEntries(calls.filter(([name]) => !PROBE_COMMANDS.has(name)));
 }
 
-test('a hundred idle streams ask nothing of Redis', async () => {
+test('a hundred idle streams send no command to Redis', async () => {
   const typing = Array.from({ length: 100 }, (_, index) => new Typing(fleet.member(index % 2)));
   const before = await scriptRuns();
   for (const one of typing) one.ask(1, 'l');
   await Promise.all(typing.map((one) => one.answered(1)));
   expect((await scriptRuns()) - before).toBeGreaterThanOrEqual(100);
-  // Servers look after dictionaries now and then; in between there is a second in which they do not.
+  // The servers' upkeep of dictionaries runs now and then, so some second is without it.
   await eventually(
-    'a second in which nothing but pings reaches Redis',
+    'a second in which only probes reach Redis',
     async () => {
       const earlier = await commandsAsked();
       await sleep(1000);
@@ -159,7 +159,7 @@ test('a hundred idle streams ask nothing of Redis', async () => {
   await Promise.all(typing.map((one) => one.finish()));
 });
 
-test('a server that drains ends its streams with DRAINING, and the last query is answered elsewhere', async () => {
+test('a draining server ends its streams with DRAINING, and another server answers the last query', async () => {
   const leaving = fleet.member(2);
   const typing = [new Typing(leaving), new Typing(leaving)];
   for (const one of typing) one.ask(1, 'large town 7');

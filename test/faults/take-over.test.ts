@@ -8,7 +8,7 @@ import { runsOf } from './script-commands';
 const KEEPALIVE = { HOLDFAST_KEEPALIVE_TIME: '500ms', HOLDFAST_KEEPALIVE_TIMEOUT: '500ms' };
 const CUT_OFF: MemberOptions = { redisProxy: true, clientProxy: true, env: KEEPALIVE };
 
-/** Server 0 is where streams are taken over to; each of the others is cut off in a story of its own. */
+/** Server 0 takes over the leases. Each other server is cut off in a scenario of its own. */
 let fleet: Fleet;
 
 beforeAll(async () => {
@@ -32,14 +32,14 @@ async function holdAt(scenario: Scenario, member: Member, ttlMs: number): Promis
   return { name, stream, held };
 }
 
-/** The holder's next stream, at server 0; the same lease and token. */
+/** Attaches the holder's next stream, at server 0, to the same lease and token. */
 async function takeOver(scenario: Scenario, held: Held): Promise<RecordedStream> {
   const stream = scenario.client('after', fleet.member(0)).attach(held);
   expect((await stream.granted()).token).toBe(held.token);
   return stream;
 }
 
-/** Gives the lease back, and lets somebody else have the lock for some renewals. */
+/** Releases the lease, and lets another client hold the lock for some renewals. */
 async function passOn(scenario: Scenario, { name, held }: Opened, heal: () => void): Promise<void> {
   await scenario.client('releaser', fleet.member(0)).release(held);
   const carl = scenario.client('carl', fleet.member(0));
@@ -52,7 +52,7 @@ async function passOn(scenario: Scenario, { name, held }: Opened, heal: () => vo
   expect((await carl.release(next)).released).toBe(true);
 }
 
-test.concurrent('a server cut off from Redis ends the older stream SUPERSEDED once it can know', () =>
+test.concurrent('a server that was cut off from Redis ends its superseded stream with SUPERSEDED', () =>
   runScenario({ fleet, title: 'cut off from redis for a while' }, async (scenario) => {
     const member = fleet.member(1);
     const opened = await holdAt(scenario, member, 4000);
@@ -61,7 +61,7 @@ test.concurrent('a server cut off from Redis ends the older stream SUPERSEDED on
     const after = await takeOver(scenario, opened.held);
     await opened.stream.more('renewalFailed');
     expect(opened.stream.ending).toBeUndefined();
-    // Its renewals arrive now, late.
+    // The delayed renewals of the cut-off server arrive now.
     member.redisProxy.passEverything();
     end();
     expect(await opened.stream.ended).toMatchObject({ code: 'ABORTED', reason: 'SUPERSEDED' });
@@ -72,72 +72,79 @@ test.concurrent('a server cut off from Redis ends the older stream SUPERSEDED on
   }),
 );
 
-// The cut-off server must say that the lease is lost for its own part, though it was taken over elsewhere.
+// The cut-off server must report the loss of its lease, although another server has taken the lease over.
 const withoutFalseLoss = INVARIANTS.filter((invariant) => invariant !== 'false_loss');
 
-test.concurrent('what a cut-off server says and sends after the last end it knew of takes nothing away', () =>
-  runScenario(
-    { fleet, title: 'cut off from redis past the end', only: withoutFalseLoss },
-    async (scenario) => {
-      const member = fleet.member(2);
-      const opened = await holdAt(scenario, member, 2000);
-      const end = scenario.fault('link_cut', 'black hole between server and Redis');
+test.concurrent(
+  'late commands of a cut-off server that has reported LOST do not harm the lease that was taken over',
+  () =>
+    runScenario(
+      { fleet, title: 'cut off from redis past the end', only: withoutFalseLoss },
+      async (scenario) => {
+        const member = fleet.member(2);
+        const opened = await holdAt(scenario, member, 2000);
+        const end = scenario.fault('link_cut', 'black hole between server and Redis');
+        member.redisProxy.blackHole('both');
+        const after = await takeOver(scenario, opened.held);
+        expect(await opened.stream.ended).toMatchObject({ code: 'ABORTED', reason: 'LEASE_LOST' });
+        expect(opened.stream.lossCause).toBe('STORE_UNAVAILABLE');
+        // The delayed renewals, and the release that follows a loss, arrive now.
+        member.redisProxy.passEverything();
+        end();
+        await after.more('renewed', 4);
+        expect(new Set(after.kinds)).toEqual(new Set(['granted', 'renewed']));
+        await scenario.client('releaser', fleet.member(0)).release(opened.held);
+        expect((await after.ended).code).toBe('OK');
+      },
+    ),
+);
+
+test.concurrent(
+  "late commands of a server cut off from Redis and its client do not free another client's lease",
+  () =>
+    runScenario({ fleet, title: 'cut off from both' }, async (scenario) => {
+      const member = fleet.member(3);
+      const opened = await holdAt(scenario, member, 1500);
+      const end = scenario.fault('link_cut', 'black holes on both sides of the server');
       member.redisProxy.blackHole('both');
+      member.clientProxy.blackHole('both');
       const after = await takeOver(scenario, opened.held);
-      expect(await opened.stream.ended).toMatchObject({ code: 'ABORTED', reason: 'LEASE_LOST' });
-      expect(opened.stream.lossCause).toBe('STORE_UNAVAILABLE');
-      // Renewals, and the release that follows a loss, arrive now.
-      member.redisProxy.passEverything();
-      end();
       await after.more('renewed', 4);
-      expect(new Set(after.kinds)).toEqual(new Set(['granted', 'renewed']));
-      await scenario.client('releaser', fleet.member(0)).release(opened.held);
+      expect(opened.stream.ending).toBeUndefined();
+      await passOn(scenario, opened, () => {
+        member.redisProxy.passEverything();
+        member.clientProxy.passEverything();
+        end();
+      });
       expect((await after.ended).code).toBe('OK');
-    },
-  ),
+      expect((await opened.stream.ended).code).not.toBe('OK');
+    }),
 );
 
-test.concurrent('a server cut off from Redis and its client frees nobody else when it is back', () =>
-  runScenario({ fleet, title: 'cut off from both' }, async (scenario) => {
-    const member = fleet.member(3);
-    const opened = await holdAt(scenario, member, 1500);
-    const end = scenario.fault('link_cut', 'black holes on both sides of the server');
-    member.redisProxy.blackHole('both');
-    member.clientProxy.blackHole('both');
-    const after = await takeOver(scenario, opened.held);
-    await after.more('renewed', 4);
-    expect(opened.stream.ending).toBeUndefined();
-    await passOn(scenario, opened, () => {
-      member.redisProxy.passEverything();
-      member.clientProxy.passEverything();
-      end();
-    });
-    expect((await after.ended).code).toBe('OK');
-    expect((await opened.stream.ended).code).not.toBe('OK');
-  }),
-);
-
-test.concurrent('a server cut off from the client stops renewing for it at once', () =>
-  runScenario({ fleet, title: 'cut off from the client' }, async (scenario) => {
-    const member = fleet.member(4);
-    const opened = await holdAt(scenario, member, 1500);
-    const renewals: number[] = [];
-    const isRenewal = runsOf('renew', opened.held.requestId);
-    member.redisProxy.on('command', (command) => {
-      if (isRenewal(command)) renewals.push(performance.now());
-    });
-    const end = scenario.fault('link_cut', 'black hole between client and server');
-    member.clientProxy.blackHole('both');
-    const after = await takeOver(scenario, opened.held);
-    const takenOver = performance.now();
-    await after.more('renewed', 3);
-    // One to find out, by the hint that another stream took over; never one that renews.
-    expect(renewals.filter((at) => at > takenOver + 450)).toEqual([]);
-    await passOn(scenario, opened, () => {
-      member.clientProxy.passEverything();
-      end();
-    });
-    expect((await opened.stream.ended).code).not.toBe('OK');
-    expect(opened.stream.kinds).not.toContain('lost');
-  }),
+test.concurrent(
+  'a server cut off from its client stops renewing once another stream has taken the lease over',
+  () =>
+    runScenario({ fleet, title: 'cut off from the client' }, async (scenario) => {
+      const member = fleet.member(4);
+      const opened = await holdAt(scenario, member, 1500);
+      let renewals = 0;
+      const isRenewal = runsOf('renew', opened.held.requestId);
+      member.redisProxy.on('command', (command) => {
+        if (isRenewal(command)) renewals += 1;
+      });
+      const end = scenario.fault('link_cut', 'black hole between client and server');
+      member.clientProxy.blackHole('both');
+      const after = await takeOver(scenario, opened.held);
+      const stopwatch = scenario.stopwatch();
+      const renewedBefore = renewals;
+      await after.more('renewed', 3);
+      // One renewal may follow the hint that another stream took over. It is answered SUPERSEDED.
+      expect(renewals - renewedBefore).toBeLessThanOrEqual(1);
+      await passOn(scenario, opened, () => {
+        member.clientProxy.passEverything();
+        end();
+      });
+      expect((await opened.stream.ended).code).not.toBe('OK');
+      expect(opened.stream.kinds).not.toContain('lost');
+    }),
 );

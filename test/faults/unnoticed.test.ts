@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../support/eventually';
 import { Fleet } from './fleet';
 import { runScenario, type Scenario } from './scenario';
 
-/** How long a loop's owner keeps the lock, and how far the faults are apart. */
 const WORK_MS = 20;
-const BETWEEN_FAULTS_MS = 700;
 
 let fleet: Fleet;
 
@@ -14,11 +13,20 @@ beforeAll(async () => {
 
 afterAll(() => fleet?.close());
 
-/** Asks, works and gives back, over and over, until `isOver`; whatever fails, fails the test. */
-async function loop(scenario: Scenario, name: string, index: number, isOver: () => boolean): Promise<number> {
+/** Counts the finished rounds of one loop. */
+interface Progress {
+  rounds: number;
+}
+
+/** Acquires, works and releases until `isOver`. Any failure fails the test. */
+async function loop(
+  scenario: Scenario,
+  name: string,
+  index: number,
+  { progress, isOver }: { progress: Progress; isOver: () => boolean },
+): Promise<void> {
   const client = scenario.client(`loop ${name} ${index}`, scenario.fleet.member(index % 2));
-  let rounds = 0;
-  for (; !isOver(); rounds += 1) {
+  for (; !isOver(); progress.rounds += 1) {
     const wanted = { name, ttlMs: 3000 };
     const streamed = index < 2 ? client.hold(wanted) : undefined;
     const held = streamed === undefined ? await client.acquire(wanted) : await streamed.granted();
@@ -26,17 +34,27 @@ async function loop(scenario: Scenario, name: string, index: number, isOver: () 
     expect(await client.release(held)).toEqual({ released: true, cause: null });
     if (streamed !== undefined) expect((await streamed.ended).code).toBe('OK');
   }
-  return rounds;
 }
 
-test('forgotten scripts and killed connections are noticed by nobody, under load', () =>
+/** Waits until every loop has finished another round, so that each fault meets all of them. */
+async function oneMoreRound(all: readonly Progress[]): Promise<void> {
+  const before = all.map(({ rounds }) => rounds);
+  const hasAdvanced = () => all.every(({ rounds }, index) => rounds > (before[index] ?? 0));
+  await eventually('another round of every loop', hasAdvanced, { timeoutMs: 15_000 });
+}
+
+test('no client notices flushed scripts and killed connections under load', () =>
   runScenario({ fleet, title: 'unnoticed' }, async (scenario) => {
     const names = [scenario.lock('busy one'), scenario.lock('busy two')];
     const steady = scenario.lock('steady');
     let isOver = false;
-    const loops = Promise.all(
-      names.flatMap((name) => [0, 1, 2, 3].map((index) => loop(scenario, name, index, () => isOver))),
-    );
+    const progress: Progress[] = [];
+    const start = (name: string, index: number): Promise<void> => {
+      const own = { rounds: 0 };
+      progress.push(own);
+      return loop(scenario, name, index, { progress: own, isOver: () => isOver });
+    };
+    const loops = Promise.all(names.flatMap((name) => [0, 1, 2, 3].map((index) => start(name, index))));
     loops.catch(() => undefined); // awaited below
     const alice = scenario.client('alice', fleet.member(0));
     const stream = alice.hold({ name: steady, ttlMs: 1500 });
@@ -54,14 +72,15 @@ test('forgotten scripts and killed connections are noticed by nobody, under load
       ]),
     ];
     for (const [cause, mark] of [...faults, ...faults]) {
-      await sleep(BETWEEN_FAULTS_MS);
+      await Promise.race([oneMoreRound(progress), loops]);
       mark();
       await cause();
     }
-    await sleep(BETWEEN_FAULTS_MS);
+    await Promise.race([oneMoreRound(progress), loops]);
+    await stream.atLeast('renewed', 1);
     isOver = true;
-    const rounds = await loops;
-    for (const count of rounds) expect(count).toBeGreaterThan(3);
+    await loops;
+    for (const { rounds } of progress) expect(rounds).toBeGreaterThan(3);
     expect(new Set(stream.kinds)).toEqual(new Set(['granted', 'renewed']));
     await alice.release(held);
     expect((await stream.ended).code).toBe('OK');
