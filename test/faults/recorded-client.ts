@@ -34,7 +34,7 @@ export class RecordedClient {
     this.clients.push(eitherClient(this.service, address, this.options));
   }
 
-  /** Rejects with a CallEnded when it is not granted. */
+  /** Rejects with CallEnded when the call ends without a lease. */
   async acquire(wanted: EitherWanted): Promise<Held> {
     const { call, t0 } = this.ask('acquire', wanted, undefined);
     const lease = await this.answered(call, this.current.acquire(wanted));

@@ -20,7 +20,7 @@ let known: ReadonlyMap<string, string> | undefined;
 
 function constants(): ReadonlyMap<string, string> {
   if (known === undefined) {
-    const path = join(ROOT, 'src', 'redis', 'scripts', 'prelude', 'permits', 'state.lua');
+    const path = join(ROOT, 'src', 'redis', 'scripts', 'leases', 'shared', 'state.lua');
     const found = readFileSync(path, 'utf8').matchAll(/^local ([A-Z_]+) = (KEYS\[\d+\]|\d+)/gm);
     known = new Map([...found].map(([, name = '', value = '']) => [name, value]));
   }
