@@ -69,22 +69,19 @@ test.concurrent(
   },
 );
 
-test.concurrent(
-  'a client killed during its import leaves the old generation and no keys',
-  async () => {
-    const client = clients.at(fleet.member(0));
-    const name = await withOldTowns('client killed');
-    const process = await startImportProcess(fleet.member(0).address, name);
-    try {
-      await halfWay(name);
-      process.signal('SIGKILL');
-      await expectSound(fleet.redis, client, name);
-      await expectContent(client, name, OLD, 'old');
-    } finally {
-      await process.close();
-    }
-  },
-);
+test.concurrent('a client killed during its import leaves the old generation and no keys', async () => {
+  const client = clients.at(fleet.member(0));
+  const name = await withOldTowns('client killed');
+  const process = await startImportProcess(fleet.member(0).address, name);
+  try {
+    await halfWay(name);
+    process.signal('SIGKILL');
+    await expectSound(fleet.redis, client, name);
+    await expectContent(client, name, OLD, 'old');
+  } finally {
+    await process.close();
+  }
+});
 
 const WAYS_TO_LEAVE: Readonly<Record<string, (running: DictionaryImport) => unknown>> = {
   'is cancelled': (running) => running.cancel(),

@@ -47,7 +47,7 @@ export class Crowd {
   openCalls(client: ClientProcess): Readonly<Record<'calls cut short' | 'leases held', number>> {
     const open = new Set<string>();
     const held = new Set<string>();
-    for (const event of client.recentEvents()) {
+    for (const event of client.lately()) {
       if (event.type === 'asked') open.add(event.call);
       if (event.type === 'ended' || event.type === 'cancelled') open.delete(event.call);
       if (event.type === 'granted') held.add(event.lease);
