@@ -3,7 +3,7 @@ import type { Contender, Place } from './contender';
 import { ExpiringKeysSemaphore } from './expiring-keys-semaphore';
 import { FairSemaphore } from './fair-semaphore';
 import { DelTakeOverLock, GetsetTakeOverLock } from './getset-lock';
-import { HoldfastLock, HoldfastSemaphore } from './holdfast';
+import { holdfastLock, holdfastSemaphore } from './holdfast';
 import { LockedSemaphore } from './locked-semaphore';
 import { RedisSemaphorePackage } from './redis-semaphore-package';
 import { RedlockPackage } from './redlock-package';
@@ -19,7 +19,7 @@ export const semaphores = {
   'correct, fair with a lock': (place) => new LockedSemaphore(place),
   'counter, expiring keys': (place) => new ExpiringKeysSemaphore(place),
   'redis-semaphore Semaphore': (place) => new RedisSemaphorePackage(place, 'semaphore'),
-  'Holdfast semaphore': (place) => new HoldfastSemaphore(place),
+  'Holdfast semaphore': holdfastSemaphore,
 } satisfies Record<string, Make>;
 
 export const locks = {
@@ -30,7 +30,7 @@ export const locks = {
   'SET NX PX': (place) => new SetNxPxLock(place),
   'redis-semaphore Mutex': (place) => new RedisSemaphorePackage(place, 'mutex'),
   redlock: (place) => new RedlockPackage(place),
-  'Holdfast lock': (place) => new HoldfastLock(place),
+  'Holdfast lock': holdfastLock,
 } satisfies Record<string, Make>;
 
 export type SemaphoreName = keyof typeof semaphores;

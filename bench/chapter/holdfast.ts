@@ -1,23 +1,30 @@
-import { credentials } from '@grpc/grpc-js';
+import { deadline, holdfastError } from '../../clients/typescript';
 import type { Lease } from '../../generated/typescript/holdfast/v1/lease';
-import {
-  AcquirePermitsRequest,
-  SemaphoreServiceClient,
-} from '../../generated/typescript/holdfast/v1/semaphore_service';
-import { deadline, duration, holdfastError } from '../../clients/typescript';
-import { acquireRequest, LockClient, promised } from '../load/lock-client';
+import { LockClient } from '../../test/support/clients/lock-client';
+import { SemaphoreClient } from '../../test/support/clients/semaphore-client';
 import { monotonicMs } from '../support/monotonic';
 import type { Contender, Permit, Place } from './contender';
 
-/** Ours, through the server, with the deadline that the README gives. No clock but the monotonic one is read. */
-abstract class Holdfast implements Contender {
-  constructor(protected readonly place: Place) {}
+/** The calls of the two services that a contender makes. */
+interface LeaseCalls {
+  acquire(name: string, ttlMs: number, waitMs: number): Promise<Lease>;
+  renew(leaseId: string): Promise<Lease>;
+  release(leaseId: string): Promise<unknown>;
+  close(): void;
+}
+
+/** Holdfast through its server, with the deadline rule of docs/guarantees.md. It reads only the monotonic clock. */
+class HoldfastContender implements Contender {
+  constructor(
+    private readonly place: Place,
+    private readonly calls: LeaseCalls,
+  ) {}
 
   async acquire(name: string, ttlMs: number, waitMs: number): Promise<Permit | undefined> {
     const { pause } = this.place;
     const t0 = monotonicMs();
     await pause();
-    const lease = await grantedOrContended(this.ask(name, ttlMs, waitMs));
+    const lease = await leaseOrContended(this.calls.acquire(name, ttlMs, waitMs));
     await pause();
     if (lease === undefined) return undefined;
     const permit = {
@@ -25,7 +32,7 @@ abstract class Holdfast implements Contender {
       refresh: async (): Promise<boolean> => {
         const sentAt = monotonicMs();
         await pause();
-        const renewed = await heldOrLost(this.renew(lease.leaseId));
+        const renewed = await leaseOrLost(this.calls.renew(lease.leaseId));
         await pause();
         if (renewed === undefined) return false;
         permit.until = Math.max(
@@ -34,87 +41,45 @@ abstract class Holdfast implements Contender {
         );
         return true;
       },
-      release: () => this.release(lease.leaseId),
+      release: async () => void (await this.calls.release(lease.leaseId)),
     };
     return permit;
   }
 
-  abstract close(): void;
-  protected abstract ask(name: string, ttlMs: number, waitMs: number): Promise<LeaseAnswer>;
-  protected abstract renew(leaseId: string): Promise<LeaseAnswer>;
-  protected abstract release(leaseId: string): Promise<void>;
+  close(): void {
+    this.calls.close();
+  }
 }
 
-interface LeaseAnswer {
-  readonly lease?: Lease | undefined;
-}
+const leaseOrContended = (answer: Promise<Lease>) => leaseUnless('CONTENDED', answer);
+const leaseOrLost = (answer: Promise<Lease>) => leaseUnless('LEASE_NOT_HELD', answer);
 
-const grantedOrContended = (answer: Promise<LeaseAnswer>) => leaseUnless('CONTENDED', answer);
-const heldOrLost = (answer: Promise<LeaseAnswer>) => leaseUnless('LEASE_NOT_HELD', answer);
-
-async function leaseUnless(reason: string, answer: Promise<LeaseAnswer>): Promise<Lease | undefined> {
+/** Undefined if the call fails with this reason. */
+async function leaseUnless(reason: string, answer: Promise<Lease>): Promise<Lease | undefined> {
   try {
-    return (await answer).lease;
+    return await answer;
   } catch (error) {
     if (holdfastError(error)?.reason === reason) return undefined;
     throw error;
   }
 }
 
-export class HoldfastLock extends Holdfast {
-  private readonly client: LockClient;
-
-  constructor(place: Place) {
-    super(place);
-    this.client = new LockClient(place.address);
-  }
-
-  close(): void {
-    this.client.close();
-  }
-
-  protected ask(name: string, ttlMs: number, waitMs: number): Promise<LeaseAnswer> {
-    return promised((done) => this.client.stub.acquireLock(acquireRequest(name, ttlMs, waitMs), done));
-  }
-
-  protected renew(leaseId: string): Promise<LeaseAnswer> {
-    return promised((done) => this.client.stub.renewLock({ leaseId, ttl: undefined }, done));
-  }
-
-  protected async release(leaseId: string): Promise<void> {
-    await promised((done) => this.client.stub.releaseLock({ leaseId }, done));
-  }
+export function holdfastLock(place: Place): Contender {
+  const client = new LockClient(place.address);
+  return new HoldfastContender(place, {
+    acquire: (name, ttlMs, waitMs) => client.acquire({ name, ttlMs, waitMs }),
+    renew: (leaseId) => client.renew(leaseId),
+    release: (leaseId) => client.release(leaseId),
+    close: () => client.close(),
+  });
 }
 
-export class HoldfastSemaphore extends Holdfast {
-  private readonly stub: SemaphoreServiceClient;
-
-  constructor(place: Place) {
-    super(place);
-    this.stub = new SemaphoreServiceClient(place.address, credentials.createInsecure(), {
-      'grpc.use_local_subchannel_pool': 1,
-    });
-  }
-
-  close(): void {
-    this.stub.close();
-  }
-
-  protected ask(name: string, ttlMs: number, waitMs: number): Promise<LeaseAnswer> {
-    const request = AcquirePermitsRequest.fromPartial({
-      name,
-      ttl: duration(ttlMs),
-      waitTimeout: duration(waitMs),
-      initialLimit: this.place.limit,
-    });
-    return promised((done) => this.stub.acquirePermits(request, done));
-  }
-
-  protected renew(leaseId: string): Promise<LeaseAnswer> {
-    return promised((done) => this.stub.renewPermits({ leaseId, ttl: undefined }, done));
-  }
-
-  protected async release(leaseId: string): Promise<void> {
-    await promised((done) => this.stub.releasePermits({ leaseId }, done));
-  }
+export function holdfastSemaphore(place: Place): Contender {
+  const client = new SemaphoreClient(place.address);
+  return new HoldfastContender(place, {
+    acquire: (name, ttlMs, waitMs) => client.acquire({ name, ttlMs, waitMs, initialLimit: place.limit }),
+    renew: (leaseId) => client.renew(leaseId),
+    release: (leaseId) => client.release(leaseId),
+    close: () => client.close(),
+  });
 }

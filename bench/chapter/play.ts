@@ -42,7 +42,7 @@ export async function play(
     workers: scenario === alone ? Number(machine === 0) : workersOfMachine,
     habits: scenario.habitsOf(machine),
     redisPort: redis.port,
-    address: server.address,
+    address: server.listen,
   }));
   const cpu = () => ({ redis: cpuMs(redis.pid), server: cpuMs(server.pid) });
   const before = cpu();

@@ -1,8 +1,8 @@
 import { Client, credentials } from '@grpc/grpc-js';
+import { promised } from '../../test/support/clients/unary-call';
 import { BenchService } from '../support/bench-service';
-import { promised } from './lock-client';
 
-/** What only the benchmark's server has. */
+/** A client of the service that only the benchmark's server has. */
 export class BenchClient {
   private readonly client: Client;
 
@@ -24,10 +24,8 @@ export class BenchClient {
 
   private async call(method: (typeof BenchService)[keyof typeof BenchService]): Promise<void> {
     const { path, requestSerialize, responseDeserialize } = method;
-    await promised((done) =>
-      this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, {}, (error, value) =>
-        done(error, value),
-      ),
+    await promised<object | undefined>((done) =>
+      this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, {}, done),
     );
   }
 }

@@ -4,7 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LockClient } from './lock-client';
+import { LockClient } from '../../test/support/clients/lock-client';
+import { releaseHeld } from './release-held';
 import { RespClient } from './resp-client';
 import { serveTasks } from './serve-tasks';
 
@@ -36,8 +37,8 @@ async function hold(holdMs: number, release: () => Promise<void>): Promise<void>
 
 async function queue(client: LockClient, { name, holdMs }: Contest): Promise<void> {
   while (!stopping) {
-    const { leaseId } = await client.acquire(name, TTL_MS, WAIT_MS);
-    await hold(holdMs, () => client.release(leaseId));
+    const { leaseId } = await client.acquire({ name, ttlMs: TTL_MS, waitMs: WAIT_MS });
+    await hold(holdMs, () => releaseHeld(client, leaseId));
   }
 }
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { credentials, loadPackageDefinition, type Client, type ServiceError } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
-import { projectRoot } from '../support/root';
-import { promised } from './lock-client';
+import { ROOT } from '../../test/support/root';
+import { promised } from '../../test/support/clients/unary-call';
 
 type Method<Request, Response> = (
   request: Request,
@@ -23,7 +23,7 @@ type StubOf<S> = new (address: string, secret: ReturnType<typeof credentials.cre
 
 function loadStubs() {
   const definition = loadSync(['v3lockpb/lock.proto', 'etcdserverpb/lease.proto'], {
-    includeDirs: [join(projectRoot(), 'bench', 'proto')],
+    includeDirs: [join(ROOT, 'bench', 'proto')],
     longs: String,
   });
   const { v3lockpb, etcdserverpb } = loadPackageDefinition(definition) as unknown as {

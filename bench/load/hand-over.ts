@@ -4,7 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../support/monotonic';
-import { LockClient } from './lock-client';
+import { LockClient } from '../../test/support/clients/lock-client';
+import { releaseHeld } from './release-held';
 import { serveTasks } from './serve-tasks';
 
 const TTL_MS = 120_000;
@@ -37,16 +38,16 @@ const waiters = new Set<Promise<void>>();
 
 async function measureUncontended(client: LockClient): Promise<void> {
   const sentAt = monotonicMs();
-  const lease = await client.acquire(`${label}-free`, TTL_MS, 0);
+  const lease = await client.acquire({ name: `${label}-free`, ttlMs: TTL_MS, waitMs: 0 });
   uncontended.push(monotonicMs() - sentAt);
   await sleep(pace.pauseMs);
-  await client.release(lease.leaseId);
+  await releaseHeld(client, lease.leaseId);
   await sleep(pace.pauseMs);
 }
 
 /** One wait and its grant; before it releases, the next waiter takes its place at the end of the queue. */
 async function wait(client: LockClient): Promise<void> {
-  const lease = await client.acquire(name, TTL_MS, WAIT_MS);
+  const lease = await client.acquire({ name, ttlMs: TTL_MS, waitMs: WAIT_MS });
   const grantedAt = monotonicMs();
   count += 1;
   if (!stopping) {
@@ -55,7 +56,7 @@ async function wait(client: LockClient): Promise<void> {
     if (pace.yardstick) await measureUncontended(client);
   }
   grants.push({ token: lease.fencingToken, grantedAt, releasedAt: monotonicMs() });
-  await client.release(lease.leaseId);
+  await releaseHeld(client, lease.leaseId);
 }
 
 function queueUp(client: LockClient): void {

@@ -1,31 +1,32 @@
 /** Streams that hold a lease each, over one connection, and count what they are told. */
 import { randomUUID } from 'node:crypto';
-import type { ClientReadableStream } from '@grpc/grpc-js';
-import type { HoldLockResponse } from '../../generated/typescript/holdfast/v1/lock_service';
+import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
+import type { HoldCall } from '../../test/support/clients/hold-stream';
 import { inFlight } from './in-flight';
-import { acquireRequest, LockClient } from './lock-client';
+import { LockClient } from '../../test/support/clients/lock-client';
 import { serveTasks } from './serve-tasks';
 
 /** Streams being opened at the same time. */
 const OPENING = 64;
 
+type HoldMessage = { holdEvent?: HoldEvent | undefined };
+
 let renewed = 0;
 let failed = 0;
 
 async function open(client: LockClient, name: string, ttlMs: number): Promise<void> {
-  const acquire = { ...acquireRequest(name, ttlMs, 0), requestId: randomUUID() };
-  const stream = client.stub.holdLock({ start: { $case: 'acquire', value: acquire } });
-  await granted(stream);
+  const value = { name, ttlMs, waitMs: 0, requestId: randomUUID() };
+  await granted(client.openHold({ $case: 'acquire', value }));
 }
 
 /** Resolves with the first grant; from then on renewals are counted. */
-function granted(stream: ClientReadableStream<HoldLockResponse>): Promise<void> {
+function granted(stream: HoldCall): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.on('error', (error) => {
       failed += 1;
       reject(error);
     });
-    stream.on('data', ({ holdEvent }: HoldLockResponse) => {
+    stream.on('data', ({ holdEvent }: HoldMessage) => {
       const kind = holdEvent?.event?.$case;
       if (kind === 'granted') resolve();
       else if (kind === 'renewed') renewed += 1;

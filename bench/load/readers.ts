@@ -4,7 +4,7 @@ import { constants, setPriority } from 'node:os';
 import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
 import type { HoldLockResponse } from '../../generated/typescript/holdfast/v1/lock_service';
 import { inFlight } from './in-flight';
-import { acquireRequest, LockClient } from './lock-client';
+import { LockClient } from '../../test/support/clients/lock-client';
 import { serveTasks } from './serve-tasks';
 
 const TTL_MS = 120_000;
@@ -16,9 +16,9 @@ let grants: Promise<void>[] = [];
 
 /** Resolves when it waits; when it is granted, the other promise does. */
 function queue(client: LockClient, name: string): { queued: Promise<void>; granted: Promise<void> } {
-  const request = { ...acquireRequest(name, TTL_MS, WAIT_MS), requestId: randomUUID() };
-  const acquire = { ...request, mode: LockMode.LOCK_MODE_SHARED };
-  const stream = client.stub.holdLock({ start: { $case: 'acquire', value: acquire } });
+  const mode = LockMode.LOCK_MODE_SHARED;
+  const value = { name, mode, ttlMs: TTL_MS, waitMs: WAIT_MS, requestId: randomUUID() };
+  const stream = client.openHold({ $case: 'acquire', value });
   const until = (kind: 'queued' | 'granted') =>
     new Promise<void>((resolve, reject) => {
       stream.on('error', reject);

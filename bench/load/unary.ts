@@ -1,8 +1,9 @@
 /** Unary calls of LockService, SemaphoreService and of the empty method, so many in flight. */
 import { BenchClient } from './bench-client';
 import { inFlight, type Amount } from './in-flight';
-import { LockClient } from './lock-client';
-import { SemaphoreClient } from './semaphore-client';
+import { LockClient } from '../../test/support/clients/lock-client';
+import { SemaphoreClient } from '../../test/support/clients/semaphore-client';
+import { releaseHeld } from './release-held';
 import { serveTasks } from './serve-tasks';
 
 const TTL_MS = 120_000;
@@ -32,12 +33,12 @@ class UnaryLoad {
   async acquire(amount: Amount): Promise<void> {
     this.leaseIds = [];
     await inFlight(amount, async (index) => {
-      this.leaseIds[index] = (await this.locks.acquire(this.name(index), TTL_MS, 0)).leaseId;
+      this.leaseIds[index] = (await this.acquireLock(this.name(index))).leaseId;
     });
   }
 
   async renew(amount: Amount): Promise<void> {
-    await inFlight(amount, (index) => this.locks.renew(this.leaseId(index)));
+    await inFlight(amount, async (index) => void (await this.locks.renew(this.leaseId(index))));
   }
 
   async get(amount: Amount): Promise<void> {
@@ -45,23 +46,28 @@ class UnaryLoad {
   }
 
   async release(amount: Amount): Promise<void> {
-    await inFlight(amount, (index) => this.locks.release(this.leaseId(index)));
+    await inFlight(amount, (index) => releaseHeld(this.locks, this.leaseId(index)));
   }
 
   /** Acquire and release in turn, each client of this process its own lock. */
   async pairs(amount: Amount): Promise<void> {
     await inFlight(amount, async (_, client) => {
-      const lease = await this.locks.acquire(this.name(client), TTL_MS, 0);
-      await this.locks.release(lease.leaseId);
+      const { leaseId } = await this.acquireLock(this.name(client));
+      await releaseHeld(this.locks, leaseId);
     });
   }
 
   /** The same of a semaphore. */
   async permitPairs(amount: Amount): Promise<void> {
     await inFlight(amount, async (_, client) => {
-      const lease = await this.semaphores.acquire(this.name(client), PERMITS, TTL_MS, 0);
-      await this.semaphores.release(lease.leaseId);
+      const wanted = { name: this.name(client), initialLimit: PERMITS, ttlMs: TTL_MS, waitMs: 0 };
+      const { leaseId } = await this.semaphores.acquire(wanted);
+      await releaseHeld(this.semaphores, leaseId);
     });
+  }
+
+  private acquireLock(name: string) {
+    return this.locks.acquire({ name, ttlMs: TTL_MS, waitMs: 0 });
   }
 
   private name(index: number): string {

@@ -115,7 +115,7 @@ async function run(context: RowContext): Promise<Figure[]> {
     discipline.contenders.map((contender): Entry => ({ discipline, contender, outcomes: new Map() })),
   );
   await onStage(async (stage) => {
-    await warmUpServer(stage.server.address);
+    await warmUpServer(stage.server.listen);
     const group = new LoadGroup<ChapterTasks>('chapter', MACHINES);
     const playOne: PlayOne = async ({ discipline, contender, outcomes }, scenario, forMs) => {
       const outcome = await play(stage, group, { discipline, contender, scenario, forMs });

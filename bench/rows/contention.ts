@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LockClient } from '../load/lock-client';
+import { LockClient } from '../../test/support/clients/lock-client';
 import type { ContentionTasks } from '../load/contention';
 import { cpuMs } from '../support/cpu';
 import { LoadGroup } from '../support/load-process';
@@ -76,9 +76,9 @@ async function withHold(stage: Stage, group: Group, holdMs: number, { quick, say
   const contest = { name: 'bench', clients: CLIENTS / PROCESSES, holdMs };
   const ours: Side[] = [];
   const theirs: Side[] = [];
-  const watcher = new LockClient(server.address);
+  const watcher = new LockClient(server.listen);
   for (let count = quick ? 2 : 4; count > 0; count -= 1) {
-    const { address } = server;
+    const { listen: address } = server;
     const queueUp = async () => {
       await group.ask('queue', { address, ...contest });
       // One holds it, and one may be on its way back.

@@ -87,7 +87,7 @@ async function run({ quick, say }: RowContext): Promise<Figure[] | Skipped> {
   try {
     return await onStage(async ({ redis, server }) => {
       await theirs.askEach('connect', (index) => ({ address: etcd.address, label: `bench-${index}` }));
-      await ours.askEach('connect', (index) => ({ address: server.address, label: `bench-${index}` }));
+      await ours.askEach('connect', (index) => ({ address: server.listen, label: `bench-${index}` }));
       const players = { serverPid: server.pid, redisPid: redis.pid, etcdPid: etcd.pid, ours, theirs };
       const pairs = quick ? 600 : 1500;
       for (let warmUp = 0; warmUp < (quick ? 3 : 6); warmUp += 1) await round(players, pairs);

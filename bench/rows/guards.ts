@@ -53,7 +53,7 @@ class Side {
 
   static async open(built?: string): Promise<Side> {
     const side = new Side(await openStage(built));
-    const { address } = side.stage.server;
+    const { listen: address } = side.stage.server;
     await side.group.askEach('connect', (index) => ({ address, label: `bench-${index}` }));
     return side;
   }

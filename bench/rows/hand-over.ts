@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LockClient } from '../load/lock-client';
+import { LockClient } from '../../test/support/clients/lock-client';
+import { releaseHeld } from '../load/release-held';
 import type { Grant, HandOverTasks } from '../load/hand-over';
 import { LoadGroup } from '../support/load-process';
 import { onStage, type Stage } from '../support/stage';
@@ -67,19 +68,19 @@ async function commands({ redis }: Stage, group: LoadGroup<HandOverTasks>, forMs
 
 async function withQueue(stage: Stage, waiters: number, { quick, say }: RowContext): Promise<Round[]> {
   const group = new LoadGroup<HandOverTasks>('hand-over', PROCESSES);
-  const watcher = new LockClient(stage.server.address);
+  const watcher = new LockClient(stage.server.listen);
   try {
-    const { address } = stage.server;
+    const { listen: address } = stage.server;
     await group.askEach('connect', (index) => ({
       address,
       label: `bench-${index}`,
       connections: CONNECTIONS,
     }));
     const name = `bench-${waiters}`;
-    const { leaseId } = await watcher.acquire(name, 60_000, 0);
+    const { leaseId } = await watcher.acquire({ name, ttlMs: 60_000, waitMs: 0 });
     await group.ask('join', { name, waiters: waiters / PROCESSES });
     while ((await watcher.get(name)).waiterCount < waiters) await sleep(50);
-    await watcher.release(leaseId);
+    await releaseHeld(watcher, leaseId);
     const forMs = quick ? 1000 : 3000;
     await commands(stage, group, forMs / 2); // to warm up
     const rounds: Round[] = [];

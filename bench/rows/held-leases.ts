@@ -52,7 +52,7 @@ async function renewals(stage: Stage, group: LoadGroup<HoldTasks>, forMs: number
 async function run({ quick, say }: RowContext): Promise<Figure[]> {
   const streams = quick ? 2000 : 10_000;
   return onStage(async (stage) => {
-    const { address } = stage.server;
+    const { listen: address } = stage.server;
     await warmUpServer(address);
     const bench = new BenchClient(address);
     const group = new LoadGroup<HoldTasks>('hold', PROCESSES);

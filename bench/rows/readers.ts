@@ -1,5 +1,6 @@
 import { constants, setPriority } from 'node:os';
-import { LockClient } from '../load/lock-client';
+import { LockClient } from '../../test/support/clients/lock-client';
+import { releaseHeld } from '../load/release-held';
 import type { ReadersTasks } from '../load/readers';
 import { LoadGroup } from '../support/load-process';
 import { onStage, type Stage } from '../support/stage';
@@ -24,14 +25,14 @@ async function round(stage: Stage, index: number, readers: number): Promise<Roun
   const { server, redis } = stage;
   const name = `read-${index}`;
   const group = new LoadGroup<ReadersTasks>('readers', PROCESSES);
-  const writer = new LockClient(server.address);
+  const writer = new LockClient(server.listen);
   try {
-    const { leaseId } = await writer.acquire(name, TTL_MS, 0);
-    await group.askEach('queue', () => ({ address: server.address, name, streams: readers / PROCESSES }));
+    const { leaseId } = await writer.acquire({ name, ttlMs: TTL_MS, waitMs: 0 });
+    await group.askEach('queue', () => ({ address: server.listen, name, streams: readers / PROCESSES }));
     await redis.resetStatistics();
     const startedAt = performance.now();
     const allGranted = group.ask('granted', undefined);
-    await writer.release(leaseId);
+    await releaseHeld(writer, leaseId);
     await allGranted;
     const allIn = performance.now() - startedAt;
     const { scripts } = await redis.commandCounts();
@@ -52,7 +53,7 @@ async function round(stage: Stage, index: number, readers: number): Promise<Roun
 async function run({ quick, say }: RowContext): Promise<Figure[]> {
   const readers = quick ? 2000 : 10_000;
   return onStage(async (stage) => {
-    await warmUpServer(stage.server.address);
+    await warmUpServer(stage.server.listen);
     setPriority(stage.server.pid, constants.priority.PRIORITY_BELOW_NORMAL);
     const rounds: Round[] = [];
     for (let count = 0; count < 3; count += 1) rounds.push(await round(stage, count, readers));

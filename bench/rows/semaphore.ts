@@ -66,7 +66,7 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
   return onStage(async (stage) => {
     const group = new LoadGroup<UnaryTasks>('unary', PROCESSES);
     try {
-      await group.askEach('connect', (index) => ({ address: stage.server.address, label: `bench-${index}` }));
+      await group.askEach('connect', (index) => ({ address: stage.server.listen, label: `bench-${index}` }));
       const pairs = quick ? 600 : 1500;
       for (let warmUp = 0; warmUp < (quick ? 3 : 6); warmUp += 1) await round(stage, group, pairs);
       const rounds: Round[] = [];

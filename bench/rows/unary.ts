@@ -95,7 +95,7 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
   return onStage(async (stage) => {
     const group = new LoadGroup<UnaryTasks>('unary', PROCESSES);
     try {
-      await group.askEach('connect', (index) => ({ address: stage.server.address, label: `bench-${index}` }));
+      await group.askEach('connect', (index) => ({ address: stage.server.listen, label: `bench-${index}` }));
       const figures: Figure[] = [];
       for (const inFlight of LOADS) {
         const calls = (quick ? 1000 : 3000) / (inFlight === 1 ? 2 : 1);

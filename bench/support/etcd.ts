@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { ChildSupervisor } from '../../src/dev/child-supervisor';
 import { runCommand } from '../../src/dev/run-command';
-import { freePort } from './free-port';
-import { scratchFolder } from './scratch';
+import { eventually } from '../../test/support/eventually';
+import { ChildProgram } from '../../test/support/processes/child-program';
+import { freePort } from '../../test/support/processes/free-port';
+import { makeScratchFolder } from '../../test/support/processes/scratch-folder';
 
-const START_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 60_000;
 const VERSION_TIMEOUT_MS = 10_000;
 
 export interface EtcdProgram {
@@ -14,7 +14,7 @@ export interface EtcdProgram {
   readonly version: string;
 }
 
-/** HOLDFAST_BENCH_ETCD, else the etcd on the PATH; or why there is none. */
+/** Finds HOLDFAST_BENCH_ETCD, else the etcd on the PATH. Otherwise answers the reason. */
 export async function findEtcd(): Promise<EtcdProgram | { readonly missing: string }> {
   const command = process.env['HOLDFAST_BENCH_ETCD'] || 'etcd';
   const { code, stdout, stderr } = await runCommand(command, ['--version'], {
@@ -29,19 +29,20 @@ export async function findEtcd(): Promise<EtcdProgram | { readonly missing: stri
   };
 }
 
-/** One etcd with its data in memory, as it comes: no option but where to listen and where to write. */
+/** An etcd with its data in memory. All options except addresses, folder and log level have their defaults. */
 export class BenchEtcd {
   private constructor(
-    private readonly guard: ChildSupervisor,
+    private readonly child: ChildProgram,
     readonly address: string,
   ) {}
 
-  /** `answers` is asked until it says yes. */
+  /** Resolves when `answers` resolves to true. */
   static async start({ command }: EtcdProgram, answers: (address: string) => Promise<boolean>) {
-    const folder = await scratchFolder('etcd');
+    const folder = makeScratchFolder('etcd', { inMemory: true });
     const address = `127.0.0.1:${await freePort()}`;
     const peer = `http://127.0.0.1:${await freePort()}`;
-    const guard = new ChildSupervisor({
+    const child = new ChildProgram({
+      label: 'etcd',
       command,
       args: [
         ...['--data-dir', join(folder, 'data'), '--log-level', 'error'],
@@ -51,25 +52,26 @@ export class BenchEtcd {
       ],
       env: process.env,
       logFile: join(folder, 'etcd.log'),
-      graceMs: 0,
       removeAtEnd: folder,
     });
-    await guard.start();
-    const etcd = new BenchEtcd(guard, address);
-    for (const until = performance.now() + START_TIMEOUT_MS; !(await answers(address)); await sleep(100)) {
-      if (performance.now() < until) continue;
-      await etcd.close();
-      throw new Error('etcd does not answer');
+    await child.start();
+    try {
+      await eventually('etcd to answer', () => answers(address), {
+        timeoutMs: START_TIMEOUT_MS,
+        everyMs: 100,
+      });
+    } catch (error) {
+      await child.close();
+      throw error;
     }
-    return etcd;
+    return new BenchEtcd(child, address);
   }
 
   get pid(): number {
-    if (this.guard.pid === undefined) throw new Error('etcd has ended');
-    return this.guard.pid;
+    return this.child.pid;
   }
 
   async close(): Promise<void> {
-    await this.guard.end();
+    await this.child.close();
   }
 }

@@ -58,7 +58,7 @@ export class Library {
     const group = new LoadGroup<SuggestTasks>('suggest', PROCESSES);
     const library = new Library(stage, group);
     try {
-      await group.ask('connect', { address: stage.server.address });
+      await group.ask('connect', { address: stage.server.listen });
       return library;
     } catch (error) {
       await library.close();

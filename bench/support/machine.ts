@@ -3,7 +3,7 @@ import { findRedisServer } from '../../src/dev/redis-server';
 import { runCommand } from '../../src/dev/run-command';
 import { readVersion } from '../../src/version';
 import { findEtcd } from './etcd';
-import { projectRoot } from './root';
+import { ROOT } from '../../test/support/root';
 
 /** Where and on what a number was measured. */
 export interface Machine {
@@ -41,7 +41,7 @@ export async function describeMachine(): Promise<Machine> {
 
 /** With "+" if the tree had changes; "unknown" where there is no git. */
 export async function commit(): Promise<string> {
-  const git = (...args: string[]) => runCommand('git', args, { cwd: projectRoot(), timeoutMs: 10_000 });
+  const git = (...args: string[]) => runCommand('git', args, { cwd: ROOT, timeoutMs: 10_000 });
   const head = await git('rev-parse', '--short=12', 'HEAD');
   if (head.code !== 0) return 'unknown';
   const changes = await git('status', '--porcelain', '--untracked-files=no', '--', ':!bench/results');

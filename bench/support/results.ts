@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Figure, Row } from '../rows/row';
 import type { Machine } from './machine';
-import { projectRoot } from './root';
+import { ROOT } from '../../test/support/root';
 import { markdownTable } from './table';
 
 /** One row's last measurement, as its file in bench/results keeps it. */
@@ -16,7 +16,7 @@ export interface Result {
   readonly figures: readonly Figure[];
 }
 
-const FOLDER = join(projectRoot(), 'bench', 'results');
+const FOLDER = join(ROOT, 'bench', 'results');
 
 function fileOf(row: string): string {
   return join(FOLDER, `${row}.json`);

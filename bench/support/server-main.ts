@@ -1,4 +1,4 @@
-/** The server as it is, with the benchmark's own service added. Prints where it listens, and runs until killed. */
+/** The product's server with the bench service added. Prints its address, and runs until it is killed. */
 import { readConfig } from '../../src/config/config';
 import { createLog } from '../../src/log';
 import { createServer } from '../../src/server';
@@ -10,7 +10,7 @@ async function main(): Promise<void> {
     log: createLog(config.logLevel),
     extend: (grpc, context) => grpc.addService(BenchService, benchHandlers(context)),
   });
-  console.log(JSON.stringify({ listen: await server.listen() }));
+  console.log(JSON.stringify({ msg: 'listening', listen: await server.listen() }));
 }
 
 main().catch((error: unknown) => {

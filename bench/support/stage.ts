@@ -1,10 +1,11 @@
+import type { ServerProcess } from '../../test/support/processes/server-process';
 import { BenchRedis } from './redis';
-import { BenchServer } from './server';
+import { startBenchServer } from './server';
 
-/** What every row plays on: a Redis and a server, fresh. */
+/** The new Redis and the new server of one row. */
 export interface Stage {
   readonly redis: BenchRedis;
-  readonly server: BenchServer;
+  readonly server: ServerProcess;
 }
 
 export async function onStage<T>(play: (stage: Stage) => Promise<T>): Promise<T> {
@@ -16,11 +17,11 @@ export async function onStage<T>(play: (stage: Stage) => Promise<T>): Promise<T>
   }
 }
 
-/** `built`: another dist/ than this one. */
-export async function openStage(built?: string): Promise<Stage> {
+/** `dist` names the dist/ of another build. */
+export async function openStage(dist?: string): Promise<Stage> {
   const redis = await BenchRedis.start();
   try {
-    return { redis, server: await BenchServer.start(redis.url, built) };
+    return { redis, server: await startBenchServer(redis.url, dist) };
   } catch (error) {
     await redis.close();
     throw error;
