@@ -13,7 +13,7 @@ import { openStore } from './startup/open-store';
 import { StartError } from './startup/start-error';
 import { serverCredentials } from './startup/tls';
 import type { CallContext } from './transport/grpc/call';
-import { GrpcServer } from './transport/grpc-server';
+import { GrpcServer } from './transport/server/grpc-server';
 import { ListenError } from './transport/grpc/listen';
 import { readVersion } from './version';
 

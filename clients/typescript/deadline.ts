@@ -1,9 +1,9 @@
 import type { Duration } from '../../generated/typescript/google/protobuf/duration';
-import { durationToMs } from '../../src/wire/times';
+import { durationToMs } from './duration';
 
 /**
- * Until when the caller may believe that it holds a lease, on its own monotonic clock: never later than the
- * lease's true end, with no clock shared with anybody.
+ * The time on the caller's own monotonic clock until which the caller may rely on a lease. The deadline is never
+ * later than the true end of the lease, and needs no clock that is shared with the server.
  *
  *     const t0 = performance.now();            // before the call is sent; for a stream, before it is opened
  *     const { lease } = await acquire(…);
@@ -11,13 +11,13 @@ import { durationToMs } from '../../src/wire/times';
  *     …
  *     if (performance.now() >= until) stop();  // before each step of the protected work
  *
- * Of several answers about one lease the latest deadline counts. A lease whose fields are not set gives no
- * time at all.
+ * Several answers about one lease give several deadlines: the latest deadline counts. A lease with an unset field
+ * gives -Infinity: no time at all.
  *
  * @param t0 `performance.now()` just before the call was sent
- * @param expireOffset of the answer or event
- * @param ttl of the lease
- * @param receipt `performance.now()` when the answer was there: now, unless it lay about
+ * @param expireOffset the answer's or event's `expire_offset`
+ * @param ttl the lease's `ttl`
+ * @param receipt `performance.now()` when the answer arrived. Default: now
  */
 export function deadline(
   t0: number,

@@ -1,36 +1,32 @@
 import type { Metadata } from '@grpc/grpc-js';
-import {
-  decodeStatusDetails,
-  STATUS_DETAILS_TRAILER,
-  type FieldViolation,
-  type StatusDetails,
-} from '../../src/wire/status-details';
+import { decodeStatusDetails, type FieldViolation, type StatusDetails } from './status-details';
 
-/** What a Holdfast server says about a failed call. Decide by `reason`, never by the text. */
+/** A Holdfast server's error. Decide by `reason`, never by the text. */
 export interface HoldfastFault {
-  /** The word of the contract's table, e.g. `CONTENDED`. */
+  /** An ErrorReason without its prefix, e.g. `CONTENDED`. See docs/errors.md. */
   readonly reason: string;
-  /** Facts that go with it, by the names that `error_reason.proto` gives them. */
+  /** Facts about the error, under the names in `error_reason.proto`. */
   readonly metadata: ReadonlyMap<string, string>;
-  /** How long to wait before the next try; undefined where the server does not advise one. */
+  /** The delay before a retry. Undefined: the server advises no retry. */
   readonly retryAfterMs: number | undefined;
-  /** Every bad field of the request at once; empty unless `reason` is INVALID_FIELD. */
+  /** Every bad field of the request. Empty unless `reason` is INVALID_FIELD. */
   readonly violations: readonly FieldViolation[];
 }
 
 const DOMAIN = 'holdfast';
+const DETAILS_TRAILER = 'grpc-status-details-bin';
 const REASON_TRAILER = 'holdfast-reason';
 const PUSHBACK_TRAILER = 'grpc-retry-pushback-ms';
 
 /**
- * Reads the error of a call made with grpc-js:
+ * Reads the error of a grpc-js call:
  *
  *     catch (error) {
  *       if (holdfastError(error)?.reason === 'CONTENDED') …
  *     }
  *
- * Undefined for whatever no Holdfast server made: CANCELLED, DEADLINE_EXCEEDED, a connection that failed, an
- * error that has nothing to do with gRPC.
+ * Undefined for an error that no Holdfast server made: CANCELLED, DEADLINE_EXCEEDED, a failed connection, an error
+ * outside gRPC.
  */
 export function holdfastError(error: unknown): HoldfastFault | undefined {
   const trailers = trailersOf(error);
@@ -46,7 +42,7 @@ export function holdfastError(error: unknown): HoldfastFault | undefined {
   };
 }
 
-/** By shape, not by class: an application may have a grpc-js of its own. */
+/** Checks the shape, not the class: the application may have its own copy of grpc-js. */
 function trailersOf(error: unknown): Metadata | undefined {
   if (typeof error !== 'object' || error === null || !('metadata' in error)) return undefined;
   const { metadata } = error as { metadata: Partial<Metadata> | null | undefined };
@@ -54,7 +50,7 @@ function trailersOf(error: unknown): Metadata | undefined {
 }
 
 function detailsIn(trailers: Metadata): StatusDetails | undefined {
-  const [bytes] = trailers.get(STATUS_DETAILS_TRAILER);
+  const [bytes] = trailers.get(DETAILS_TRAILER);
   if (!Buffer.isBuffer(bytes)) return undefined;
   const details = decodeStatusDetails(bytes);
   return details?.domain === DOMAIN ? details : undefined;

@@ -3,7 +3,6 @@ import * as proto from '../../generated/typescript/holdfast/v1/autocomplete_serv
 import { call, type Harness } from './harness';
 
 export type Part = NonNullable<proto.ImportDictionaryRequest['part']>;
-/** What a test sets of an entry. */
 export type EntryFields = Partial<proto.Entry>;
 
 export function entry(fields: EntryFields = {}): proto.Entry {
@@ -21,7 +20,7 @@ export const commit = (entryCount: number | bigint): Part => ({
   value: { entryCount: BigInt(entryCount) },
 });
 
-/** The calls with one request and one answer, each with a good request that a test may spoil. */
+/** The unary calls, each with a good request whose fields a test may change. */
 export function autocompleteCalls(harness: Harness) {
   const client = harness.completions();
   return {
@@ -70,7 +69,7 @@ export function suggestRequest(fields: Partial<proto.SuggestRequest> = {}): prot
   return { ...proto.SuggestRequest.create({ dictionary: 'towns', query: 'yo' }), ...fields };
 }
 
-/** An ImportDictionary in the hands of a test, and how it ends. */
+/** An ImportDictionary call that a test sends part by part. */
 export class ImportCall {
   readonly answer: Promise<proto.ImportDictionaryResponse>;
   readonly stream: ReturnType<proto.AutocompleteServiceClient['importDictionary']>;
@@ -80,17 +79,17 @@ export class ImportCall {
     this.answer = new Promise((resolve, reject) => {
       settle = (error, response) => (error === null ? resolve(response) : reject(error));
     });
-    // The tests that want the failure wait for it later.
+    // Tests that expect the failure await it later.
     this.answer.catch(() => undefined);
     this.stream = client.importDictionary((error, response) => settle(error, response));
   }
 
-  /** False: the client's library asks to wait. */
+  /** False: the client's buffer is full. */
   send(part: Part | undefined): boolean {
     return this.stream.write({ part });
   }
 
-  /** Sends all of it, and half-closes. */
+  /** Sends all parts and half-closes. */
   async all(...parts: readonly (Part | undefined)[]): Promise<proto.ImportDictionaryResponse> {
     for (const part of parts) this.send(part);
     this.stream.end();

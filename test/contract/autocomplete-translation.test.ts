@@ -16,7 +16,7 @@ import {
   start,
   type AutocompleteCalls,
 } from './autocomplete-calls';
-import { newYork, towns } from './fake-autocomplete';
+import { newYork, towns } from './fake-engines';
 import { Harness } from './harness';
 
 let harness: Harness;
@@ -25,10 +25,10 @@ beforeAll(async () => {
   harness = await Harness.start();
   calls = autocompleteCalls(harness);
 });
-beforeEach(() => harness.autocomplete.forget());
+beforeEach(() => harness.autocomplete.reset());
 afterAll(() => harness.close());
 
-const asked = () => harness.autocomplete.asked;
+const engineCalls = () => harness.autocomplete.calls;
 
 const newYorkMessage: proto.Suggestion = {
   entryId: 'nyc',
@@ -71,44 +71,45 @@ const heavyEntry: Entry = {
 };
 
 describe('AddRecent', () => {
-  test('puts a recent in front of a list', async () => {
+  test('passes the recent and the capacity to the engine', async () => {
     const payload = Buffer.from([0, 1]);
     expect(await calls.addRecent({ entryId: 'nyc', payload, capacity: 7 })).toEqual({});
-    expect(asked()).toEqual([['addRecent', 'alice', { text: 'New York', entryId: 'nyc', payload }, 7]]);
+    expect(engineCalls()).toEqual([['addRecent', 'alice', { text: 'New York', entryId: 'nyc', payload }, 7]]);
   });
 
-  test('has a capacity of 100 where none is given', async () => {
+  test('uses capacity 100 by default', async () => {
     await calls.addRecent();
-    expect(asked()[0]?.[3]).toBe(100);
+    expect(engineCalls()[0]?.[3]).toBe(100);
   });
 });
 
 describe('RemoveRecent', () => {
-  test.each([true, false])('says whether there was one: %s', async (removed) => {
-    harness.autocomplete.told.removeRecent = () => Promise.resolve(removed);
+  test.each([true, false])('answers removed %s', async (removed) => {
+    harness.autocomplete.answers.removeRecent = () => Promise.resolve(removed);
     expect(await calls.removeRecent({ entryId: 'nyc', text: '' })).toEqual({ removed });
-    expect(asked()).toEqual([['removeRecent', 'alice', { entryId: 'nyc', text: '' }]]);
+    expect(engineCalls()).toEqual([['removeRecent', 'alice', { entryId: 'nyc', text: '' }]]);
   });
 });
 
-test.each([true, false])('DeleteRecents says whether there was such a list: %s', async (deleted) => {
-  harness.autocomplete.told.deleteRecents = () => Promise.resolve(deleted);
+test.each([true, false])('DeleteRecents answers deleted %s', async (deleted) => {
+  harness.autocomplete.answers.deleteRecents = () => Promise.resolve(deleted);
   expect(await calls.deleteRecents()).toEqual({ deleted });
-  expect(asked()).toEqual([['deleteRecents', 'alice']]);
+  expect(engineCalls()).toEqual([['deleteRecents', 'alice']]);
 });
 
-test('SuggestRecents asks for ten of all kinds, and answers what was found', async () => {
-  harness.autocomplete.told.suggestRecents = () => Promise.resolve([newYork, { ...newYork, recent: true }]);
+test('SuggestRecents requests 10 suggestions of all kinds by default', async () => {
+  harness.autocomplete.answers.suggestRecents = () =>
+    Promise.resolve([newYork, { ...newYork, recent: true }]);
   const { suggestions } = await calls.suggestRecents();
   expect(suggestions).toEqual([newYorkMessage, { ...newYorkMessage, recent: true }]);
-  expect(asked()).toEqual([['suggestRecents', 'alice', { query: 'yo', pageSize: 10, kinds: [] }]]);
+  expect(engineCalls()).toEqual([['suggestRecents', 'alice', { query: 'yo', pageSize: 10, kinds: [] }]]);
 });
 
 const { AccentHandling, TypoMatching } = proto;
 const PROFILES: readonly [string, proto.Profile | undefined, Profile][] = [
-  ['none is accents kept, typos on', undefined, { accents: 'kept', typos: true }],
+  ['no profile means accents kept and typos on', undefined, { accents: 'kept', typos: true }],
   [
-    'an empty one is the same',
+    'an empty profile means accents kept and typos on',
     {
       accents: AccentHandling.ACCENT_HANDLING_UNSPECIFIED,
       typoMatching: TypoMatching.TYPO_MATCHING_UNSPECIFIED,
@@ -116,27 +117,27 @@ const PROFILES: readonly [string, proto.Profile | undefined, Profile][] = [
     { accents: 'kept', typos: true },
   ],
   [
-    'kept and on',
+    'accents kept and typos on',
     { accents: AccentHandling.ACCENT_HANDLING_KEPT, typoMatching: TypoMatching.TYPO_MATCHING_ON },
     { accents: 'kept', typos: true },
   ],
   [
-    'dropped and off',
+    'accents dropped and typos off',
     { accents: AccentHandling.ACCENT_HANDLING_DROPPED, typoMatching: TypoMatching.TYPO_MATCHING_OFF },
     { accents: 'dropped', typos: false },
   ],
 ];
 
 describe('CreateDictionary', () => {
-  test.each(PROFILES)('with a profile: %s', async (_what, profile, expected) => {
+  test.each(PROFILES)('passes the profile to the engine: %s', async (_title, profile, expected) => {
     await calls.createDictionary({ profile });
-    expect(asked()).toEqual([['createDictionary', 'towns', expected]]);
+    expect(engineCalls()).toEqual([['createDictionary', 'towns', expected]]);
   });
 
-  test('answers the dictionary with its profile spelled out', async () => {
+  test('answers the dictionary with its full profile', async () => {
     expect(await calls.createDictionary()).toEqual({ dictionary: townsMessage });
     const profile: Profile = { accents: 'dropped', typos: false };
-    harness.autocomplete.told.createDictionary = () => Promise.resolve({ ...towns, profile });
+    harness.autocomplete.answers.createDictionary = () => Promise.resolve({ ...towns, profile });
     expect((await calls.createDictionary()).dictionary?.profile).toEqual({
       accents: AccentHandling.ACCENT_HANDLING_DROPPED,
       typoMatching: TypoMatching.TYPO_MATCHING_OFF,
@@ -145,22 +146,22 @@ describe('CreateDictionary', () => {
 });
 
 describe('PutEntries', () => {
-  test('hands the entries on as they are, in their order', async () => {
+  test('passes the entries to the engine unchanged and in order', async () => {
     expect(await calls.putEntries({ entries: [heavy, entry({ entryId: 'b', text: '{}:*%' })] })).toEqual({});
     const plain = { entryId: 'b', text: '{}:*%', aliases: [], weight: 0, payload: Buffer.alloc(0) };
-    expect(asked()).toEqual([['putEntries', 'towns', [heavyEntry, plain]]]);
+    expect(engineCalls()).toEqual([['putEntries', 'towns', [heavyEntry, plain]]]);
   });
 
-  test('accepts an entry_id twice, and keeps their order, by which the last counts', async () => {
+  test('accepts a repeated entry_id, and keeps the order', async () => {
     await calls.putEntries({ entries: [entry({ text: 'first' }), entry({ text: 'last' })] });
-    expect((asked()[0]?.[2] as Entry[]).map(({ text }) => text)).toEqual(['first', 'last']);
+    expect((engineCalls()[0]?.[2] as Entry[]).map(({ text }) => text)).toEqual(['first', 'last']);
   });
 });
 
-test('DeleteEntries says how many there were', async () => {
-  harness.autocomplete.told.deleteEntries = () => Promise.resolve(2);
+test('DeleteEntries answers the number of deleted entries', async () => {
+  harness.autocomplete.answers.deleteEntries = () => Promise.resolve(2);
   expect(await calls.deleteEntries({ entryIds: ['a', 'b', 'c'] })).toEqual({ deletedCount: 2 });
-  expect(asked()).toEqual([['deleteEntries', 'towns', ['a', 'b', 'c']]]);
+  expect(engineCalls()).toEqual([['deleteEntries', 'towns', ['a', 'b', 'c']]]);
 });
 
 describe('ImportDictionary', () => {
@@ -171,34 +172,34 @@ describe('ImportDictionary', () => {
     const answer = await importing().all(start, batch([heavy]), batch(second), commit(3));
     expect(answer).toEqual({ dictionary: townsMessage });
     expect(harness.autocomplete.verbs).toEqual(['startImport', 'put', 'put', 'commit']);
-    expect(asked()[0]).toEqual(['startImport', 'towns', undefined]);
-    expect(asked()[1]).toEqual(['put', [heavyEntry]]);
-    expect(asked()[3]).toEqual(['commit', 3]);
+    expect(engineCalls()[0]).toEqual(['startImport', 'towns', undefined]);
+    expect(engineCalls()[1]).toEqual(['put', [heavyEntry]]);
+    expect(engineCalls()[3]).toEqual(['commit', 3]);
   });
 
-  test('may have no entries at all', async () => {
+  test('may have no entries', async () => {
     await importing().all(start, commit(0));
     expect(harness.autocomplete.verbs).toEqual(['startImport', 'commit']);
   });
 
-  test.each(PROFILES.slice(1))('with a profile: %s', async (_what, profile, expected) => {
+  test.each(PROFILES.slice(1))('passes the profile to the engine: %s', async (_title, profile, expected) => {
     await importing().all({ $case: 'start', value: { dictionary: 'towns', profile } }, commit(0));
-    expect(asked()[0]).toEqual(['startImport', 'towns', expected]);
+    expect(engineCalls()[0]).toEqual(['startImport', 'towns', expected]);
   });
 });
 
 describe('RecordSelection', () => {
-  test('counts once where no count is given', async () => {
+  test('records 1 selection by default', async () => {
     expect(await calls.recordSelection()).toEqual({ recorded: true, selectionCount: 5n });
     await calls.recordSelection({ count: 1_000_000 });
-    expect(asked()).toEqual([
+    expect(engineCalls()).toEqual([
       ['recordSelection', 'towns', 'nyc', 1],
       ['recordSelection', 'towns', 'nyc', 1_000_000],
     ]);
   });
 
-  test('says that there is no such entry', async () => {
-    harness.autocomplete.told.recordSelection = () => Promise.resolve(undefined);
+  test('answers recorded false for an unknown entry', async () => {
+    harness.autocomplete.answers.recordSelection = () => Promise.resolve(undefined);
     expect(await calls.recordSelection()).toEqual({ recorded: false, selectionCount: 0n });
   });
 });
@@ -213,13 +214,13 @@ const KIND_VALUES: readonly [MatchKind, proto.MatchKind][] = [
 ];
 
 describe('Suggest', () => {
-  test('asks for ten of all kinds, and answers what was found', async () => {
+  test('requests 10 suggestions of all kinds by default', async () => {
     expect(await calls.suggest()).toEqual({
       suggestions: [newYorkMessage],
       nextPageToken: 'next',
       partial: false,
     });
-    expect(asked()).toEqual([
+    expect(engineCalls()).toEqual([
       [
         'suggest',
         { dictionary: 'towns', query: 'yo', pageSize: 10, pageToken: '', kinds: [], recentsList: '' },
@@ -227,12 +228,12 @@ describe('Suggest', () => {
     ]);
   });
 
-  test('hands on whose recents, and where to go on', async () => {
-    harness.autocomplete.told.suggest = () =>
+  test('passes recents_list and page_token to the engine', async () => {
+    harness.autocomplete.answers.suggest = () =>
       Promise.resolve({ suggestions: [], nextPageToken: '', partial: true });
     const answer = await calls.suggest({ query: '', pageToken: 'next', recentsList: 'alice', pageSize: 3 });
     expect(answer).toEqual({ suggestions: [], nextPageToken: '', partial: true });
-    expect(asked()[0]?.[1]).toMatchObject({
+    expect(engineCalls()[0]?.[1]).toMatchObject({
       query: '',
       pageToken: 'next',
       recentsList: 'alice',
@@ -240,24 +241,24 @@ describe('Suggest', () => {
     });
   });
 
-  test.each(KIND_VALUES)('names the kind %s both ways', async (kind, matchKind) => {
+  test.each(KIND_VALUES)('translates the kind %s in both directions', async (kind, matchKind) => {
     const found: Suggestion = { ...newYork, kind };
-    harness.autocomplete.told.suggest = () =>
+    harness.autocomplete.answers.suggest = () =>
       Promise.resolve({ suggestions: [found], nextPageToken: '', partial: false });
     const { suggestions } = await calls.suggest({ matchKinds: [matchKind] });
     expect(suggestions[0]?.matchKind).toBe(matchKind);
-    expect(asked()[0]?.[1]).toMatchObject({ kinds: [kind] });
+    expect(engineCalls()[0]?.[1]).toMatchObject({ kinds: [kind] });
   });
 
-  test('asks for each kind once, in the order of ranks, in whatever order they come', async () => {
+  test('requests each kind once, in rank order', async () => {
     const backwards = KIND_VALUES.map(([, value]) => value).reverse();
     await calls.suggest({ matchKinds: [...backwards, ...backwards] });
-    expect(asked()[0]?.[1]).toMatchObject({ kinds: MATCH_KINDS });
+    expect(engineCalls()[0]?.[1]).toMatchObject({ kinds: MATCH_KINDS });
   });
 });
 
 describe('page_size', () => {
-  const suggested = () => (asked()[0]?.[1] as { pageSize: number }).pageSize;
+  const requestedPageSize = () => (engineCalls()[0]?.[1] as { pageSize: number }).pageSize;
 
   test.each([
     [0, 10],
@@ -265,12 +266,12 @@ describe('page_size', () => {
     [100, 100],
     [101, 100],
     [1_000_000_000, 100],
-  ])('%d of Suggest and SuggestRecents is %d', async (pageSize, expected) => {
+  ])('%d in Suggest and SuggestRecents means %d', async (pageSize, expected) => {
     await calls.suggest({ pageSize });
-    expect(suggested()).toBe(expected);
-    harness.autocomplete.forget();
+    expect(requestedPageSize()).toBe(expected);
+    harness.autocomplete.reset();
     await calls.suggestRecents({ pageSize });
-    expect(asked()[0]?.[2]).toMatchObject({ pageSize: expected });
+    expect(engineCalls()[0]?.[2]).toMatchObject({ pageSize: expected });
   });
 
   test.each([
@@ -279,31 +280,32 @@ describe('page_size', () => {
     [500, 500],
     [501, 500],
     [1_000_000_000, 500],
-  ])('%d of the lists is %d', async (pageSize, expected) => {
+  ])('%d in ListEntries and ListDictionaries means %d', async (pageSize, expected) => {
     await calls.listEntries({ pageSize });
-    expect(suggested()).toBe(expected);
-    harness.autocomplete.forget();
+    expect(requestedPageSize()).toBe(expected);
+    harness.autocomplete.reset();
     await calls.listDictionaries({ pageSize });
-    expect(asked()[0]?.[2]).toBe(expected);
+    expect(engineCalls()[0]?.[2]).toBe(expected);
   });
 });
 
-test('ListEntries asks between two bounds, and shows entries with their selections', async () => {
+test('ListEntries passes both bounds, and answers entries with selection counts', async () => {
   const listed: ListedEntry = { ...heavyEntry, selectionCount: 2 ** 52 };
-  harness.autocomplete.told.listEntries = () => Promise.resolve({ entries: [listed], nextPageToken: 'more' });
+  harness.autocomplete.answers.listEntries = () =>
+    Promise.resolve({ entries: [listed], nextPageToken: 'more' });
   const answer = await calls.listEntries({ startText: 'A', endText: 'N', pageToken: 'here' });
   expect(answer).toEqual({
     entries: [{ entry: heavy, selectionCount: 2n ** 52n }],
     nextPageToken: 'more',
   });
-  expect(asked()).toEqual([
+  expect(engineCalls()).toEqual([
     ['listEntries', { dictionary: 'towns', from: 'A', to: 'N', pageSize: 50, pageToken: 'here' }],
   ]);
 });
 
-test('GetDictionary shows size, memory, generation, and what imports have brought so far', async () => {
+test('GetDictionary answers size, memory, generation and open imports', async () => {
   const imports = [{ startTimeMs: 1_795_172_435_542, receivedCount: 2000 }];
-  harness.autocomplete.told.getDictionary = () => Promise.resolve({ ...towns, generation: 9, imports });
+  harness.autocomplete.answers.getDictionary = () => Promise.resolve({ ...towns, generation: 9, imports });
   expect(await calls.getDictionary()).toEqual({
     dictionary: {
       ...townsMessage,
@@ -311,21 +313,21 @@ test('GetDictionary shows size, memory, generation, and what imports have brough
       imports: [{ startTime: { seconds: 1_795_172_435n, nanos: 542_000_000 }, receivedCount: 2000n }],
     },
   });
-  expect(asked()).toEqual([['getDictionary', 'towns']]);
+  expect(engineCalls()).toEqual([['getDictionary', 'towns']]);
 });
 
-test('ListDictionaries asks by prefix, page by page', async () => {
-  harness.autocomplete.told.listDictionaries = () =>
+test('ListDictionaries passes prefix and page token to the engine', async () => {
+  harness.autocomplete.answers.listDictionaries = () =>
     Promise.resolve({ dictionaries: [towns], nextPageToken: 'more' });
   expect(await calls.listDictionaries({ namePrefix: 't', pageSize: 2, pageToken: 'here' })).toEqual({
     dictionaries: [townsMessage],
     nextPageToken: 'more',
   });
-  expect(asked()).toEqual([['listDictionaries', 't', 2, 'here']]);
+  expect(engineCalls()).toEqual([['listDictionaries', 't', 2, 'here']]);
 });
 
-test.each([true, false])('DeleteDictionary says whether there was one: %s', async (deleted) => {
-  harness.autocomplete.told.deleteDictionary = () => Promise.resolve(deleted);
+test.each([true, false])('DeleteDictionary answers deleted %s', async (deleted) => {
+  harness.autocomplete.answers.deleteDictionary = () => Promise.resolve(deleted);
   expect(await calls.deleteDictionary()).toEqual({ deleted });
-  expect(asked()).toEqual([['deleteDictionary', 'towns']]);
+  expect(engineCalls()).toEqual([['deleteDictionary', 'towns']]);
 });

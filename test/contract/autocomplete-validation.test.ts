@@ -25,14 +25,14 @@ beforeAll(async () => {
   harness = await Harness.start();
   calls = autocompleteCalls(harness);
 });
-beforeEach(() => harness.autocomplete.forget());
+beforeEach(() => harness.autocomplete.reset());
 afterAll(() => harness.close());
 
-/** A call with one thing wrong, the field that must be named, and words that its description must have. */
-type Bad = readonly [what: string, ask: () => Promise<unknown>, field: string, words: string];
+/** A call with one bad field, the field's path, and a part of its description. */
+type BadCall = readonly [title: string, ask: () => Promise<unknown>, field: string, words: string];
 
-/** Each call that takes a name of a list or a dictionary, and what else is a name to it. */
-const NAMED: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
+/** Every required text of every call. */
+const REQUIRED: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
   'AddRecent list': (list) => calls.addRecent({ list }),
   'RemoveRecent list': (list) => calls.removeRecent({ list }),
   'SuggestRecents list': (list) => calls.suggestRecents({ list }),
@@ -50,7 +50,6 @@ const NAMED: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
   'DeleteDictionary dictionary': (dictionary) => calls.deleteDictionary({ dictionary }),
   'ImportDictionary start.dictionary': (dictionary) =>
     imported({ $case: 'start', value: { dictionary, profile: undefined } }),
-  // What is shown and found, and so must not be empty either.
   'AddRecent text': (text) => calls.addRecent({ text }),
   'RemoveRecent text': (text) => calls.removeRecent({ text }),
   'PutEntries entries[0].text': (text) => calls.putEntries({ entries: [entry({ text })] }),
@@ -58,7 +57,7 @@ const NAMED: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
     calls.putEntries({ entries: [entry({ aliases: ['good', alias] })] }),
 };
 
-/** Each field that may be empty, but is no better than a name otherwise. */
+/** Every text that may be empty. */
 const OPTIONAL: Readonly<Record<string, (text: string) => Promise<unknown>>> = {
   'AddRecent entry_id': (entryId) => calls.addRecent({ entryId }),
   'RemoveRecent entry_id': (entryId) => calls.removeRecent({ entryId }),
@@ -70,7 +69,7 @@ const OPTIONAL: Readonly<Record<string, (text: string) => Promise<unknown>>> = {
   'ListDictionaries name_prefix': (namePrefix) => calls.listDictionaries({ namePrefix }),
 };
 
-const BAD_TEXTS: readonly (readonly [what: string, text: string, words: string])[] = [
+const BAD_TEXTS: readonly (readonly [title: string, text: string, words: string])[] = [
   ['of 513 bytes', 'x'.repeat(513), '513 bytes'],
   ['of 10 kB', 'x'.repeat(10_000), '10000 bytes'],
   ['of 171 characters and 513 bytes', '€'.repeat(171), '513 bytes'],
@@ -82,11 +81,11 @@ const BAD_TEXTS: readonly (readonly [what: string, text: string, words: string])
 
 const fieldOf = (key: string): string => key.slice(key.indexOf(' ') + 1);
 
-const badTexts: readonly Bad[] = Object.entries({ ...NAMED, ...OPTIONAL }).flatMap(([key, ask]) =>
-  BAD_TEXTS.map(([what, text, words]): Bad => [`${key} ${what}`, () => ask(text), fieldOf(key), words]),
+const badTexts: readonly BadCall[] = Object.entries({ ...REQUIRED, ...OPTIONAL }).flatMap(([key, ask]) =>
+  BAD_TEXTS.map(([title, text, words]): BadCall => [`${key} ${title}`, () => ask(text), fieldOf(key), words]),
 );
-const missing = Object.entries(NAMED).map(([key, ask]): Bad => [
-  `${key} that is missing`,
+const missing = Object.entries(REQUIRED).map(([key, ask]): BadCall => [
+  `${key} unset`,
   () => ask(''),
   fieldOf(key),
   'is required',
@@ -99,112 +98,155 @@ const withProfile = (accents: number, typoMatching: number) => ({
 });
 const imported = (...parts: (Part | undefined)[]) => new ImportCall(harness.completions()).all(...parts);
 
-const BAD_VALUES: readonly Bad[] = [
+const BAD_VALUES: readonly BadCall[] = [
   [
-    'a payload of 1025 bytes',
+    'AddRecent payload of 1025 bytes',
     () => calls.addRecent({ payload: Buffer.alloc(1025) }),
     'payload',
     '1025 bytes',
   ],
-  ['a capacity of 0', () => calls.addRecent({ capacity: 0 }), 'capacity', 'is 0 and must be from 1 to 1000'],
-  ['a capacity of 1001', () => calls.addRecent({ capacity: 1001 }), 'capacity', 'is 1001'],
-  ['a negative capacity', () => calls.addRecent({ capacity: -1 }), 'capacity', 'is -1'],
-  ['a negative page_size of Suggest', () => calls.suggest({ pageSize: -1 }), 'page_size', 'negative'],
-  ['one of SuggestRecents', () => calls.suggestRecents({ pageSize: -1 }), 'page_size', 'negative'],
-  ['one of ListEntries', () => calls.listEntries({ pageSize: -(2 ** 31) }), 'page_size', '-2147483648'],
-  ['one of ListDictionaries', () => calls.listDictionaries({ pageSize: -1 }), 'page_size', 'negative'],
   [
-    'a kind that is unspecified',
+    'AddRecent capacity 0',
+    () => calls.addRecent({ capacity: 0 }),
+    'capacity',
+    'is 0 and must be from 1 to 1000',
+  ],
+  ['AddRecent capacity 1001', () => calls.addRecent({ capacity: 1001 }), 'capacity', 'is 1001'],
+  ['AddRecent capacity -1', () => calls.addRecent({ capacity: -1 }), 'capacity', 'is -1'],
+  ['Suggest page_size -1', () => calls.suggest({ pageSize: -1 }), 'page_size', 'negative'],
+  ['SuggestRecents page_size -1', () => calls.suggestRecents({ pageSize: -1 }), 'page_size', 'negative'],
+  [
+    'ListEntries page_size of int32 min',
+    () => calls.listEntries({ pageSize: -(2 ** 31) }),
+    'page_size',
+    '-2147483648',
+  ],
+  ['ListDictionaries page_size -1', () => calls.listDictionaries({ pageSize: -1 }), 'page_size', 'negative'],
+  [
+    'Suggest match_kinds with MATCH_KIND_UNSPECIFIED',
     () => calls.suggest({ matchKinds: [unknownKind(1), unknownKind(0)] }),
     'match_kinds[1]',
-    '0 is no MatchKind',
+    '0 is not a MatchKind',
   ],
   [
-    'a kind that does not exist',
+    'SuggestRecents match_kinds with an unknown value',
     () => calls.suggestRecents({ matchKinds: [unknownKind(7)] }),
     'match_kinds[0]',
-    '7 is no MatchKind',
+    '7 is not a MatchKind',
   ],
   [
-    'an AccentHandling that does not exist',
+    'CreateDictionary with an unknown AccentHandling',
     () => calls.createDictionary(withProfile(3, 1)),
     'profile.accents',
-    '3 is no AccentHandling',
+    '3 is not an AccentHandling',
   ],
   [
-    'a TypoMatching that does not exist',
+    'CreateDictionary with an unknown TypoMatching',
     () => calls.createDictionary(withProfile(1, -1)),
     'profile.typo_matching',
-    '-1 is no TypoMatching',
+    '-1 is not a TypoMatching',
   ],
-  ['no entries', () => calls.putEntries({ entries: [] }), 'entries', 'has 0 and must have from 1 to 1000'],
-  ['1001 entries', () => calls.putEntries({ entries: entries(1001) }), 'entries', 'has 1001'],
-  ['no entry_ids', () => calls.deleteEntries({ entryIds: [] }), 'entry_ids', 'has 0'],
   [
-    '1001 entry_ids',
+    'PutEntries without entries',
+    () => calls.putEntries({ entries: [] }),
+    'entries',
+    'has 0 items and must have from 1 to 1000',
+  ],
+  ['PutEntries with 1001 entries', () => calls.putEntries({ entries: entries(1001) }), 'entries', 'has 1001'],
+  ['DeleteEntries without entry_ids', () => calls.deleteEntries({ entryIds: [] }), 'entry_ids', 'has 0'],
+  [
+    'DeleteEntries with 1001 entry_ids',
     () => calls.deleteEntries({ entryIds: entries(1001).map(({ entryId }) => entryId) }),
     'entry_ids',
     'has 1001',
   ],
-  ['17 aliases', () => put({ aliases: Array(17).fill('a') as string[] }), 'entries[1].aliases', 'has 17'],
-  ['a weight of -1', () => put({ weight: -1n }), 'entries[1].weight', 'is -1 and must be from 0 to 2^52'],
-  ['a weight of 2^52 + 1', () => put({ weight: 2n ** 52n + 1n }), 'entries[1].weight', '4503599627370497'],
-  ['a weight of int64 min', () => put({ weight: -(2n ** 63n) }), 'entries[1].weight', 'from 0 to 2^52'],
-  ['a payload over 1 KiB', () => put({ payload: Buffer.alloc(1025) }), 'entries[1].payload', '1025 bytes'],
-  ['a count of 0', () => calls.recordSelection({ count: 0 }), 'count', 'is 0'],
-  ['a count of 1000001', () => calls.recordSelection({ count: 1_000_001 }), 'count', 'to 1000000'],
+  [
+    'PutEntries with 17 aliases',
+    () => put({ aliases: Array(17).fill('a') as string[] }),
+    'entries[1].aliases',
+    'has 17',
+  ],
+  [
+    'PutEntries weight -1',
+    () => put({ weight: -1n }),
+    'entries[1].weight',
+    'is -1 and must be from 0 to 2^52',
+  ],
+  [
+    'PutEntries weight 2^52 + 1',
+    () => put({ weight: 2n ** 52n + 1n }),
+    'entries[1].weight',
+    '4503599627370497',
+  ],
+  [
+    'PutEntries weight of int64 min',
+    () => put({ weight: -(2n ** 63n) }),
+    'entries[1].weight',
+    'from 0 to 2^52',
+  ],
+  [
+    'PutEntries payload of 1025 bytes',
+    () => put({ payload: Buffer.alloc(1025) }),
+    'entries[1].payload',
+    '1025 bytes',
+  ],
+  ['RecordSelection count 0', () => calls.recordSelection({ count: 0 }), 'count', 'is 0'],
+  ['RecordSelection count 1000001', () => calls.recordSelection({ count: 1_000_001 }), 'count', 'to 1000000'],
 ];
 
-describe('INVALID_FIELD, and the engine is not asked:', () => {
-  test.each([...missing, ...badTexts, ...BAD_VALUES])('%s', async (_what, ask, field, words) => {
-    const error = await failureOf(ask());
-    expect(error.code).toBe(status.INVALID_ARGUMENT);
-    expect(error.details).toMatch(/ \[INVALID_FIELD\]$/);
-    expect(holdfastError(error)?.violations).toEqual([
-      { field, description: expect.stringContaining(words) as string },
-    ]);
-    expect(harness.autocomplete.asked).toEqual([]);
-  });
+describe('a bad field', () => {
+  test.each([...missing, ...badTexts, ...BAD_VALUES])(
+    'answers INVALID_FIELD without an engine call: %s',
+    async (_title, ask, field, words) => {
+      const error = await failureOf(ask());
+      expect(error.code).toBe(status.INVALID_ARGUMENT);
+      expect(error.details).toMatch(/ \[INVALID_FIELD\]$/);
+      expect(holdfastError(error)?.violations).toEqual([
+        { field, description: expect.stringContaining(words) as string },
+      ]);
+      expect(harness.autocomplete.calls).toEqual([]);
+    },
+  );
 });
 
-/** What an import was before its bad part came, and what that part is. */
-type BadImport = readonly [what: string, parts: (Part | undefined)[], field: string, words: string];
+/** Parts of which the last one is bad, the bad field's path, and a part of its description. */
+type BadImport = readonly [title: string, parts: (Part | undefined)[], field: string, words: string];
 
 const NOT_STARTED: readonly BadImport[] = [
-  ['that is empty', [], 'start', 'is required as the first part'],
-  ['whose first message has no part', [undefined], 'start', 'is required as the first part'],
-  ['that begins with a batch', [batch([entry()])], 'start', 'batch came'],
-  ['that begins with its commit', [commit(0)], 'start', 'commit came'],
+  ['no message', [], 'start', 'is required as the first part'],
+  ['a first message without a part', [undefined], 'start', 'is required as the first part'],
+  ['a batch as the first part', [batch([entry()])], 'start', 'batch came instead'],
+  ['a commit as the first part', [commit(0)], 'start', 'commit came instead'],
   [
-    'with a bad profile',
+    'a bad profile',
     [{ $case: 'start', value: { dictionary: 'towns', ...withProfile(9, 1) } }],
     'start.profile.accents',
-    '9 is no',
+    '9 is not',
   ],
 ];
 
 const bad = { ...entry(), text: 'a\0' };
 const STARTED: readonly BadImport[] = [
-  ['that merely ends', [start, batch([entry()])], 'commit', 'is required'],
-  ['that starts twice', [start, start], 'start', 'comes twice'],
-  ['with a message that has no part', [start, undefined], 'part', 'is required'],
-  ['with a batch after its commit', [start, commit(0), batch([entry()])], 'batch', 'after commit'],
-  ['with a second commit', [start, commit(0), commit(0)], 'commit', 'after commit'],
-  ['with a second start after its commit', [start, commit(0), start], 'start', 'after commit'],
-  ['with an empty message after its commit', [start, commit(0), undefined], 'part', 'after commit'],
-  ['with an empty batch', [start, batch([])], 'batch.entries', 'has 0'],
-  ['with a batch of 1001', [start, batch(entries(1001))], 'batch.entries', 'has 1001'],
+  ['no commit', [start, batch([entry()])], 'commit', 'is required'],
+  ['a second start', [start, start], 'start', 'comes twice'],
+  ['a message without a part', [start, undefined], 'part', 'is required'],
+  ['a batch after the commit', [start, commit(0), batch([entry()])], 'batch', 'after commit'],
+  ['a second commit', [start, commit(0), commit(0)], 'commit', 'after commit'],
+  ['a start after the commit', [start, commit(0), start], 'start', 'after commit'],
+  ['an empty message after the commit', [start, commit(0), undefined], 'part', 'after commit'],
+  ['an empty batch', [start, batch([])], 'batch.entries', 'has 0'],
+  ['a batch of 1001 entries', [start, batch(entries(1001))], 'batch.entries', 'has 1001'],
   [
-    'with a bad entry in its second batch',
+    'a bad entry in the second batch',
     [start, batch(entries(3)), batch([...entries(3), bad])],
     'batch.entries[3].text',
     'control',
   ],
-  ['that commits -1', [start, commit(-1)], 'commit.entry_count', 'is -1'],
-  ['that commits 2^53', [start, commit(2n ** 53n)], 'commit.entry_count', '9007199254740992'],
+  ['a commit of -1 entries', [start, commit(-1)], 'commit.entry_count', 'is -1'],
+  ['a commit of 2^53 entries', [start, commit(2n ** 53n)], 'commit.entry_count', '9007199254740992'],
 ];
 
-describe('INVALID_FIELD of an import', () => {
+describe('a bad import', () => {
   const expectRefusal = async (parts: readonly (Part | undefined)[], field: string, words: string) => {
     const error = await failureOf(imported(...parts));
     expect(error.code).toBe(status.INVALID_ARGUMENT);
@@ -214,18 +256,24 @@ describe('INVALID_FIELD of an import', () => {
     });
   };
 
-  test.each(NOT_STARTED)('%s: nothing is begun', async (_what, parts, field, words) => {
-    await expectRefusal(parts, field, words);
-    expect(harness.autocomplete.asked).toEqual([]);
-  });
+  test.each(NOT_STARTED)(
+    'answers INVALID_FIELD and starts nothing: %s',
+    async (_title, parts, field, words) => {
+      await expectRefusal(parts, field, words);
+      expect(harness.autocomplete.calls).toEqual([]);
+    },
+  );
 
-  test.each(STARTED)('%s: it is abandoned, and never committed', async (_what, parts, field, words) => {
-    await expectRefusal(parts, field, words);
-    expect(harness.autocomplete.verbs.filter((verb) => verb !== 'put')).toEqual(['startImport', 'abandon']);
-  });
+  test.each(STARTED)(
+    'answers INVALID_FIELD and abandons the import: %s',
+    async (_title, parts, field, words) => {
+      await expectRefusal(parts, field, words);
+      expect(harness.autocomplete.verbs.filter((verb) => verb !== 'put')).toEqual(['startImport', 'abandon']);
+    },
+  );
 });
 
-test('every bad field is named at once', async () => {
+test('one error names every bad field', async () => {
   const error = await failureOf(
     calls.putEntries({
       dictionary: '',
@@ -241,22 +289,22 @@ test('every bad field is named at once', async () => {
   ]);
 });
 
-test('a thousand bad entries are refused in no more words than a few', async () => {
+test('the error for 1000 bad entries stays below 2100 characters', async () => {
   const wrong = entries(1000).map((one) => ({ ...one, text: '', aliases: Array(16).fill('\0') as string[] }));
   const error = await failureOf(calls.putEntries({ entries: wrong }));
   expect(holdfastError(error)?.violations[0]?.field).toBe('entries[0].text');
   expect(error.details.length).toBeLessThan(2100);
 });
 
-describe('the bounds themselves are accepted:', () => {
+describe('a value at its bound', () => {
   const longest = '€'.repeat(170) + 'xx';
-  const good: readonly (readonly [what: string, ask: () => Promise<unknown>])[] = [
-    ...Object.entries({ ...NAMED, ...OPTIONAL })
+  const good: readonly (readonly [title: string, ask: () => Promise<unknown>])[] = [
+    ...Object.entries({ ...REQUIRED, ...OPTIONAL })
       .filter(([key]) => !key.startsWith('ImportDictionary'))
       .map(([key, ask]) => [`${key} of 512 bytes`, () => ask(longest)] as const),
-    ...Object.entries(OPTIONAL).map(([key, ask]) => [`${key} that is empty`, () => ask('')] as const),
+    ...Object.entries(OPTIONAL).map(([key, ask]) => [`${key} empty`, () => ask('')] as const),
     [
-      'a text with what is syntax elsewhere',
+      'a text with characters that are syntax elsewhere',
       () => calls.addRecent({ list: '{}:*%', text: '{}:*% \u{202E}' }),
     ],
     ['a payload of 1024 bytes', () => calls.addRecent({ payload: Buffer.alloc(1024, 0xff) })],
@@ -268,24 +316,24 @@ describe('the bounds themselves are accepted:', () => {
     ['a count of 1', () => calls.recordSelection({ count: 1 })],
   ];
 
-  test.each(good)('%s', async (_what, ask) => {
+  test.each(good)('is accepted: %s', async (_title, ask) => {
     await ask();
-    expect(harness.autocomplete.asked).toHaveLength(1);
+    expect(harness.autocomplete.calls).toHaveLength(1);
   });
 });
 
-test('a recent to remove is named by its id or its text', async () => {
+test('RemoveRecent requires an entry_id or a text', async () => {
   await calls.removeRecent({ entryId: 'nyc', text: '' });
   await calls.removeRecent({ entryId: '', text: 'New York' });
   const error = await failureOf(calls.removeRecent({ entryId: '', text: '' }));
   expect(holdfastError(error)?.violations).toEqual([{ field: 'text', description: 'is required' }]);
 });
 
-test('a text that folds to more than 1024 bytes is refused, and says so', async () => {
+test('PutEntries refuses a text that folds to more than 1024 bytes', async () => {
   const [one] = entries(1);
   const wrong = [{ ...one!, text: '\ufdfa'.repeat(160), aliases: ['\ufdfa'.repeat(31)] }];
   const error = await failureOf(calls.putEntries({ entries: wrong }));
   expect(holdfastError(error)?.violations).toEqual([
-    { field: 'entries[0].text', description: 'is 5280 bytes as it is compared, 1024 at most are accepted' },
+    { field: 'entries[0].text', description: 'is 5280 bytes after folding; at most 1024 are accepted' },
   ]);
 });

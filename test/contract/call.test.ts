@@ -8,11 +8,11 @@ import { clampedTimeout } from '../../src/transport/grpc/grpc-internals';
 import { eventually } from '../support/eventually';
 import { LockClient } from '../support/clients/lock-client';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
-import { someLease } from './fake-engine';
+import { someLease } from './fake-engines';
 import { acquireRequest, call, failureOf, Harness } from './harness';
 import { frame, RawConnection } from './raw-call';
 
-/** What the engine sees of a call, and how it ends when the client does something else than wait. */
+/** The engine's view of a call, and the end of a call that its client cancels. */
 
 const DAY_MS = 86_400_000;
 
@@ -25,13 +25,13 @@ beforeAll(async () => {
 beforeEach(() => harness.logged.splice(0));
 afterAll(() => harness.close());
 
-/** What the engine sees of an acquire that is answered at once. */
-async function seen(
+/** The engine's view of an acquire that is answered at once. */
+async function engineView(
   options: Parameters<typeof call>[3] = {},
   by = client,
 ): Promise<Omit<Call, 'onCancelled'>> {
   let engineCall: Omit<Call, 'onCancelled'> | undefined;
-  harness.engine.onAcquire = ({ receivedAt, timeoutMs, connection, transportRetry, cancelled }) => {
+  harness.permits.answers.acquire = ({ receivedAt, timeoutMs, connection, transportRetry, cancelled }) => {
     engineCall = { receivedAt, timeoutMs, connection, transportRetry, cancelled };
     return Promise.resolve(someLease);
   };
@@ -39,10 +39,10 @@ async function seen(
   return engineCall!;
 }
 
-/** An acquire that waits until it is cancelled, and what the engine saw of it. */
-function waiting() {
+/** Lets acquires wait until they are cancelled. */
+function waitForCancel() {
   const state = { call: undefined as Call | undefined, cancelled: 0 };
-  harness.engine.onAcquire = (given) => {
+  harness.permits.answers.acquire = (given) => {
     state.call = given;
     return new Promise((_resolve, reject) => {
       given.onCancelled(() => {
@@ -54,29 +54,29 @@ function waiting() {
   return state;
 }
 
-test('it is received when its handler starts, on the monotonic clock', async () => {
+test('receivedAt is the monotonic time at which the handler starts', async () => {
   const before = performance.now();
-  const { receivedAt } = await seen();
+  const { receivedAt } = await engineView();
   expect(receivedAt).toBeGreaterThan(before);
   expect(receivedAt).toBeLessThan(performance.now());
 });
 
-describe('its timeout', () => {
-  test('is unknown without a deadline', async () => {
-    expect((await seen()).timeoutMs).toBeUndefined();
+describe('timeoutMs', () => {
+  test('is undefined without a deadline', async () => {
+    expect((await engineView()).timeoutMs).toBeUndefined();
   });
 
   test.each([
     [5000, 5000],
     [DAY_MS, DAY_MS],
     [20 * DAY_MS, 20 * DAY_MS],
-    // grpc-js takes these for times long past, and ends such a call at once.
+    // grpc-js computes a past deadline from these timeouts, and ends such a call at once.
     [25 * DAY_MS, 24 * DAY_MS],
     [30 * DAY_MS, 24 * DAY_MS],
     [365 * DAY_MS, 24 * DAY_MS],
     [10_000 * DAY_MS, 24 * DAY_MS],
-  ])('of %d ms is about %d ms', async (given, expected) => {
-    const { timeoutMs } = await seen({ deadline: Date.now() + given });
+  ])('for a deadline in %d ms is about %d ms', async (given, expected) => {
+    const { timeoutMs } = await engineView({ deadline: Date.now() + given });
     expect(timeoutMs).toBeLessThanOrEqual(expected + 1000);
     // grpc-js sends long timeouts in whole minutes or hours.
     expect(timeoutMs).toBeGreaterThan(expected * 0.999 - 1000);
@@ -96,30 +96,30 @@ describe('its timeout', () => {
     ['soon', 'soon'],
     ['S', 'S'],
     ['', ''],
-  ])('%j is read as %j', (given, read) => {
-    expect(clampedTimeout(given)).toBe(read);
+  ])('the header %j is clamped to %j', (given, clamped) => {
+    expect(clampedTimeout(given)).toBe(clamped);
   });
 
-  test('that passes ends the call, and the engine is told', async () => {
-    const state = waiting();
+  test('cancels the call when it expires', async () => {
+    const state = waitForCancel();
     const error = await failureOf(
       call(client, client.acquireLock, acquireRequest(), { deadline: Date.now() + 100 }),
     );
     expect(error.code).toBe(status.DEADLINE_EXCEEDED);
-    await eventually('the engine to be told', () => state.cancelled === 1);
+    await eventually('the cancellation to arrive', () => state.cancelled === 1);
   });
 });
 
-describe('its connection', () => {
-  test('is the same for calls of one client, another for those of another', async () => {
-    const [first, second] = [await seen(), await seen()];
-    const other = await seen({}, harness.locks());
+describe('connection', () => {
+  test('is one object per client connection', async () => {
+    const [first, second] = [await engineView(), await engineView()];
+    const other = await engineView({}, harness.locks());
     expect(first.connection).toBe(second.connection);
     expect(first.connection).not.toBe(other.connection);
   });
 
-  test('is found again on the same call', async () => {
-    harness.engine.onAcquire = async (given) => {
+  test('stays the same object during a call', async () => {
+    harness.permits.answers.acquire = async (given) => {
       const { connection } = given;
       await sleep(10);
       expect(given.connection).toBe(connection);
@@ -129,21 +129,21 @@ describe('its connection', () => {
   });
 });
 
-test("gRPC's own retry is told from a first try", async () => {
-  expect((await seen()).transportRetry).toBe(false);
+test('transportRetry is true for a retry of the gRPC library', async () => {
+  expect((await engineView()).transportRetry).toBe(false);
   const metadata = new Metadata();
   metadata.set('grpc-previous-rpc-attempts', '1');
-  expect((await seen({ metadata })).transportRetry).toBe(true);
+  expect((await engineView({ metadata })).transportRetry).toBe(true);
 });
 
-describe('a client that gives up', () => {
-  test('is noticed once, and a rejection that follows goes nowhere', async () => {
-    const state = waiting();
+describe('a cancelled call', () => {
+  test('notifies each listener once, and ignores the later rejection', async () => {
+    const state = waitForCancel();
     const pending = client.acquireLock(acquireRequest(), () => undefined);
     await eventually('the call to arrive', () => state.call);
     expect(state.call?.cancelled).toBe(false);
     pending.cancel();
-    await eventually('the cancel to arrive', () => state.cancelled === 1);
+    await eventually('the cancellation to arrive', () => state.cancelled === 1);
     expect(state.call?.cancelled).toBe(true);
     let late = 0;
     state.call?.onCancelled(() => (late += 1));
@@ -151,18 +151,18 @@ describe('a client that gives up', () => {
     expect(state.cancelled).toBe(1);
   });
 
-  test('is noticed when its connection goes', async () => {
-    const state = waiting();
+  test('is reported when the connection closes', async () => {
+    const state = waitForCancel();
     const connection = new RawConnection(harness.target);
     const body = frame(AcquireLockRequest.encode(acquireRequest()).finish());
     const pending = connection.call({ path: LockServiceService.acquireLock.path, body });
     await eventually('the call to arrive', () => state.call);
     connection.close();
-    await eventually('the cancel to arrive', () => state.cancelled === 1);
+    await eventually('the cancellation to arrive', () => state.cancelled === 1);
     expect((await pending).code).toBeUndefined();
   });
 
-  test('is noticed when its network swallows everything without a word', async () => {
+  test('is reported when the network drops all packets silently', async () => {
     const pinging = await Harness.start({ keepaliveMs: 200 });
     const sockets: Socket[] = [];
     const network = createServer((near) => {
@@ -173,7 +173,7 @@ describe('a client that gives up', () => {
     await once(network, 'listening');
     const { port } = network.address() as AddressInfo;
     let state = { arrived: false, cancelled: 0 };
-    pinging.engine.onAcquire = (given) => {
+    pinging.permits.answers.acquire = (given) => {
       state = { arrived: true, cancelled: 0 };
       given.onCancelled(() => (state.cancelled += 1));
       return new Promise(() => undefined);
@@ -182,13 +182,13 @@ describe('a client that gives up', () => {
     const body = frame(AcquireLockRequest.encode(acquireRequest()).finish());
     const pending = connection.call({ path: LockServiceService.acquireLock.path, body });
     await eventually('the call to arrive', () => state.arrived);
-    // As long as pings are answered the call stays.
+    // The call stays open while the client answers pings.
     await sleep(1000);
     expect(state.cancelled).toBe(0);
     for (const socket of sockets) socket.unpipe().pause();
-    const swallowed = performance.now();
-    await eventually('the cancel to arrive', () => state.cancelled === 1);
-    expect(performance.now() - swallowed).toBeLessThan(1500);
+    const droppedAt = performance.now();
+    await eventually('the cancellation to arrive', () => state.cancelled === 1);
+    expect(performance.now() - droppedAt).toBeLessThan(1500);
     for (const socket of sockets) socket.destroy();
     network.close();
     connection.close();
@@ -196,31 +196,31 @@ describe('a client that gives up', () => {
     await pinging.close();
   });
 
-  test('opens no stream where it had gone before a server that was stopped could read its call', async () => {
+  test('does not reach the engine when a suspended server reads the call and its cancellation at once', async () => {
     const targetPort = Number(harness.target.split(':')[1]);
     const proxy = await TcpProxy.open({ targetPort, protocol: 'tcp' });
     const leaving = new LockClient(proxy.address);
     await leaving.get('connected');
-    // The call and its cancel are to come in one read, as they lie in the socket of a server that goes on.
+    // The proxy delays the call, so the server reads the call and its cancellation in one chunk.
     proxy.blackHole('toTarget');
     const sent = proxy.bytes.toTarget;
     const stream = leaving.attach(someLease.leaseId);
     await eventually('the call to leave', () => proxy.bytes.toTarget > sent + someLease.leaseId.length + 20);
     const called = proxy.bytes.toTarget;
     stream.cancel();
-    await eventually('its cancel to leave', () => proxy.bytes.toTarget > called);
-    harness.engine.asked.splice(0);
+    await eventually('the cancellation to leave', () => proxy.bytes.toTarget > called);
+    harness.permits.calls.splice(0);
     proxy.passEverything();
-    // What is asked after it is answered after it.
+    // One connection is served in order, so the answer to this call comes after the cancelled call.
     await leaving.get('behind');
-    expect(harness.engine.asked).toEqual([{ verb: 'inspect', service: 'lock', name: 'behind' }]);
+    expect(harness.permits.calls).toEqual([['inspect', 'lock', 'behind']]);
     leaving.close();
     await proxy.close();
   });
 
-  test('breaks nothing where the listener itself is broken', async () => {
+  test('logs an error that a listener throws', async () => {
     let given: Call | undefined;
-    harness.engine.onAcquire = (arrived) => {
+    harness.permits.answers.acquire = (arrived) => {
       given = arrived;
       arrived.onCancelled(() => {
         throw new Error('broken listener');
@@ -230,24 +230,24 @@ describe('a client that gives up', () => {
     const pending = client.acquireLock(acquireRequest(), () => undefined);
     await eventually('the call to arrive', () => given);
     pending.cancel();
-    await eventually('the log to say so', () => harness.logged.length > 0);
+    await eventually('the log line', () => harness.logged.length > 0);
     expect(harness.logged).toMatchObject([
       { level: 'error', fields: { err: { message: 'broken listener' } } },
     ]);
   });
 });
 
-test('a call that was answered is not cancelled afterwards', async () => {
-  let told = 0;
+test('an answered call is not reported as cancelled', async () => {
+  let cancelled = 0;
   let answered: Call | undefined;
-  harness.engine.onAcquire = (given) => {
-    given.onCancelled(() => (told += 1));
+  harness.permits.answers.acquire = (given) => {
+    given.onCancelled(() => (cancelled += 1));
     answered = given;
     return Promise.resolve(someLease);
   };
   await call(client, client.acquireLock, acquireRequest());
-  // grpc-js emits 'cancelled' a tick after every call.
+  // grpc-js emits 'cancelled' one tick after every call.
   await sleep(50);
-  expect(told).toBe(0);
+  expect(cancelled).toBe(0);
   expect(answered?.cancelled).toBe(false);
 });

@@ -3,7 +3,7 @@ import { ServerReflectionClient } from '../../generated/typescript/grpc/reflecti
 import { holdfastError } from '../../clients/typescript';
 import { HoldfastError } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
-import { someLease } from './fake-engine';
+import { someLease } from './fake-engines';
 import { acquireRequest, call, drainStream, failureOf, Harness, UUID_V4 } from './harness';
 
 let harness: Harness;
@@ -16,16 +16,16 @@ function openHold(client: ReturnType<Harness['locks']>) {
   return client.holdLock({ start: { $case: 'acquire', value: acquireRequest({ requestId: UUID_V4 }) } });
 }
 
-test('says NOT_SERVING, then ends the streams with a status to retry, then closes', async () => {
+test('turns NOT_SERVING, then ends streams with a retryable status, then closes', async () => {
   const order: string[] = [];
   const client = harness.locks();
   const health = harness.health();
   const streams: ((error: Error) => void)[] = [];
-  harness.engine.onHold = (_call, _start, sink) => {
+  harness.permits.answers.hold = (_call, _service, _start, sink) => {
     sink.send({ kind: 'granted', lease: someLease });
     return new Promise((_resolve, reject) => streams.push(reject));
   };
-  harness.engine.onDrain = async () => {
+  harness.permits.onDrain = async () => {
     const { status: state } = await call(health, health.check, { service: '' });
     order.push(`health ${state}`);
     for (const end of streams) end(new HoldfastError('DRAINING', 'stopping'));
@@ -40,7 +40,7 @@ test('says NOT_SERVING, then ends the streams with a status to retry, then close
   const started = performance.now();
   await harness.drain(10_000);
   order.push('closed');
-  // Open watches would have held it up to its timeout.
+  // An open watch must not delay the drain until its timeout.
   expect(performance.now() - started).toBeLessThan(2000);
   expect(order).toEqual(['health 2', 'stream ended', 'closed']);
   const { messages, error } = await held;
@@ -50,10 +50,10 @@ test('says NOT_SERVING, then ends the streams with a status to retry, then close
   expect((await watch).error?.code).toBe(status.UNAVAILABLE);
 });
 
-test('lets calls in flight be answered', async () => {
+test('answers calls in flight', async () => {
   const client = harness.locks();
   let answer: (() => void) | undefined;
-  harness.engine.onAcquire = () => new Promise((resolve) => (answer = () => resolve(someLease)));
+  harness.permits.answers.acquire = () => new Promise((resolve) => (answer = () => resolve(someLease)));
   const pending = call(client, client.acquireLock, acquireRequest());
   await eventually('the call to arrive', () => answer);
   const drained = harness.drain(10_000);
@@ -63,7 +63,7 @@ test('lets calls in flight be answered', async () => {
   await drained;
 });
 
-test('is not held up by an open reflection stream', async () => {
+test('does not wait for an open reflection stream', async () => {
   const stream = harness.client(ServerReflectionClient).serverReflectionInfo();
   const ended = new Promise<number>((resolve) => {
     stream.on('error', (error: { code: number }) => resolve(error.code));
@@ -76,13 +76,13 @@ test('is not held up by an open reflection stream', async () => {
   expect(await ended).toBe(status.UNAVAILABLE);
 });
 
-test('cuts what does not end in time, and says so', async () => {
+test('closes connections after the drain timeout, and logs a warning', async () => {
   const client = harness.locks();
-  harness.engine.onHold = () => new Promise(() => undefined);
-  harness.engine.onDrain = () => new Promise(() => undefined);
+  harness.permits.answers.hold = () => new Promise(() => undefined);
+  harness.permits.onDrain = () => new Promise(() => undefined);
   const stream = openHold(client);
   const ended = drainStream(stream);
-  await eventually('the stream to open', () => harness.engine.asked.length === 1);
+  await eventually('the stream to open', () => harness.permits.calls.length === 1);
   const started = performance.now();
   await harness.drain(300);
   const took = performance.now() - started;
@@ -92,13 +92,13 @@ test('cuts what does not end in time, and says so', async () => {
   expect(harness.logged.map(({ level }) => level)).toEqual(['warn', 'warn']);
 });
 
-test('goes on where the engine fails to drain', async () => {
-  harness.engine.onDrain = () => Promise.reject(new Error('no'));
+test('completes when the engine fails to drain', async () => {
+  harness.permits.onDrain = () => Promise.reject(new Error('no'));
   await harness.drain(10_000);
   expect(harness.logged).toMatchObject([{ level: 'error', fields: { err: { message: 'no' } } }]);
 });
 
-test('leaves nobody listening', async () => {
+test('stops listening', async () => {
   const client = harness.locks();
   await harness.drain();
   const error = await failureOf(

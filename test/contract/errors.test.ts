@@ -1,27 +1,19 @@
 import { status, type ServiceError } from '@grpc/grpc-js';
 import { holdfastError } from '../../clients/typescript';
 import { HoldfastError, StoreFailure, type ErrorDetails, type Reason } from '../../src/engine/errors';
-import { decodeStatusDetails } from '../../src/wire/status-details';
-import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
-import { autocompleteCalls, commit, ImportCall, start, type AutocompleteCalls } from './autocomplete-calls';
-import { VERBS } from './fake-autocomplete';
-import { call, failureOf, Harness, UUID_V4 } from './harness';
-import { leaseCalls, SERVICES, type LeaseCalls } from './services';
+import { decodeStatusDetails } from '../../clients/typescript/status-details';
+import { contractCalls } from './contract-calls';
+import { failureOf, Harness } from './harness';
+import { leaseCalls, SERVICES } from './services';
 
 let harness: Harness;
-let services: readonly LeaseCalls[];
-let semaphores: SemaphoreServiceClient;
-let autocomplete: AutocompleteCalls;
 beforeAll(async () => {
   harness = await Harness.start();
-  services = SERVICES.map((service) => leaseCalls(harness, service));
-  semaphores = harness.client(SemaphoreServiceClient);
-  autocomplete = autocompleteCalls(harness);
 });
 beforeEach(() => harness.logged.splice(0));
 afterAll(() => harness.close());
 
-/** The contract's table: the code, the delay of RetryInfo where the engine names none, and who gets a pushback. */
+/** The contract's table: the code, the default delay of RetryInfo, and whether a pushback is sent. */
 const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'pushback'?]>> = {
   INVALID_FIELD: [status.INVALID_ARGUMENT, undefined],
   REQUEST_MISMATCH: [status.INVALID_ARGUMENT, undefined],
@@ -50,36 +42,15 @@ const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'push
 };
 const ROWS = Object.entries(TABLE) as [Reason, (typeof TABLE)[Reason]][];
 
-/** What each call of each service, SuggestStream aside, ends with when the engine throws `error`. */
+/** GetServerInfo and EndQuarantine do not call an engine. SuggestStream reports errors in its messages. */
+const CALLS = contractCalls(['GetServerInfo', 'EndQuarantine', 'SuggestStream']);
+
+/** The errors of all calls when every engine call rejects with this error. */
 async function allFailures(error: unknown): Promise<readonly ServiceError[]> {
-  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- that is what is tried here
-  const reject = (): Promise<never> => Promise.reject(error);
-  const verbs = [
-    'onAcquire',
-    'onHold',
-    'onRenew',
-    'onRelease',
-    'onInspect',
-    'onSetLimit',
-    'onRemove',
-  ] as const;
-  for (const verb of verbs) harness.engine[verb] = reject;
+  harness.permits.failWith(error);
+  harness.autocomplete.failWith(error);
   const failures: ServiceError[] = [];
-  for (const { acquire, hold, renew, release, get, leaseId } of services) {
-    failures.push(await failureOf(acquire()));
-    failures.push((await hold({ $case: 'acquire', value: { requestId: UUID_V4 } })).error!);
-    failures.push(await failureOf(renew({ leaseId, ttl: undefined })));
-    failures.push(await failureOf(release(leaseId)));
-    failures.push(await failureOf(get('hello')));
-  }
-  const limit = { name: 'hello', limit: 1, expectedLimit: undefined };
-  failures.push(await failureOf(call(semaphores, semaphores.setSemaphoreLimit, limit)));
-  const name = { name: 'hello', force: false };
-  failures.push(await failureOf(call(semaphores, semaphores.deleteSemaphore, name)));
-  for (const verb of VERBS) harness.autocomplete.told[verb] = reject;
-  for (const ask of Object.values(autocomplete)) failures.push(await failureOf(ask()));
-  const importing = new ImportCall(harness.completions());
-  failures.push(await failureOf(importing.all(start, commit(0))));
+  for (const { failure } of CALLS) failures.push(await failure(harness));
   return failures;
 }
 
@@ -89,7 +60,7 @@ async function unaryFailure(message: string, details: ErrorDetails = {}, reason:
 }
 
 describe.each(ROWS)('%s', (reason, [code, retryAfterMs, pushback]) => {
-  test('has its code, its word three times, and advice on retrying', async () => {
+  test('is sent with its code, its reason in three places, and its retry delay', async () => {
     const details = { metadata: { cause: 'EXPIRED', holder_id: 'älice' } };
     for (const error of await allFailures(new HoldfastError(reason, 'lock "hello" is held', details))) {
       expect(error.code).toBe(code);
@@ -112,7 +83,7 @@ describe.each(ROWS)('%s', (reason, [code, retryAfterMs, pushback]) => {
     }
   });
 
-  test('waits for as long as the engine knows to be right', async () => {
+  test("sends the engine's retry delay", async () => {
     for (const error of await allFailures(new HoldfastError(reason, 'no', { retryAfterMs: 1234.5 }))) {
       expect(holdfastError(error)?.retryAfterMs).toBe(1234);
       expect(error.metadata.get('grpc-retry-pushback-ms')).toEqual(pushback === undefined ? [] : ['1235']);
@@ -120,14 +91,14 @@ describe.each(ROWS)('%s', (reason, [code, retryAfterMs, pushback]) => {
   });
 });
 
-describe('what is no error for callers', () => {
+describe('a thrown value that is not a HoldfastError', () => {
   test.each([
     ['an Error', new Error('redis://:s3cret@10.0.0.1 EVALSHA failed'), 's3cret'],
     ['a TypeError', new TypeError('undefined is not a function at Permits.acquire (/srv/src/x.ts:1)'), 'srv'],
     ['a text', 'boom at line 7', 'line 7'],
-    ['nothing', undefined, 'undefined'],
-    ['something that looks like a status', { code: 7, details: 'internal secret' }, 'secret'],
-  ])('%s is INTERNAL, bland outside and whole in the log', async (_what, thrown, leak) => {
+    ['undefined', undefined, 'undefined'],
+    ['an object that looks like a status', { code: 7, details: 'internal secret' }, 'secret'],
+  ])('answers %s with INTERNAL, and logs it whole', async (_title, thrown, leak) => {
     for (const error of await allFailures(thrown)) {
       expect(error.code).toBe(status.INTERNAL);
       expect(error.details).toMatch(/^the server failed; .* \[INTERNAL\]$/);
@@ -138,49 +109,24 @@ describe('what is no error for callers', () => {
       const logged = harness.logged.find(({ fields }) => fields['errorId'] === errorId);
       expect(logged).toMatchObject({ level: 'error', fields: { err: thrown } });
     }
-    expect(harness.logged.map(({ fields }) => fields['method'])).toEqual([
-      '/holdfast.v1.LockService/AcquireLock',
-      '/holdfast.v1.LockService/HoldLock',
-      '/holdfast.v1.LockService/RenewLock',
-      '/holdfast.v1.LockService/ReleaseLock',
-      '/holdfast.v1.LockService/GetLock',
-      '/holdfast.v1.SemaphoreService/AcquirePermits',
-      '/holdfast.v1.SemaphoreService/HoldPermits',
-      '/holdfast.v1.SemaphoreService/RenewPermits',
-      '/holdfast.v1.SemaphoreService/ReleasePermits',
-      '/holdfast.v1.SemaphoreService/GetSemaphore',
-      '/holdfast.v1.SemaphoreService/SetSemaphoreLimit',
-      '/holdfast.v1.SemaphoreService/DeleteSemaphore',
-      '/holdfast.v1.AutocompleteService/AddRecent',
-      '/holdfast.v1.AutocompleteService/RemoveRecent',
-      '/holdfast.v1.AutocompleteService/SuggestRecents',
-      '/holdfast.v1.AutocompleteService/DeleteRecents',
-      '/holdfast.v1.AutocompleteService/CreateDictionary',
-      '/holdfast.v1.AutocompleteService/PutEntries',
-      '/holdfast.v1.AutocompleteService/DeleteEntries',
-      '/holdfast.v1.AutocompleteService/RecordSelection',
-      '/holdfast.v1.AutocompleteService/Suggest',
-      '/holdfast.v1.AutocompleteService/ListEntries',
-      '/holdfast.v1.AutocompleteService/GetDictionary',
-      '/holdfast.v1.AutocompleteService/ListDictionaries',
-      '/holdfast.v1.AutocompleteService/DeleteDictionary',
-      '/holdfast.v1.AutocompleteService/ImportDictionary',
-    ]);
+    expect(harness.logged.map(({ fields }) => fields['method'])).toEqual(CALLS.map(({ path }) => path));
   });
 
-  test('a handler that throws at once is no different from one that rejects', async () => {
-    harness.engine.onAcquire = () => {
+  test('thrown synchronously by the engine is INTERNAL too', async () => {
+    harness.permits.answers.acquire = () => {
       throw new Error('at once');
     };
-    for (const { acquire } of services)
-      expect(holdfastError(await failureOf(acquire()))?.reason).toBe('INTERNAL');
+    for (const service of SERVICES) {
+      const error = await failureOf(leaseCalls(harness, service).acquire());
+      expect(holdfastError(error)?.reason).toBe('INTERNAL');
+    }
   });
 
   test.each([
     [new StoreFailure('no', 'unavailable'), 'STORE_UNAVAILABLE'],
     [new StoreFailure('no', 'full'), 'STORE_FULL'],
     [new StoreFailure('unknown', 'unavailable'), 'OUTCOME_UNKNOWN'],
-  ])('a store failure that the engine let through (%s) tells no lie', async (failure, reason) => {
+  ])('a StoreFailure that the engine did not translate (%s) answers %s', async (failure, reason) => {
     for (const error of await allFailures(failure)) {
       expect(holdfastError(error)?.reason).toBe(reason);
       expect(error.details).not.toContain('carried out:');
@@ -188,25 +134,25 @@ describe('what is no error for callers', () => {
   });
 });
 
-describe('whatever is in the text', () => {
-  test('a lone surrogate does not change the code', async () => {
+describe('an error text', () => {
+  test('has lone surrogates replaced', async () => {
     const error = await unaryFailure('held by \uD800 and \uDC00');
     expect(error.code).toBe(status.ABORTED);
     expect(error.details).toBe('held by \u{FFFD} and \u{FFFD} [CONTENDED]');
   });
 
-  test('control characters do not reach a terminal', async () => {
+  test('has control characters replaced', async () => {
     const error = await unaryFailure('held by \x1b[31m\r\n\0');
     expect(error.details).toBe('held by \u{FFFD}[31m\u{FFFD}\u{FFFD}\u{FFFD} [CONTENDED]');
   });
 
-  test('per cent signs and all of Unicode come as they are', async () => {
+  test('keeps percent signs and other Unicode characters', async () => {
     const error = await unaryFailure('100%25 “ünï😀” 日本');
     expect(error.details).toBe('100%25 “ünï😀” 日本 [CONTENDED]');
   });
 
   test.each(['x'.repeat(5000), '日本'.repeat(2000), '%'.repeat(3000), '😀'.repeat(1000)])(
-    'a long one is cut, keeps its word, and is the same in the details',
+    'is truncated before its reason, and is equal in the details: %.10s…',
     async (message) => {
       const error = await unaryFailure(message, { metadata: { holder_id: 'alice' } });
       expect(encodeURI(error.details).length).toBeLessThanOrEqual(2000);
@@ -218,7 +164,7 @@ describe('whatever is in the text', () => {
   );
 });
 
-test('all trailers together fit in the 8 kB that Python and Java take', async () => {
+test('all trailers together stay below the 8 KiB that Python and Java accept', async () => {
   const violations = Array.from({ length: 60 }, (_, index) => ({
     field: `field_${index}`,
     description: 'is wrong '.repeat(20),
@@ -242,7 +188,7 @@ test('all trailers together fit in the 8 kB that Python and Java take', async ()
     'content-type': 'application/grpc+proto',
     ':status': '200',
   });
-  // As HTTP/2 counts a header: name, value, and 32.
+  // HTTP/2 counts 32 bytes per header beside its name and value.
   expect(trailers.reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0)).toBeLessThan(
     8192,
   );

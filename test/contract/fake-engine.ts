@@ -1,113 +1,60 @@
-import type { Call } from '../../src/engine/call';
-import type { AcquireRequest, HoldSink, HoldStart, ReleaseResult } from '../../src/engine/leases/requests';
-import type { Lease, ResourceView, Service } from '../../src/engine/leases/lease';
-import type { RemoveCommand, SetLimitCommand } from '../../src/engine/leases/permits-store';
-import type { Quarantine, StoreHealth, StoreOperations } from '../../src/engine/store-health';
-import type { PermitsEngine } from '../../src/transport/leases/lease-handlers';
-
-export const someLease: Lease = {
-  leaseId: 'AQABofidhlNzib9jjeCKBchQb0Pz352lH_sV8qyltsIvbmhlbGxv',
-  name: 'hello',
-  requestId: '01a1f89d-8653-7389-bf63-8de08a05c850',
-  fencingToken: 1_795_172_435_542_416n,
-  permitCount: 1,
-  ttlMs: 30_000,
-  expireOffsetMs: 29_986.9,
-};
-
-export const freeLock: ResourceView = {
-  name: 'hello',
-  limit: undefined,
-  usedCount: 0,
-  lastFencingToken: 0n,
-  holderCount: 0,
-  waiterCount: 0,
-  holders: [],
-  waiters: [],
-};
-
 /**
- * Stands in for the permits engine behind the transport: a test says what it answers, and sees what it was
- * asked.
+ * Stands in for an engine behind the transport. A test sets the answers, and reads the calls that passed the field
+ * checks. A new verb of the engine needs one default answer in `fake-engines.ts`.
  */
-export class FakeEngine implements PermitsEngine {
-  onAcquire: (call: Call, request: AcquireRequest) => Promise<Lease> = () => Promise.resolve(someLease);
-  onRenew: (ttlMs: number | undefined) => Promise<Lease> = () => Promise.resolve(someLease);
-  onRelease: () => Promise<ReleaseResult> = () => Promise.resolve({ released: true, lossCause: undefined });
-  onHold: (call: Call, start: HoldStart, sink: HoldSink) => Promise<void> = () => Promise.resolve();
-  onInspect: (name: string) => Promise<ResourceView> = () => Promise.resolve(freeLock);
-  onSetLimit: (name: string, command: SetLimitCommand) => Promise<ResourceView> = (name, { limit }) =>
-    Promise.resolve({ ...freeLock, name, limit });
-  onRemove: (name: string, command: RemoveCommand) => Promise<void> = () => Promise.resolve();
+export class FakeEngine<Engine extends object> {
+  /** What the transport gets. */
+  readonly engine: Engine;
+  /** The answers of the test, by verb. A verb without one gives its default answer. */
+  answers: Partial<Engine> = {};
+  /** Each call: the verb and its arguments, without objects that are not data (Call, HoldSink). */
+  readonly calls: unknown[][];
   onDrain: () => Promise<void> = () => Promise.resolve();
-  /** What came through to the engine: a refused request did not. */
-  readonly asked: unknown[] = [];
+  drainCount = 0;
 
-  acquire(call: Call, service: Service, request: AcquireRequest): Promise<Lease> {
-    this.asked.push({ verb: 'acquire', service, request });
-    return this.onAcquire(call, request);
+  /** @param calls several engines may share one list, so a test sees their common order */
+  constructor(
+    private readonly defaults: Engine,
+    calls: unknown[][] = [],
+  ) {
+    this.calls = calls;
+    const verbs = Object.keys(defaults) as (keyof Engine & string)[];
+    const methods = verbs.map((verb) => [verb, (...given: unknown[]) => this.call(verb, given)]);
+    this.engine = Object.fromEntries(methods) as Engine;
   }
 
-  renew(_call: Call, service: Service, leaseId: string, ttlMs: number | undefined): Promise<Lease> {
-    this.asked.push({ verb: 'renew', service, leaseId, ttlMs });
-    return this.onRenew(ttlMs);
+  /** The verbs of the calls, in order. */
+  get verbs(): unknown[] {
+    return this.calls.map(([verb]) => verb);
   }
 
-  release(_call: Call, service: Service, leaseId: string): Promise<ReleaseResult> {
-    this.asked.push({ verb: 'release', service, leaseId });
-    return this.onRelease();
+  /** Makes every verb reject with this error. */
+  failWith(error: unknown): void {
+    for (const verb of Object.keys(this.defaults)) {
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- an error of any type
+      Object.assign(this.answers, { [verb]: () => Promise.reject(error) });
+    }
   }
 
-  setLimit(name: string, command: SetLimitCommand): Promise<ResourceView> {
-    this.asked.push({ verb: 'setLimit', name, ...command });
-    return this.onSetLimit(name, command);
+  reset(): void {
+    this.answers = {};
+    this.calls.splice(0);
   }
 
-  remove(name: string, command: RemoveCommand): Promise<void> {
-    this.asked.push({ verb: 'remove', name, ...command });
-    return this.onRemove(name, command);
+  async drain(): Promise<void> {
+    this.drainCount += 1;
+    await this.onDrain();
   }
 
-  hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
-    this.asked.push({ verb: 'hold', service, start });
-    return this.onHold(call, start, sink);
-  }
-
-  inspect(service: Service, name: string): Promise<ResourceView> {
-    this.asked.push({ verb: 'inspect', service, name });
-    return this.onInspect(name);
-  }
-
-  drain(): Promise<void> {
-    return this.onDrain();
+  private call(verb: keyof Engine & string, given: unknown[]): unknown {
+    this.calls.push([verb, ...given.filter(isData)]);
+    const answer = (this.answers[verb] ?? this.defaults[verb]) as (...args: unknown[]) => unknown;
+    return answer(...given);
   }
 }
 
-export class FakeStore implements StoreHealth, StoreOperations {
-  quarantine: Quarantine | undefined;
-  reachable = true;
-  suitable = true;
-  warnings: readonly string[] = [];
-  private readonly listeners: (() => void)[] = [];
-
-  onEndQuarantine: () => Promise<Quarantine | undefined> = () => Promise.resolve(this.quarantine);
-
-  endQuarantine(): Promise<Quarantine | undefined> {
-    return this.onEndQuarantine();
-  }
-
-  onChange(listener: () => void): void {
-    this.listeners.push(listener);
-  }
-
-  /** Grants pause from here on, or go on (undefined). */
-  pause(quarantine: Quarantine | undefined): void {
-    this.quarantine = quarantine;
-    for (const listener of this.listeners) listener();
-  }
-
-  become(reachable: boolean): void {
-    this.reachable = reachable;
-    for (const listener of this.listeners) listener();
-  }
+function isData(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return true;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }

@@ -16,12 +16,11 @@ import type { AutocompleteLimits } from '../../src/engine/autocomplete/limits';
 import { systemClock } from '../../src/engine/clock';
 import { defaultLimits } from '../../src/engine/leases/limits';
 import type { CallContext } from '../../src/transport/grpc/call';
-import { GrpcServer } from '../../src/transport/grpc-server';
+import { GrpcServer } from '../../src/transport/server/grpc-server';
 import type { Address } from '../../src/transport/grpc/listen';
-import { FakeAutocomplete } from './fake-autocomplete';
-import { FakeEngine, FakeStore } from './fake-engine';
+import { fakeAutocomplete, fakePermits, FakeStore } from './fake-engines';
 
-/** One line that the transport logged. */
+/** One log line of the transport. */
 export interface Logged {
   readonly level: string;
   readonly fields: Record<string, unknown>;
@@ -31,16 +30,17 @@ export interface Logged {
 export interface HarnessOptions {
   /** Default: a free port of 127.0.0.1. */
   readonly address?: Address;
-  /** How often a connection is pinged, and how long the answer may take. */
+  /** Interval of the pings on each connection, and the timeout of their answers. */
   readonly keepaliveMs?: number;
   readonly autocompleteLimits?: AutocompleteLimits;
   readonly extend?: (server: Server, context: CallContext) => void;
 }
 
-/** The transport's server in this process, around a fake engine, and clients of it. */
+/** The gRPC server in this process with fake engines, and its clients. */
 export class Harness {
-  readonly engine = new FakeEngine();
-  readonly autocomplete = new FakeAutocomplete();
+  readonly permits = fakePermits();
+  readonly autocomplete: ReturnType<typeof fakeAutocomplete>['engine'];
+  readonly importSession: ReturnType<typeof fakeAutocomplete>['session'];
   readonly store = new FakeStore();
   readonly logged: Logged[] = [];
   target = '';
@@ -48,14 +48,16 @@ export class Harness {
   private readonly closers: (() => void)[] = [];
 
   private constructor({ extend, keepaliveMs, autocompleteLimits }: HarnessOptions) {
+    ({ engine: this.autocomplete, session: this.importSession } = fakeAutocomplete());
+    const { permits, autocomplete } = this;
     const write =
       (level: string) =>
       (fields: object, message: string): void => {
         this.logged.push({ level, fields: { ...fields }, message });
       };
     this.server = new GrpcServer({
-      engine: this.engine,
-      autocomplete: this.autocomplete,
+      engine: { ...permits.engine, drain: () => permits.drain() },
+      autocomplete: { ...autocomplete.engine, drain: () => void autocomplete.drain() },
       autocompleteLimits,
       store: this.store,
       limits: defaultLimits,
@@ -75,7 +77,6 @@ export class Harness {
     return harness;
   }
 
-  /** A client with a connection of its own. */
   locks(): LockServiceClient {
     return this.client(LockServiceClient);
   }
@@ -92,6 +93,7 @@ export class Harness {
     return this.client(ServerServiceClient);
   }
 
+  /** Each client has its own connection. */
   client<C extends { close(): void }>(
     type: new (target: string, creds: ReturnType<typeof credentials.createInsecure>, options: object) => C,
   ): C {
@@ -119,7 +121,7 @@ type UnaryMethod<Request, Response> = (
   callback: (error: ServiceError | null, response: Response) => void,
 ) => ClientUnaryCall;
 
-/** Resolves to what the call answered, and rejects with grpc-js's error. */
+/** Resolves to the answer of the call, or rejects with grpc-js's error. */
 export function call<Request, Response>(
   client: object,
   method: UnaryMethod<Request, Response>,
@@ -135,7 +137,7 @@ export function call<Request, Response>(
   });
 }
 
-/** The error that a call must end with. */
+/** Resolves to the error of a call that must fail. */
 export async function failureOf(pending: Promise<unknown>): Promise<ServiceError> {
   const outcome = await pending.then(
     (answer) => ({ answer }),
@@ -145,7 +147,7 @@ export async function failureOf(pending: Promise<unknown>): Promise<ServiceError
   throw new Error(`expected an error, got ${JSON.stringify(Object.keys(outcome.answer as object))}`);
 }
 
-/** All messages of a stream, and the error it ends with, if it does not end OK. */
+/** Resolves to all messages of a stream, and to its error unless the stream ends OK. */
 export function drainStream<Message>(
   stream: ClientReadableStream<Message>,
 ): Promise<{ messages: Message[]; error: ServiceError | undefined }> {
@@ -159,7 +161,7 @@ export function drainStream<Message>(
 
 export const UUID_V4 = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
 
-/** A good request, with what a test wants otherwise. */
+/** A good request, with the given fields changed. */
 export function acquireRequest(fields: Partial<AcquireLockRequest> = {}): AcquireLockRequest {
   return { ...AcquireLockRequest.create({ name: 'hello' }), ...fields };
 }

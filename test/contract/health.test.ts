@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** The states that a watch has told so far. */
+/** The states that a watch has sent so far. */
 function statesOf(stream: ClientReadableStream<HealthCheckResponse>): ServingStatus[] {
   const states: ServingStatus[] = [];
   stream.on('data', (message: HealthCheckResponse) => states.push(message.status));
@@ -32,77 +32,77 @@ function statesOf(stream: ClientReadableStream<HealthCheckResponse>): ServingSta
   return states;
 }
 
-test.each(SERVICES)('%j follows the store', async (service) => {
+test.each(SERVICES)('Check of %j follows the state of the store', async (service) => {
   expect(await call(client, client.check, { service })).toEqual({ status: SERVING });
-  harness.store.become(false);
+  harness.store.setReachable(false);
   expect(await call(client, client.check, { service })).toEqual({ status: NOT_SERVING });
-  harness.store.become(true);
+  harness.store.setReachable(true);
   expect(await call(client, client.check, { service })).toEqual({ status: SERVING });
 });
 
-test('a store that would lose leases is as none', async () => {
+test('is NOT_SERVING while the store is unsuitable', async () => {
   harness.store.suitable = false;
-  harness.store.become(true);
+  harness.store.setReachable(true);
   expect(await call(client, client.check, { service: '' })).toEqual({ status: NOT_SERVING });
 });
 
-test('a quarantine takes nothing out of service but grants, for renewals have to find a server', async () => {
+test('is NOT_SERVING during a quarantine for holdfast.grants only', async () => {
   const grants = statesOf(client.watch({ service: 'holdfast.grants' }));
   const whole = statesOf(client.watch({ service: '' }));
-  await eventually('both to be told', () => grants.length + whole.length === 2);
-  harness.store.pause({ remainingMs: 5000, cause: 'restarted' });
-  await eventually('the pause to be told', () => grants.length === 2);
+  await eventually('both first states', () => grants.length + whole.length === 2);
+  harness.store.setQuarantine({ remainingMs: 5000, cause: 'restarted' });
+  await eventually('the quarantine', () => grants.length === 2);
   for (const service of SERVICES) {
     const expected = service === 'holdfast.grants' ? NOT_SERVING : SERVING;
     expect(await call(client, client.check, { service })).toEqual({ status: expected });
   }
-  harness.store.pause(undefined);
-  await eventually('its end to be told', () => grants.length === 3);
+  harness.store.setQuarantine(undefined);
+  await eventually('the end of the quarantine', () => grants.length === 3);
   expect(grants).toEqual([SERVING, NOT_SERVING, SERVING]);
   expect(whole).toEqual([SERVING]);
 });
 
-test('a service that is not known is NOT_FOUND', async () => {
+test('Check answers NOT_FOUND for an unknown service', async () => {
   const error = await failureOf(call(client, client.check, { service: 'holdfast.v1.Nothing' }));
   expect(error.code).toBe(status.NOT_FOUND);
 });
 
-test('lists all', async () => {
+test('List answers the state of every service', async () => {
   const { statuses } = await call(client, client.list, {});
   expect(new Map([...statuses].map(([name, { status: state }]) => [name, state]))).toEqual(
     new Map(SERVICES.map((name) => [name, SERVING])),
   );
 });
 
-test.each(SERVICES)('a watch of %j tells every change, and each once', async (service) => {
+test.each(SERVICES)('Watch of %j sends every change once', async (service) => {
   const states = statesOf(client.watch({ service }));
   await eventually('the first state', () => states.length === 1);
-  harness.store.become(true);
-  harness.store.become(false);
-  harness.store.become(false);
-  harness.store.become(true);
+  harness.store.setReachable(true);
+  harness.store.setReachable(false);
+  harness.store.setReachable(false);
+  harness.store.setReachable(true);
   await eventually('the changes', () => states.length >= 3);
   expect(states).toEqual([SERVING, NOT_SERVING, SERVING]);
 });
 
-test('a watch of a service that is not known says so, and goes on', async () => {
+test('Watch of an unknown service sends SERVICE_UNKNOWN and stays open', async () => {
   const stream = client.watch({ service: 'holdfast.v1.Nothing' });
   const states = statesOf(stream);
   await eventually('the first state', () => states.length === 1);
-  harness.store.become(false);
+  harness.store.setReachable(false);
   expect(await call(client, client.check, { service: '' })).toEqual({ status: NOT_SERVING });
   expect(states).toEqual([SERVICE_UNKNOWN]);
   stream.cancel();
 });
 
-test('a store that comes back does not revive a server that drains', async () => {
+test('stays NOT_SERVING during a drain when the store recovers', async () => {
   let drained: (() => void) | undefined;
-  harness.engine.onDrain = () => new Promise((resolve) => (drained = resolve));
+  harness.permits.onDrain = () => new Promise((resolve) => (drained = resolve));
   const states = statesOf(client.watch({ service: '' }));
   await eventually('the first state', () => states.length === 1);
   const draining = harness.drain();
   await eventually('the drain to begin', () => drained);
-  harness.store.become(true);
+  harness.store.setReachable(true);
   expect(await call(client, client.check, { service: '' })).toEqual({ status: NOT_SERVING });
   drained?.();
   await draining;

@@ -9,6 +9,7 @@ import { defaultAutocompleteLimits } from '../../src/engine/autocomplete/limits'
 import { HoldfastError } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
 import { batch, commit, entries, entry, ImportCall, start } from './autocomplete-calls';
+import { towns } from './fake-engines';
 import { failureOf, Harness } from './harness';
 import { frame, RawConnection } from './raw-call';
 
@@ -19,9 +20,10 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 const importing = () => new ImportCall(harness.completions());
-const came = (verb: string) => eventually(`${verb} to come`, () => harness.autocomplete.verbs.includes(verb));
+const called = (verb: string) =>
+  eventually(`the call ${verb}`, () => harness.autocomplete.verbs.includes(verb));
 
-/** What the test lets go on, when it wants to. */
+/** A promise that the test settles. */
 function gate() {
   let open: () => void = () => undefined;
   let refuse: (error: Error) => void = () => undefined;
@@ -32,12 +34,12 @@ function gate() {
   return { passed, open: () => open(), refuse: (error: Error) => refuse(error) };
 }
 
-test('a batch is in the store before the next one is put', async () => {
+test('puts a batch only after the previous batch is in the store', async () => {
   const first = gate();
-  harness.autocomplete.onPut = () => first.passed;
+  harness.importSession.answers.put = () => first.passed;
   const call = importing();
   const answer = call.all(start, batch([entry()]), batch([entry()]), commit(2));
-  await came('put');
+  await called('put');
   await sleep(50);
   expect(harness.autocomplete.verbs).toEqual(['startImport', 'put']);
   first.open();
@@ -45,31 +47,31 @@ test('a batch is in the store before the next one is put', async () => {
   expect(harness.autocomplete.verbs).toEqual(['startImport', 'put', 'put', 'commit']);
 });
 
-test('a client that sends faster than the store takes it has to wait', async () => {
+test('applies backpressure to a client that sends faster than the store writes', async () => {
   const first = gate();
-  harness.autocomplete.onPut = () => first.passed;
+  harness.importSession.answers.put = () => first.passed;
   const call = importing();
   call.send(start);
-  // About 1 MB each: more than two of them fit into no window on the way.
+  // A batch has about 1 MB, so no flow control window holds more than two batches.
   const large = batch(entries(1000).map((one) => ({ ...one, payload: Buffer.alloc(1000) })));
-  let taken = 0;
-  for (let sent = 0; sent < 12; sent++) call.stream.write({ part: large }, () => (taken += 1));
-  await came('put');
+  let writtenCount = 0;
+  for (let sent = 0; sent < 12; sent++) call.stream.write({ part: large }, () => (writtenCount += 1));
+  await called('put');
   await sleep(300);
-  // The one that is put, the one that is read ahead, and what the sockets hold.
-  expect(taken).toBeLessThan(8);
+  // One batch is in the engine, one is read ahead, and the socket buffers hold the rest.
+  expect(writtenCount).toBeLessThan(8);
   first.open();
   call.send(commit(12_000));
   call.stream.end();
   await call.answer;
-  expect(taken).toBe(12);
+  expect(writtenCount).toBe(12);
 });
 
-test('a commit waits until it is certain that nothing follows', async () => {
+test("commits only after the client's half-close", async () => {
   const call = importing();
   call.send(start);
   call.send(commit(0));
-  await came('startImport');
+  await called('startImport');
   await sleep(50);
   expect(harness.autocomplete.verbs).toEqual(['startImport']);
   call.stream.end();
@@ -77,36 +79,36 @@ test('a commit waits until it is certain that nothing follows', async () => {
   expect(harness.autocomplete.verbs).toEqual(['startImport', 'commit']);
 });
 
-describe('is abandoned, and changes nothing,', () => {
+describe('abandons the import', () => {
   test('when the client cancels', async () => {
     const call = importing();
     call.send(start);
     call.send(batch([entry()]));
-    await came('put');
+    await called('put');
     call.stream.cancel();
-    await came('abandon');
+    await called('abandon');
     expect((await failureOf(call.answer)).code).toBe(status.CANCELLED);
     expect(harness.autocomplete.verbs).toEqual(['startImport', 'put', 'abandon']);
     expect(harness.logged).toEqual([]);
   });
 
-  test('when the client cancels while a batch is put, and not before that is through', async () => {
+  test('when the client cancels during a put, after that put has ended', async () => {
     const first = gate();
-    harness.autocomplete.onPut = () => first.passed;
+    harness.importSession.answers.put = () => first.passed;
     const call = importing();
     call.send(start);
     call.send(batch([entry()]));
-    await came('put');
+    await called('put');
     call.stream.cancel();
     await failureOf(call.answer);
     await sleep(50);
     expect(harness.autocomplete.verbs).toEqual(['startImport', 'put']);
     first.open();
-    await came('abandon');
+    await called('abandon');
     expect(harness.logged).toEqual([]);
   });
 
-  test('when its deadline passes', async () => {
+  test('when the deadline expires', async () => {
     const client = harness.completions();
     const failed = new Promise<number>((resolve) => {
       const stream = client.importDictionary({ deadline: Date.now() + 200 } as never, (error) =>
@@ -115,22 +117,22 @@ describe('is abandoned, and changes nothing,', () => {
       stream.write({ part: start });
     });
     expect(await failed).toBe(status.DEADLINE_EXCEEDED);
-    await came('abandon');
+    await called('abandon');
     expect(harness.autocomplete.verbs).toEqual(['startImport', 'abandon']);
   });
 
-  test('when its connection goes in the middle of it', async () => {
+  test('when the connection closes', async () => {
     const connection = new RawConnection(harness.target);
     const body = frame(ImportDictionaryRequest.encode({ part: start }).finish());
     void connection.call({ path: AutocompleteServiceService.importDictionary.path, body, halfClose: false });
-    await came('startImport');
+    await called('startImport');
     connection.close();
-    await came('abandon');
+    await called('abandon');
     expect(harness.autocomplete.verbs).toEqual(['startImport', 'abandon']);
   });
 
-  test('when the engine refuses a batch, while the client still sends', async () => {
-    harness.autocomplete.onPut = () =>
+  test('when the engine refuses a batch while the client still sends', async () => {
+    harness.importSession.answers.put = () =>
       Promise.reject(new HoldfastError('IMPORT_CONFLICT', 'another import won'));
     const call = importing();
     call.send(start);
@@ -141,29 +143,29 @@ describe('is abandoned, and changes nothing,', () => {
     expect(harness.autocomplete.verbs).toEqual(['startImport', 'put', 'abandon']);
   });
 
-  test('when nothing of it comes for too long, so that it keeps no place for ever', async () => {
+  test('when the client sends no message for maxImportIdleMs', async () => {
     const impatient = await Harness.start({
       autocompleteLimits: { ...defaultAutocompleteLimits, maxImports: 1, maxImportIdleMs: 200 },
     });
     const client = impatient.completions();
-    // A store that takes its time is not the client's fault.
-    impatient.autocomplete.onPut = () => sleep(400);
+    // The time of a slow store does not count as the client's idle time.
+    impatient.importSession.answers.put = () => sleep(400);
     const call = new ImportCall(client);
     call.send(start);
     call.send(batch([entry()]));
     call.send(batch([entry()]));
     const error = await failureOf(call.answer);
     expect(holdfastError(error)).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
-    expect(error.details).toContain('nothing of the import came for 200 ms');
+    expect(error.details).toContain('the import sent no message for 200 ms');
     expect(impatient.autocomplete.verbs).toEqual(['startImport', 'put', 'put', 'abandon']);
     await new ImportCall(client).all(start, commit(0));
     await impatient.close();
   });
 
-  test('when the server drains, at once', async () => {
+  test('when the server drains', async () => {
     const call = importing();
     call.send(start);
-    await came('startImport');
+    await called('startImport');
     const drained = harness.drain(10_000);
     const error = await failureOf(call.answer);
     expect(error.code).toBe(status.UNAVAILABLE);
@@ -173,45 +175,44 @@ describe('is abandoned, and changes nothing,', () => {
   });
 });
 
-test('the server that drains still answers a commit that it has begun', async () => {
+test('a draining server still answers a commit that has started', async () => {
   const committing = gate();
-  const { onCommit } = harness.autocomplete;
-  harness.autocomplete.onCommit = (count) => committing.passed.then(() => onCommit(count));
+  harness.importSession.answers.commit = () => committing.passed.then(() => towns);
   const answer = importing().all(start, commit(0));
-  await came('commit');
+  await called('commit');
   const drained = harness.drain(10_000);
-  await eventually('the engine to drain', () => harness.autocomplete.drains === 1);
+  await eventually('the engine to drain', () => harness.autocomplete.drainCount === 1);
   committing.open();
   expect((await answer).dictionary?.name).toBe('towns');
   await drained;
   expect(harness.autocomplete.verbs).toEqual(['startImport', 'commit']);
 });
 
-test('a commit that the engine refuses is not abandoned too: it is over', async () => {
-  harness.autocomplete.onCommit = () =>
-    Promise.reject(new HoldfastError('INVALID_FIELD', 'commit.entry_count is 2, and 1 came'));
+test('does not abandon an import whose commit the engine refused', async () => {
+  harness.importSession.answers.commit = () =>
+    Promise.reject(new HoldfastError('INVALID_FIELD', 'commit.entry_count is 2, but 1 entry was sent'));
   const error = await failureOf(importing().all(start, batch([entry()]), commit(2)));
   expect(error.code).toBe(status.INVALID_ARGUMENT);
   expect(harness.autocomplete.verbs).toEqual(['startImport', 'put', 'commit']);
 });
 
-test('one that cannot start is not abandoned', async () => {
-  harness.autocomplete.told.startImport = () =>
+test('does not abandon an import that could not start', async () => {
+  harness.autocomplete.answers.startImport = () =>
     Promise.reject(new HoldfastError('DICTIONARY_EXISTS', 'dictionary "towns" drops accents'));
   const error = await failureOf(importing().all(start, commit(0)));
   expect(error.code).toBe(status.ALREADY_EXISTS);
   expect(harness.autocomplete.verbs).toEqual(['startImport']);
 });
 
-test('more at a time than the server takes on are refused, until one ends', async () => {
+test('refuses an import above maxImports until another import ends', async () => {
   const { maxImports } = defaultAutocompleteLimits;
   const open = Array.from({ length: maxImports }, () => importing());
   for (const call of open) call.send(start);
-  await eventually('all of them to start', () => harness.autocomplete.asked.length === maxImports);
+  await eventually('all imports to start', () => harness.autocomplete.calls.length === maxImports);
   const error = await failureOf(importing().all(start, commit(0)));
   expect(error.code).toBe(status.RESOURCE_EXHAUSTED);
   expect(holdfastError(error)?.reason).toBe('QUOTA_EXCEEDED');
-  expect(error.details).toContain('16 imports');
+  expect(error.details).toContain('16 open imports');
   await open[0]!.all(commit(0));
   await importing().all(start, commit(0));
 });

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { ListenError } from '../../src/transport/grpc/listen';
+import { someLease } from './fake-engines';
 import { acquireRequest, call, Harness } from './harness';
 
-// grpc-js would say on the console, too, what the tests provoke.
+// grpc-js would also print the expected errors on the console.
 setLogVerbosity(logVerbosity.NONE);
 
 let folder: string;
@@ -35,37 +36,39 @@ async function serves(harness: Harness): Promise<boolean> {
   return lease?.name === 'hello';
 }
 
-test.each(['127.0.0.1', 'localhost', '::1'])('port 0 of %s is a free one, which is told', async (host) => {
-  const harness = await listen({ address: { kind: 'tcp', host, port: 0 } });
-  expect(harness.target).toMatch(host === '::1' ? /^\[::1\]:[1-9]\d*$/ : /^[\w.]+:[1-9]\d*$/);
-  expect(await serves(harness)).toBe(true);
-});
+test.each(['127.0.0.1', 'localhost', '::1'])(
+  'listens on a free port of %s and returns its number',
+  async (host) => {
+    const harness = await listen({ address: { kind: 'tcp', host, port: 0 } });
+    expect(harness.target).toMatch(host === '::1' ? /^\[::1\]:[1-9]\d*$/ : /^[\w.]+:[1-9]\d*$/);
+    expect(await serves(harness)).toBe(true);
+  },
+);
 
-test('a port that is taken is refused in a plain sentence', async () => {
+test('refuses a port in use with a plain sentence', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
   const attempt = listen({ address: { kind: 'tcp', host: '127.0.0.1', port } });
   await expect(attempt).rejects.toThrow(
-    `cannot listen on 127.0.0.1:${port}: another program listens there already`,
+    `cannot listen on 127.0.0.1:${port}: another program already listens there`,
   );
   taken.close();
 });
 
-test('an address of another machine is refused', async () => {
+test('refuses an address of another machine', async () => {
   const attempt = listen({ address: { kind: 'tcp', host: '192.0.2.1', port: 0 } });
   await expect(attempt).rejects.toThrow('this machine has no such address');
 });
 
 describe('a Unix socket', () => {
-  test('serves, tells connections apart, and is gone afterwards', async () => {
+  test('serves, has one connection object per client, and is removed on close', async () => {
     const harness = await listen({ address: { kind: 'unix', path } });
     expect(harness.target).toBe(`unix:${path}`);
     const connections: object[] = [];
-    const answer = harness.engine.onAcquire;
-    harness.engine.onAcquire = (given, request) => {
+    harness.permits.answers.acquire = (given) => {
       connections.push(given.connection);
-      return answer(given, request);
+      return Promise.resolve(someLease);
     };
     await serves(harness);
     await serves(harness);
@@ -74,7 +77,7 @@ describe('a Unix socket', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test('that a dead server has left is taken over', async () => {
+  test('of a killed server is replaced', async () => {
     const child = fork(
       '-e',
       [`require('net').createServer().listen(${JSON.stringify(path)}, () => process.send(1))`],
@@ -90,19 +93,19 @@ describe('a Unix socket', () => {
     expect(await serves(await listen({ address: { kind: 'unix', path } }))).toBe(true);
   });
 
-  test('that somebody listens on is left alone', async () => {
+  test('with a listener is kept', async () => {
     const first = await listen({ address: { kind: 'unix', path } });
-    await expect(listen({ address: { kind: 'unix', path } })).rejects.toThrow('listens there already');
+    await expect(listen({ address: { kind: 'unix', path } })).rejects.toThrow('already listens there');
     expect(await serves(first)).toBe(true);
   });
 
-  test('is never put in the place of a file', async () => {
+  test('never replaces a file', async () => {
     writeFileSync(path, 'precious');
-    await expect(listen({ address: { kind: 'unix', path } })).rejects.toThrow('a file that is no socket');
+    await expect(listen({ address: { kind: 'unix', path } })).rejects.toThrow('a file that is not a socket');
     expect(existsSync(path)).toBe(true);
   });
 
-  test('in a folder that is not there is refused', async () => {
+  test('is refused in a folder that does not exist', async () => {
     const nowhere = join(folder, 'no', 'h.sock');
     await expect(listen({ address: { kind: 'unix', path: nowhere } })).rejects.toThrow(ListenError);
   });

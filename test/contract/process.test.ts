@@ -10,7 +10,7 @@ import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 import { acquireRequest, call, UUID_V4 } from './harness';
 
-/** The server as a process: how it starts, why it does not, and how it ends. */
+/** The server as a process: start, refusal to start, end. */
 
 const TLS = [join(__dirname, 'tls'), join(__dirname, '../../../test/contract/tls')].find(existsSync)!;
 const TLS_FILES = { HOLDFAST_TLS_CERT: join(TLS, 'cert.pem'), HOLDFAST_TLS_KEY: join(TLS, 'key.pem') };
@@ -38,7 +38,7 @@ function connect(target: string, channel = credentials.createInsecure()): LockSe
   return client;
 }
 
-/** A stream that holds a lock; the returned function tells whether it has ended. */
+/** Holds a lock by a stream. The returned function says whether the stream has ended. */
 async function hold(server: ServerProcess, name: string): Promise<() => boolean> {
   const stream = connect(server.listen).holdLock({
     start: { $case: 'acquire', value: acquireRequest({ name, requestId: UUID_V4 }) },
@@ -49,10 +49,10 @@ async function hold(server: ServerProcess, name: string): Promise<() => boolean>
   return () => ended;
 }
 
-describe('does not start, and says why in a sentence,', () => {
+describe('refuses to start with one sentence', () => {
   test.each<readonly [string, Record<string, string>, readonly string[]]>([
     [
-      'with settings that are wrong: all of them',
+      'that names every wrong setting',
       { HOLDFAST_MAX_WAITERS: 'many', HOLDFAST_LOG_LEVEL: 'loud', HOLDFAST_REDIS_PREFXI: 'x' },
       [
         'HOLDFAST_MAX_WAITERS must be',
@@ -61,33 +61,33 @@ describe('does not start, and says why in a sentence,', () => {
       ],
     ],
     [
-      'without the certificate',
+      'without its certificate file',
       { ...TLS_FILES, HOLDFAST_TLS_CERT: '/nowhere/cert.pem' },
       ['holdfast: HOLDFAST_TLS_CERT cannot be read', 'ENOENT'],
     ],
     [
-      'with a certificate that is none',
+      'with a file that is not a certificate',
       { ...TLS_FILES, HOLDFAST_TLS_CERT: join(TLS, 'key.pem') },
       ['holdfast: HOLDFAST_TLS_CERT and HOLDFAST_TLS_KEY cannot be used'],
     ],
-  ])('%s', async (_what, env, sentences) => {
+  ])('%s', async (_title, env, sentences) => {
     const error = (await start(env).catch((failure: unknown) => failure)) as Error;
     expect(error.message).toContain('{"code":1,"signal":null}');
     for (const sentence of sentences) expect(error.message).toContain(sentence);
     expect(error.message).not.toMatch(/^\s+at /m);
   });
 
-  test('on a port that is taken', async () => {
+  test('on a port in use', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     closers.push(() => taken.close());
     const { port } = taken.address() as { port: number };
     await expect(start({}, `127.0.0.1:${port}`)).rejects.toThrow(
-      `cannot listen on 127.0.0.1:${port}: another program listens there already (HOLDFAST_LISTEN)`,
+      `cannot listen on 127.0.0.1:${port}: another program already listens there (HOLDFAST_LISTEN)`,
     );
   });
 
-  test('without its Redis, and without the password in the sentence', async () => {
+  test('without Redis, and hides the password', async () => {
     const refused = ServerProcess.start({ redisUrl: 'redis://:s3cret@127.0.0.1:1' });
     const error = (await refused.catch((failure: unknown) => failure)) as Error;
     expect(error.message).toContain('Redis cannot be used at redis://127.0.0.1:1 (HOLDFAST_REDIS_URL)');
@@ -96,7 +96,7 @@ describe('does not start, and says why in a sentence,', () => {
   });
 });
 
-test('serves TLS to clients that trust its certificate, and nobody without TLS', async () => {
+test('serves TLS clients that trust its certificate, and refuses plaintext clients', async () => {
   const server = await start(TLS_FILES);
   const named = server.listen.replace('127.0.0.1', 'localhost');
   const trusting = connect(named, credentials.createSsl(readFileSync(join(TLS, 'cert.pem'))));
@@ -119,21 +119,21 @@ test('serves a Unix socket', async () => {
 });
 
 describe('ends', () => {
-  /** With a Redis that does not answer: the last renewal of the lease takes its time. */
+  /** The last renewal takes long: Redis does not answer. */
   const slow = { HOLDFAST_COMMAND_TIMEOUT: '20s' };
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('in order by %s', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('in order on %s', async (signal) => {
     const server = await start();
     const ended = await hold(server, signal);
     server.signal(signal);
-    const exit = await eventually('the end', () => server.exit, { timeoutMs: 10_000 });
+    const exit = await eventually('the exit', () => server.exit, { timeoutMs: 10_000 });
     expect(exit).toEqual({ code: 0, signal: null });
     expect(ended()).toBe(true);
     expect(server.logs.map(({ msg }) => msg).slice(-2)).toEqual(['draining', 'stopped']);
     server.assertNoUnhandled();
   });
 
-  test('at once by a second SIGTERM', async () => {
+  test('at once on a second SIGTERM', async () => {
     const server = await start(slow);
     await hold(server, 'second');
     await redis.stop();
@@ -141,27 +141,27 @@ describe('ends', () => {
     await server.logLine('the drain', ({ msg }) => msg === 'draining');
     const started = performance.now();
     server.signal('SIGTERM');
-    const exit = await eventually('the end', () => server.exit, { timeoutMs: 5000 });
+    const exit = await eventually('the exit', () => server.exit, { timeoutMs: 5000 });
     expect(performance.now() - started).toBeLessThan(1000);
     expect(exit).toEqual({ code: 143, signal: null });
   });
 
-  test('in order where Ctrl-C comes twice, from the terminal and from npm', async () => {
+  test('in order on two SIGINT, as the terminal and npm send them for one Ctrl-C', async () => {
     const server = await start();
     await hold(server, 'ctrl-c');
     server.signal('SIGINT');
     server.signal('SIGINT');
-    const exit = await eventually('the end', () => server.exit, { timeoutMs: 10_000 });
+    const exit = await eventually('the exit', () => server.exit, { timeoutMs: 10_000 });
     expect(exit).toEqual({ code: 0, signal: null });
   });
 
-  test('by the drain timeout, whatever still hangs', async () => {
+  test('after the drain timeout when a renewal hangs', async () => {
     const server = await start({ ...slow, HOLDFAST_DRAIN_TIMEOUT: '1s' });
     const ended = await hold(server, 'overdue');
     await redis.stop();
     const started = performance.now();
     server.signal('SIGTERM');
-    const exit = await eventually('the end', () => server.exit, { timeoutMs: 10_000 });
+    const exit = await eventually('the exit', () => server.exit, { timeoutMs: 10_000 });
     expect(performance.now() - started).toBeLessThan(4000);
     expect(exit).toEqual({ code: 0, signal: null });
     await eventually('the stream to end', ended);

@@ -29,25 +29,25 @@ describe('GetServerInfo', () => {
     ['forgotten', QuarantineCause.QUARANTINE_CAUSE_FORGOTTEN],
     ['restarted', QuarantineCause.QUARANTINE_CAUSE_RESTARTED],
     ['clock', QuarantineCause.QUARANTINE_CAUSE_CLOCK],
-  ] as const)('says that the store is in quarantine, how long, and why: %s', async (cause, expected) => {
+  ] as const)('shows the remaining time and the cause of a quarantine: %s', async (cause, expected) => {
     expect(await info()).toMatchObject({ storeState: StoreState.STORE_STATE_READY, quarantine: undefined });
-    harness.store.pause({ remainingMs: 12_500, cause });
+    harness.store.setQuarantine({ remainingMs: 12_500, cause });
     expect(await info()).toMatchObject({
       storeState: StoreState.STORE_STATE_QUARANTINED,
       quarantine: { remainingDuration: { seconds: 12n, nanos: 500_000_000 }, cause: expected },
     });
   });
 
-  it('says of a store that does not answer just that', async () => {
-    harness.store.pause({ remainingMs: 12_500, cause: 'clock' });
-    harness.store.become(false);
+  it('shows UNREACHABLE for an unreachable store in quarantine', async () => {
+    harness.store.setQuarantine({ remainingMs: 12_500, cause: 'clock' });
+    harness.store.setReachable(false);
     expect((await info()).storeState).toBe(StoreState.STORE_STATE_UNREACHABLE);
   });
 });
 
 describe('EndQuarantine', () => {
-  it('ends it, and says in answer and log what that risks, and for how long', async () => {
-    harness.store.pause({ remainingMs: 95_000, cause: 'restarted' });
+  it('ends the quarantine, and describes the risk in its answer and the log', async () => {
+    harness.store.setQuarantine({ remainingMs: 95_000, cause: 'restarted' });
     const { endedQuarantine, risk } = await end('all workers were stopped');
     expect(endedQuarantine).toEqual({
       remainingDuration: { seconds: 95n, nanos: 0 },
@@ -57,11 +57,11 @@ describe('EndQuarantine', () => {
     expect(harness.logged).toContainEqual({
       level: 'warn',
       fields: { reason: 'all workers were stopped', cause: 'restarted', remainingMs: 95_000, risk },
-      message: 'an operator has ended the quarantine',
+      message: 'an operator ended the quarantine',
     });
   });
 
-  it('says nothing where there is none', async () => {
+  it('changes nothing without a quarantine', async () => {
     expect(await end('to be sure')).toEqual({ endedQuarantine: undefined, risk: '' });
     expect(harness.logged.filter(({ level }) => level === 'warn')).toEqual([]);
   });
@@ -69,9 +69,9 @@ describe('EndQuarantine', () => {
   it.each([
     ['no reason', ''],
     ['a reason that is too long', 'x'.repeat(513)],
-    ['a reason that would forge a line of the log', 'well\nknown'],
-  ])('is not done with %s', async (_, reason) => {
-    harness.store.onEndQuarantine = () => Promise.reject(new Error('it was asked for'));
+    ['a reason with a line break', 'well\nknown'],
+  ])('is refused with %s', async (_, reason) => {
+    harness.store.onEndQuarantine = () => Promise.reject(new Error('the store was called'));
     const error = await failureOf(end(reason));
     expect(error.code).toBe(status.INVALID_ARGUMENT);
     expect(error.metadata.get('holdfast-reason')).toEqual(['INVALID_FIELD']);
@@ -81,7 +81,7 @@ describe('EndQuarantine', () => {
   it.each([
     ['no', 'STORE_UNAVAILABLE', /nothing was done/],
     ['unknown', 'OUTCOME_UNKNOWN', /repeat the call/],
-  ] as const)('says whether it was done when the store does not answer: %s', async (done, reason, text) => {
+  ] as const)('says whether the store was changed when the store fails: %s', async (done, reason, text) => {
     harness.store.onEndQuarantine = () => Promise.reject(new StoreFailure(done, 'unavailable'));
     const error = await failureOf(end('to be sure'));
     expect(error.code).toBe(status.UNAVAILABLE);
@@ -90,9 +90,9 @@ describe('EndQuarantine', () => {
   });
 });
 
-test('QUARANTINED says how long to wait, in a way that a retrying client obeys', async () => {
+test('QUARANTINED carries the remaining time in its text and its pushback', async () => {
   const lock = { service: 'lock', name: 'report' } as const;
-  harness.engine.onAcquire = () => Promise.reject(quarantined(lock, 61_234.5));
+  harness.permits.answers.acquire = () => Promise.reject(quarantined(lock, 61_234.5));
   const client = harness.locks();
   const error = await failureOf(call(client, client.acquireLock, acquireRequest()));
   expect(error.code).toBe(status.UNAVAILABLE);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { QueryStream } from '../../src/transport/autocomplete/suggest-stream';
 
-/** Which queries are looked up and answered, with nothing of gRPC around it. */
+/** QueryStream without gRPC. */
 
 interface Lookup {
   readonly query: number;
@@ -9,16 +9,16 @@ interface Lookup {
   fail(error: Error): Promise<void>;
 }
 
-/** Lets all promises that can go on do so. */
+/** Lets all settled promises run their callbacks. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A stream whose lookups and whose client are in the hands of the test. */
+/** A stream with lookups and a client that the test controls. */
 function stream() {
   const lookups: Lookup[] = [];
   const written: number[] = [];
   const client = { reads: true };
   const queries = new QueryStream<number, number>({
-    ask: (query) =>
+    lookUp: (query) =>
       new Promise((resolve, reject) => {
         const end = async (how: () => void): Promise<void> => {
           lookups.splice(lookups.indexOf(lookup), 1);
@@ -37,7 +37,7 @@ function stream() {
       return client.reads;
     },
   });
-  let ended: unknown = 'no';
+  let ended: unknown = 'open';
   queries.ended.then(
     () => (ended = 'OK'),
     (error: unknown) => (ended = error),
@@ -46,18 +46,18 @@ function stream() {
   return { queries, lookups, looking, written, client, ended: () => ended };
 }
 
-test('a query is looked up at once, and answered', async () => {
+test('looks up a query at once and answers it', async () => {
   const { queries, lookups, looking, written } = stream();
-  queries.query(1);
+  queries.push(1);
   expect(looking()).toEqual([1]);
   await lookups[0]!.answer();
   expect(written).toEqual([1]);
   expect(looking()).toEqual([]);
 });
 
-test('one is looked up at a time, and of those that wait only the newest', async () => {
+test('looks up one query at a time, and skips all waiting queries but the newest', async () => {
   const { queries, lookups, looking, written } = stream();
-  for (const query of [1, 2, 3, 4]) queries.query(query);
+  for (const query of [1, 2, 3, 4]) queries.push(query);
   expect(looking()).toEqual([1]);
   await lookups[0]!.answer();
   expect(looking()).toEqual([4]);
@@ -65,22 +65,22 @@ test('one is looked up at a time, and of those that wait only the newest', async
   expect(written).toEqual([4]);
 });
 
-test('what came after an answer is answered in its turn', async () => {
+test('answers a query that comes after an answer', async () => {
   const { queries, lookups, written } = stream();
   for (const query of [1, 2, 3]) {
-    queries.query(query);
+    queries.push(query);
     await lookups[0]!.answer();
   }
   expect(written).toEqual([1, 2, 3]);
 });
 
-test('while the client does not read, nothing is looked up; then the newest is', async () => {
+test('starts no lookup while the client does not read, then looks up the newest query', async () => {
   const { queries, lookups, looking, written, client } = stream();
   client.reads = false;
-  queries.query(1);
+  queries.push(1);
   await lookups[0]!.answer();
-  queries.query(2);
-  queries.query(3);
+  queries.push(2);
+  queries.push(3);
   await settled();
   expect(looking()).toEqual([]);
   client.reads = true;
@@ -90,38 +90,38 @@ test('while the client does not read, nothing is looked up; then the newest is',
   expect(written).toEqual([1, 3]);
 });
 
-describe('once it is finished', () => {
-  test('the last query is answered, and then it ends', async () => {
+describe('finish', () => {
+  test('ends the stream after the answer to the last query', async () => {
     const { queries, lookups, written, ended } = stream();
-    queries.query(1);
-    queries.query(2);
+    queries.push(1);
+    queries.push(2);
     queries.finish();
     await lookups[0]!.answer();
-    expect(ended()).toBe('no');
+    expect(ended()).toBe('open');
     await lookups[0]!.answer();
     expect(written).toEqual([2]);
     expect(ended()).toBe('OK');
   });
 
-  test('it ends at once if all is answered, though the client has not read it', async () => {
+  test('ends the stream at once without a waiting query, also if the client has not read', async () => {
     const { queries, lookups, client, ended } = stream();
     client.reads = false;
-    queries.query(1);
+    queries.push(1);
     await lookups[0]!.answer();
     queries.finish();
     await settled();
     expect(ended()).toBe('OK');
   });
 
-  test('a query that waits for a slow client is waited for', async () => {
+  test('waits for a query that waits for a slow client', async () => {
     const { queries, lookups, written, client, ended } = stream();
     client.reads = false;
-    queries.query(1);
+    queries.push(1);
     await lookups[0]!.answer();
-    queries.query(2);
+    queries.push(2);
     queries.finish();
     await settled();
-    expect(ended()).toBe('no');
+    expect(ended()).toBe('open');
     queries.resume();
     await lookups[0]!.answer();
     expect(written).toEqual([1, 2]);
@@ -132,50 +132,50 @@ describe('once it is finished', () => {
 test.each([
   ['with an error', new Error('draining')],
   ['without one', undefined],
-])('cut %s, it ends where it is: what is looked up is not answered', async (_what, error) => {
+])('abort %s ends the stream without further answers', async (_title, error) => {
   const { queries, lookups, looking, written, ended } = stream();
-  queries.query(1);
-  queries.query(2);
-  queries.cut(error);
+  queries.push(1);
+  queries.push(2);
+  queries.abort(error);
   await settled();
   expect(ended()).toBe(error ?? 'OK');
   await lookups[0]!.answer();
-  queries.query(3);
+  queries.push(3);
   queries.resume();
   await settled();
   expect(looking()).toEqual([]);
   expect(written).toEqual([]);
 });
 
-test('a lookup that fails ends it with that', async () => {
+test('a rejected lookup ends the stream with its error', async () => {
   const { queries, lookups, looking, ended } = stream();
   const defect = new Error('defect');
-  queries.query(1);
-  queries.query(2);
+  queries.push(1);
+  queries.push(2);
   await lookups[0]!.fail(defect);
   expect(ended()).toBe(defect);
   expect(looking()).toEqual([]);
 });
 
-test('an answer that cannot be written ends it with that', async () => {
+test('an error of write ends the stream', async () => {
   const queries = new QueryStream<number, number>({
-    ask: (query) => Promise.resolve(query),
+    lookUp: (query) => Promise.resolve(query),
     write: () => {
       throw new Error('broken');
     },
   });
-  queries.query(1);
+  queries.push(1);
   await expect(queries.ended).rejects.toThrow('broken');
 });
 
-test('whatever happens, answers come in order, one lookup at a time, and the last query is answered', async () => {
+test('any plan keeps the order, one lookup at a time, and answers the last query', async () => {
   const steps = fc.constantFrom('query', 'answer', 'stop reading', 'read');
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { maxLength: 40 }), async (plan) => {
       const { queries, lookups, written, client, ended } = stream();
       let asked = 0;
       for (const step of plan) {
-        if (step === 'query') queries.query((asked += 1));
+        if (step === 'query') queries.push((asked += 1));
         else if (step === 'answer') await lookups[0]?.answer();
         else {
           client.reads = step === 'read';

@@ -4,29 +4,29 @@ import {
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from 'node:http2';
-import { decodeStatusDetails } from '../../src/wire/status-details';
+import { decodeStatusDetails } from '../../clients/typescript/status-details';
 
 export interface RawOutcome {
-  /** `grpc-status`; undefined if the call ended without one. */
+  /** `grpc-status`. Undefined: the call ended without a status. */
   readonly code: number | undefined;
   readonly message: string;
-  /** The reason in the details, if they have one. */
+  /** The reason in the details. Undefined: the status has no details. */
   readonly reason: string | undefined;
   readonly headers: IncomingHttpHeaders;
-  /** Messages of the answer, with their frames. */
+  /** The answer's messages, in their frames. */
   readonly body: Buffer;
 }
 
 export interface RawCall {
   readonly path: string;
   readonly headers?: OutgoingHttpHeaders;
-  /** What is sent, frames and all. */
+  /** The request's messages, in their frames. */
   readonly body?: Buffer;
-  /** Default true: nothing more is sent. */
+  /** Ends the request after `body`. Default: true. */
   readonly halfClose?: boolean;
 }
 
-/** A gRPC message in its frame. */
+/** Puts a gRPC message into its frame. */
 export function frame(message: Uint8Array, compressed = false): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt8(compressed ? 1 : 0, 0);
@@ -34,7 +34,7 @@ export function frame(message: Uint8Array, compressed = false): Buffer {
   return Buffer.concat([head, message]);
 }
 
-/** Calls on the level of HTTP/2, for what no gRPC library would send. */
+/** Sends raw HTTP/2 requests, also those that no gRPC library sends. */
 export class RawConnection {
   private readonly session: ClientHttp2Session;
   closed = false;
@@ -42,7 +42,7 @@ export class RawConnection {
   constructor(target: string) {
     this.session = connect(`http://${target}`);
     this.session.on('close', () => (this.closed = true));
-    // A server may cut a connection that misbehaves; a test asks `closed`.
+    // The server may close a connection after a protocol violation; tests check `closed`.
     this.session.on('error', () => undefined);
   }
 

@@ -17,7 +17,7 @@ afterAll(() => harness.close());
 
 type Question = NonNullable<ServerReflectionRequest['messageRequest']>;
 
-/** Asks all on one stream, as tools do. */
+/** Sends all questions on one stream, as tools do. */
 async function ask(
   questions: readonly Question[],
   type: typeof ServerReflectionClient | typeof ServerReflectionClientV1Alpha = ServerReflectionClient,
@@ -33,7 +33,7 @@ async function ask(
   });
 }
 
-/** The files of an answer, by name, with what they import. */
+/** The imports of each file in an answer, by file name. */
 function filesIn(answer: ServerReflectionResponse | undefined): Map<string, string[]> {
   const response = answer?.messageResponse;
   if (response?.$case !== 'fileDescriptorResponse') throw new Error(`no files: ${response?.$case}`);
@@ -54,7 +54,7 @@ describe.each([
   ['v1', ServerReflectionClient],
   ['v1alpha', ServerReflectionClientV1Alpha],
 ] as const)('%s', (_version, type) => {
-  test('lists every service that the server has', async () => {
+  test('lists every service of the server', async () => {
     const [answer] = await ask([{ $case: 'listServices', value: '' }], type);
     expect(answer?.validHost).toBe('h');
     expect(answer?.originalRequest?.messageRequest).toEqual({ $case: 'listServices', value: '' });
@@ -71,7 +71,7 @@ describe.each([
     ]);
   });
 
-  test('describes a service with all that it imports, itself first', async () => {
+  test('answers with the file of a service first, then all its imports', async () => {
     const [answer] = await ask([{ $case: 'fileContainingSymbol', value: 'holdfast.v1.LockService' }], type);
     expect([...filesIn(answer).keys()]).toEqual(LOCK_FILES);
   });
@@ -87,16 +87,16 @@ test.each([
   ['an enum', 'holdfast.v1.LossCause', 'holdfast/v1/lease.proto'],
   ['an enum value', 'holdfast.v1.LOSS_CAUSE_EXPIRED', 'holdfast/v1/lease.proto'],
   ['a nested enum', 'grpc.health.v1.HealthCheckResponse.ServingStatus', 'grpc/health/v1/health.proto'],
-  ['its value', 'grpc.health.v1.HealthCheckResponse.SERVING', 'grpc/health/v1/health.proto'],
+  ['a value of a nested enum', 'grpc.health.v1.HealthCheckResponse.SERVING', 'grpc/health/v1/health.proto'],
   ['an imported message', 'google.protobuf.Duration', 'google/protobuf/duration.proto'],
   ['a file that nothing imports', 'holdfast.v1.ErrorReason', 'holdfast/v1/error_reason.proto'],
-  ['itself', 'grpc.reflection.v1.ServerReflection', 'grpc/reflection/v1/reflection.proto'],
-])('finds %s', async (_what, value, file) => {
+  ['the reflection service', 'grpc.reflection.v1.ServerReflection', 'grpc/reflection/v1/reflection.proto'],
+])('finds the file of %s', async (_title, value, file) => {
   const [answer] = await ask([{ $case: 'fileContainingSymbol', value }]);
   expect([...filesIn(answer).keys()][0]).toBe(file);
 });
 
-test('every file that comes can be linked with those that came', async () => {
+test('answers with every import of every file', async () => {
   const [services] = await ask([{ $case: 'listServices', value: '' }]);
   const response = services?.messageResponse;
   const listed = response?.$case === 'listServicesResponse' ? response.value.service : [];
@@ -107,7 +107,7 @@ test('every file that comes can be linked with those that came', async () => {
   }
 });
 
-test('imports are sent once on a stream, the file that is asked for each time', async () => {
+test('sends an import once per stream, and a requested file every time', async () => {
   const answers = await ask([
     { $case: 'fileByFilename', value: 'holdfast/v1/lock_service.proto' },
     { $case: 'fileByFilename', value: 'holdfast/v1/server_service.proto' },
@@ -120,7 +120,7 @@ test('imports are sent once on a stream, the file that is asked for each time', 
   ]);
 });
 
-test('a message without extensions has none', async () => {
+test('answers an empty list for a message without extensions', async () => {
   const [answer] = await ask([{ $case: 'allExtensionNumbersOfType', value: 'holdfast.v1.Lease' }]);
   expect(answer?.messageResponse).toEqual({
     $case: 'allExtensionNumbersResponse',
@@ -139,7 +139,7 @@ test.each<readonly [Question | undefined, status]>([
   ],
   [{ $case: 'allExtensionNumbersOfType', value: 'holdfast.v1.Nothing' }, status.NOT_FOUND],
   [undefined, status.INVALID_ARGUMENT],
-])('%j is answered by an error, and the stream goes on', async (question, errorCode) => {
+])('answers %j with an error, and the stream goes on', async (question, errorCode) => {
   const [first, second] = await ask([question!, { $case: 'listServices', value: '' }]);
   expect(first?.messageResponse).toMatchObject({ $case: 'errorResponse', value: { errorCode } });
   expect(second?.messageResponse?.$case).toBe('listServicesResponse');

@@ -11,20 +11,20 @@ import {
 } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import type { Lease, Service } from '../../src/engine/leases/lease';
 import { encodeLeaseId } from '../../src/engine/leases/lease-id';
-import { someLease } from './fake-engine';
+import { someLease } from './fake-engines';
 import { acquireRequest, call, drainStream, type Harness } from './harness';
 
-/** What a test sets of an acquire; each service takes the fields it has. */
+/** Fields of an acquire request. Each service takes the fields that it has. */
 export type Fields = Partial<AcquireLockRequest> & Partial<AcquirePermitsRequest>;
 type Start = { $case: 'acquire'; value: Fields } | { $case: 'leaseId'; value: string };
 interface LeaseAnswer {
   lease?: proto.Lease | undefined;
 }
 
-/** The calls that LockService and SemaphoreService have in common, so that one test asks both. */
+/** The calls that LockService and SemaphoreService share, so one test covers both services. */
 export interface LeaseCalls {
   readonly service: Service;
-  /** A lease_id as this service gives it out. */
+  /** A lease_id of this service. */
   readonly leaseId: string;
   acquire(fields?: Fields): Promise<LeaseAnswer>;
   hold(
@@ -42,7 +42,7 @@ export function leaseCalls(harness: Harness, service: Service): LeaseCalls {
   return service === 'lock' ? lockCalls(harness) : semaphoreCalls(harness);
 }
 
-/** `someLease` as each service would name it. */
+/** `someLease` with a lease_id of the service. */
 export function leaseOf(service: Service): Lease {
   const { name, requestId } = someLease;
   const leaseId = encodeLeaseId({ resource: { service, name }, requestId, secret: 'A'.repeat(22) });

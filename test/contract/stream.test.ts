@@ -5,7 +5,7 @@ import type { Call } from '../../src/engine/call';
 import type { HoldSink } from '../../src/engine/leases/requests';
 import { HoldfastError } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
-import { someLease } from './fake-engine';
+import { someLease } from './fake-engines';
 import { acquireRequest, Harness, UUID_V4 } from './harness';
 
 let harness: Harness;
@@ -22,10 +22,10 @@ interface OpenHold {
   readonly end: (error?: Error) => void;
 }
 
-/** Opens a HoldLock, and gives the engine's side of it into the test's hands. */
+/** Opens a HoldLock whose engine side the test controls. */
 async function open() {
   let opened: OpenHold | undefined;
-  harness.engine.onHold = (call, _start, sink) =>
+  harness.permits.answers.hold = (call, _service, _start, sink) =>
     new Promise((resolve, reject) => {
       opened = { call, sink, end: (error) => (error ? reject(error) : resolve()) };
     });
@@ -39,7 +39,7 @@ async function open() {
 type Stream = ReturnType<typeof client.holdLock>;
 type Event = NonNullable<HoldEvent['event']>;
 
-/** Reads to the end of the stream; not before the test resumes it, where it has paused it. */
+/** Reads a stream to its end. A paused stream is read after the test resumes it. */
 function read(stream: Stream): Promise<Event[]> {
   const events: Event[] = [];
   return new Promise((resolve) => {
@@ -51,33 +51,33 @@ function read(stream: Stream): Promise<Event[]> {
   });
 }
 
-/** Far more than the windows of HTTP/2 and the buffers on the way take while nobody reads. */
+/** More events than the HTTP/2 windows and all buffers hold while the client does not read. */
 const FLOOD = 60_000;
 
 async function flood(engine: OpenHold): Promise<void> {
   for (let sent = 1; sent <= FLOOD; sent++) {
     engine.sink.send({ kind: 'renewed', expireOffsetMs: sent });
-    // Lets the sockets do their part, as the time between real events does.
+    // The sockets need time between events.
     if (sent % 1000 === 0) await sleep(1);
   }
 }
 
 describe('a client that reads slowly', () => {
-  test('misses events that newer ones made stale, and no step of the lease', async () => {
+  test('misses replaced renewals, but no state change of its lease', async () => {
     const { stream, engine } = await open();
     const reading = read(stream.pause());
     engine.sink.send({ kind: 'granted', lease: someLease });
     await flood(engine);
     engine.sink.send({ kind: 'renewal-failed', expireOffsetMs: FLOOD + 1, cause: 'store-unavailable' });
     engine.sink.send({ kind: 'lost', cause: 'expired' });
-    // With an error grpc-js's client throws away what its user has not read yet; the server's part is the same.
+    // The stream ends OK: on an error grpc-js's client discards unread messages.
     engine.end();
     await sleep(50);
     stream.resume();
     const events = await reading;
     expect(events[0]?.$case).toBe('granted');
     expect(events.at(-1)).toEqual({ $case: 'lost', value: { cause: LossCause.LOSS_CAUSE_EXPIRED } });
-    // The newest word on the lease's end is there, and what it made stale is not.
+    // The newest renewal result is there, and most replaced results are not.
     expect(events.at(-2)?.$case).toBe('renewalFailed');
     expect(events.length).toBeLessThan(FLOOD / 2);
     expect(events.length).toBeGreaterThan(10);
@@ -87,7 +87,7 @@ describe('a client that reads slowly', () => {
     expect(offsets).toEqual([...offsets].sort((a, b) => a - b));
   });
 
-  test('gets what was kept for it as soon as it reads again', async () => {
+  test('receives the waiting events when it reads again', async () => {
     const { stream, engine } = await open();
     const reading = read(stream.pause());
     await flood(engine);
@@ -105,7 +105,7 @@ describe('a client that reads slowly', () => {
     expect(events.slice(-2).map(({ $case }) => $case)).toEqual(['granted', 'released']);
   });
 
-  test('and goes away leaves nothing that waits for it', async () => {
+  test('and disconnects leaves no waiting event', async () => {
     const { stream, engine } = await open();
     let cancelled = 0;
     engine.call.onCancelled(() => (cancelled += 1));
@@ -114,7 +114,7 @@ describe('a client that reads slowly', () => {
     await flood(engine);
     stream.cancel();
     await eventually('the cancel to arrive', () => cancelled === 1);
-    // The engine may not have heard yet: what it still sends is for nobody.
+    // The engine may still send events before it learns of the cancellation.
     engine.sink.send({ kind: 'renewed', expireOffsetMs: 1 });
     engine.end(new HoldfastError('SUPERSEDED', 'late'));
     await sleep(20);
@@ -123,7 +123,7 @@ describe('a client that reads slowly', () => {
   });
 });
 
-test('events after the end of the stream go nowhere', async () => {
+test('ignores events after the end of the stream', async () => {
   const { stream, engine } = await open();
   const reading = read(stream);
   engine.sink.send({ kind: 'granted', lease: someLease });

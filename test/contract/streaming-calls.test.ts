@@ -11,11 +11,11 @@ import {
   type BidiHandler,
   type ClientStreamHandler,
 } from '../../src/transport/grpc/call';
-import type { Incoming } from '../../src/transport/grpc/incoming';
+import type { RequestReader } from '../../src/transport/grpc/request-reader';
 import { eventually } from '../support/eventually';
 import { failureOf, Harness } from './harness';
 
-/** The wrappers around client-streaming and bidirectional handlers, whatever such a handler does. */
+/** The wrappers around client-streaming and bidirectional handlers. */
 
 type Text = GetLockRequest;
 const { requestSerialize: write, requestDeserialize: read } = LockServiceService.getLock;
@@ -60,7 +60,7 @@ interface ClientSide {
   on(event: 'end', listener: () => void): void;
 }
 
-/** Opens a call of one of the two, and what it ends with. */
+/** Opens a call of one kind. `ended` resolves to all its answers. */
 function open(kind: 'up' | 'both', metadata = new Metadata(), options: object = {}) {
   const answers: string[] = [];
   let stream!: ClientSide;
@@ -80,7 +80,7 @@ function open(kind: 'up' | 'both', metadata = new Metadata(), options: object = 
   return { stream, ended };
 }
 
-async function readAll(requests: Incoming<Text>): Promise<string[]> {
+async function readAll(requests: RequestReader<Text>): Promise<string[]> {
   const names: string[] = [];
   for (;;) {
     const text = await requests.next();
@@ -89,7 +89,7 @@ async function readAll(requests: Incoming<Text>): Promise<string[]> {
   }
 }
 
-/** A handler of either kind that does with its call what both can do. */
+/** Sets the same handler for both kinds. */
 function handle(does: (call: Call) => Promise<void>): void {
   handlers.up = async (_requests, call) => {
     await does(call);
@@ -98,7 +98,7 @@ function handle(does: (call: Call) => Promise<void>): void {
   handlers.both = async (_stream, call) => does(call);
 }
 
-test('a client stream is read one after the other, and answered once', async () => {
+test('reads a client stream in order and answers once', async () => {
   handlers.up = async (requests) => ({ name: (await readAll(requests)).join('+') });
   const { stream, ended } = open('up');
   for (let index = 0; index < 40; index++) stream.write({ name: String(index) });
@@ -106,7 +106,7 @@ test('a client stream is read one after the other, and answered once', async () 
   expect(await ended).toEqual([Array.from({ length: 40 }, (_, index) => index).join('+')]);
 });
 
-test('a client stream may be answered before it ends', async () => {
+test('may answer a client stream before its end', async () => {
   handlers.up = async (requests) => ({ name: `first: ${(await requests.next())?.name}` });
   const { stream, ended } = open('up');
   stream.write({ name: 'a' });
@@ -114,9 +114,9 @@ test('a client stream may be answered before it ends', async () => {
   expect(await ended).toEqual(['first: a']);
 });
 
-test('a reader that is interrupted is told so, now and later', async () => {
+test('interrupt rejects the pending read and every later read', async () => {
   const interruption = new HoldfastError('DRAINING', 'stopping');
-  let requests: Incoming<Text> | undefined;
+  let requests: RequestReader<Text> | undefined;
   let again: unknown;
   handlers.up = async (given) => {
     requests = given;
@@ -131,8 +131,8 @@ test('a reader that is interrupted is told so, now and later', async () => {
   stream.end();
 });
 
-describe.each(['up', 'both'] as const)('of %s, the handler', (kind) => {
-  test('that rejects with an error for callers ends the call with it', async () => {
+describe.each(['up', 'both'] as const)('a handler of the %s stream', (kind) => {
+  test('that rejects with a HoldfastError ends the call with that error', async () => {
     handle(() => Promise.reject(new HoldfastError('NO_SUCH_DICTIONARY', 'a\u{D800}b')));
     const error = await failureOf(open(kind).ended);
     expect(error.code).toBe(status.NOT_FOUND);
@@ -140,7 +140,7 @@ describe.each(['up', 'both'] as const)('of %s, the handler', (kind) => {
     expect(harness.logged).toEqual([]);
   });
 
-  test('that has a defect ends the call with INTERNAL, and shows nothing of it', async () => {
+  test('that rejects with another error ends the call with INTERNAL, and hides its text', async () => {
     handle(() => Promise.reject(new Error('secret')));
     const error = await failureOf(open(kind).ended);
     expect(error.code).toBe(status.INTERNAL);
@@ -148,25 +148,25 @@ describe.each(['up', 'both'] as const)('of %s, the handler', (kind) => {
     expect(harness.logged).toMatchObject([{ level: 'error', fields: { err: { message: 'secret' } } }]);
   });
 
-  test('that throws before it returns a promise does no more harm', async () => {
+  test('that throws synchronously ends the call with the error', async () => {
     handlers.up = handlers.both = () => {
       throw new HoldfastError('CONTENDED', 'at once');
     };
     expect((await failureOf(open(kind).ended)).code).toBe(status.ABORTED);
   });
 
-  test('is not asked where the headers are too fat', async () => {
+  test('is not called when the headers are too large', async () => {
     let asked = 0;
     handle(() => Promise.resolve(void (asked += 1)));
     const metadata = new Metadata();
-    metadata.set('x-fat', 'x'.repeat(MAX_HEADER_BYTES));
+    metadata.set('x-large', 'x'.repeat(MAX_HEADER_BYTES));
     const error = await failureOf(open(kind, metadata).ended);
     expect(error.code).toBe(status.RESOURCE_EXHAUSTED);
     expect(holdfastError(error)?.reason).toBe('QUOTA_EXCEEDED');
     expect(asked).toBe(0);
   });
 
-  test.each(['resolves', 'rejects'])('that %s after the client has cancelled tells nobody', async (how) => {
+  test.each(['resolves', 'rejects'])('that %s after a cancellation logs nothing', async (how) => {
     let cancelled = 0;
     let finish: () => void = () => undefined;
     handle((call) => {
@@ -180,14 +180,14 @@ describe.each(['up', 'both'] as const)('of %s, the handler', (kind) => {
     await eventually('the call to arrive', () => finish !== arrived);
     stream.cancel();
     expect((await failureOf(ended)).code).toBe(status.CANCELLED);
-    await eventually('the cancel to arrive', () => cancelled === 1);
+    await eventually('the cancellation to arrive', () => cancelled === 1);
     finish();
     await sleep(20);
     expect(cancelled).toBe(1);
     expect(harness.logged).toEqual([]);
   });
 
-  test('is told of a deadline that passes', async () => {
+  test('is notified when the deadline expires', async () => {
     let call: Call | undefined;
     let cancelled = 0;
     handle((given) => {
@@ -197,11 +197,11 @@ describe.each(['up', 'both'] as const)('of %s, the handler', (kind) => {
     });
     const { ended } = open(kind, new Metadata(), { deadline: Date.now() + 150 });
     expect((await failureOf(ended)).code).toBe(status.DEADLINE_EXCEEDED);
-    await eventually('the handler to be told', () => cancelled === 1);
+    await eventually('the notification', () => cancelled === 1);
     expect(call?.timeoutMs).toBeLessThanOrEqual(150);
   });
 
-  test('that has answered is told of no cancellation', async () => {
+  test('that has answered is not notified of a cancellation', async () => {
     let cancelled = 0;
     handle((call) => {
       call.onCancelled(() => (cancelled += 1));
@@ -210,13 +210,13 @@ describe.each(['up', 'both'] as const)('of %s, the handler', (kind) => {
     const { stream, ended } = open(kind);
     await ended;
     stream.end();
-    // grpc-js emits 'cancelled' a tick after every call.
+    // grpc-js emits 'cancelled' one tick after every call.
     await sleep(50);
     expect(cancelled).toBe(0);
   });
 });
 
-test('a stream in both directions sends all that was written before its error', async () => {
+test('a bidirectional stream sends all written messages before its error', async () => {
   handlers.both = (stream) => {
     for (const name of ['a', 'b', 'c']) stream.write({ name });
     return Promise.reject(new HoldfastError('DRAINING', 'stopping'));

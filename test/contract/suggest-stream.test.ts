@@ -11,7 +11,7 @@ import { HoldfastError } from '../../src/engine/errors';
 import type { SuggestPage } from '../../src/engine/autocomplete/suggestion';
 import { eventually } from '../support/eventually';
 import { autocompleteCalls, suggestRequest } from './autocomplete-calls';
-import { newYork, onePage } from './fake-autocomplete';
+import { newYork, onePage } from './fake-engines';
 import { call, Harness } from './harness';
 
 let harness: Harness;
@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** A SuggestStream in the hands of a test: what came of it, and how it ended. */
+/** Opens a SuggestStream, and collects its answers and its end. */
 function open(client = harness.completions()) {
   const stream = client.suggestStream();
   const answers: SuggestStreamResponse[] = [];
@@ -38,15 +38,15 @@ function open(client = harness.completions()) {
       stream.write({ queryId: BigInt(queryId), suggest: suggestRequest(fields) }),
     ended: () => eventually('the stream to end', () => end),
     isOpen: () => end === undefined,
-    /** What is asked after it on one connection is answered after it: the server has read all that was sent. */
+    /** Resolves after the server has read all earlier messages: one connection is served in order. */
     allRead: () => call(client, client.getDictionary, { dictionary: 'behind' }),
   };
 }
 
-/** Keeps every lookup until the test lets it go, by its query. */
+/** Holds every lookup until the test releases it by its query. */
 function holdLookups() {
   const held = new Map<string, (page: SuggestPage) => void>();
-  harness.autocomplete.told.suggest = ({ query }) => new Promise((resolve) => held.set(query, resolve));
+  harness.autocomplete.answers.suggest = ({ query }) => new Promise((resolve) => held.set(query, resolve));
   return {
     isAsked: (query: string) => eventually(`${query} to be looked up`, () => held.has(query)),
     release: (query: string) => held.get(query)?.(onePage),
@@ -54,18 +54,18 @@ function holdLookups() {
   };
 }
 
-test('a query is answered under its id, as Suggest would answer it', async () => {
+test('answers a query under its id with the answer of Suggest', async () => {
   const { ask, answers } = open();
   ask(-7, { query: 'yo', recentsList: 'alice', pageSize: 3 });
   const [answer] = await eventually('the answer', () => answers.length > 0 && answers);
   const { suggest } = autocompleteCalls(harness);
   const value = await suggest({ query: 'yo', recentsList: 'alice', pageSize: 3 });
   expect(answer).toEqual({ queryId: -7n, result: { $case: 'suggestions', value } });
-  const [streamed, called] = harness.autocomplete.asked;
+  const [streamed, called] = harness.autocomplete.calls;
   expect(streamed).toEqual(called);
 });
 
-test('a newer query supersedes those that are not answered: one is looked up, one waits', async () => {
+test('a newer query supersedes all queries without an answer', async () => {
   const lookups = holdLookups();
   const { ask, ids, stream, ended, allRead } = open();
   ask(1, { query: 'n' });
@@ -83,33 +83,37 @@ test('a newer query supersedes those that are not answered: one is looked up, on
   expect(lookups.queries()).toEqual(['n', 'new']);
 });
 
-describe('a bad query is told so, and the stream goes on:', () => {
+describe('answers an error and goes on', () => {
   test.each<[string, Partial<SuggestRequest>, string]>([
-    ['no dictionary', { dictionary: '' }, 'suggest.dictionary is required [INVALID_FIELD]'],
     [
-      'a query of 10 kB',
-      { query: 'x'.repeat(10_000) },
-      'suggest.query is 10000 bytes of UTF-8, 512 at most are accepted [INVALID_FIELD]',
+      'for a query without a dictionary',
+      { dictionary: '' },
+      'suggest.dictionary is required [INVALID_FIELD]',
     ],
     [
-      'a negative page_size',
+      'for a query of 10 kB',
+      { query: 'x'.repeat(10_000) },
+      'suggest.query is 10000 bytes of UTF-8; at most 512 are accepted [INVALID_FIELD]',
+    ],
+    [
+      'for a negative page_size',
       { pageSize: -1 },
       'suggest.page_size is -1 and must not be negative [INVALID_FIELD]',
     ],
-  ])('%s', async (_what, fields, message) => {
+  ])('%s', async (_title, fields, message) => {
     const { ask, answers, isOpen } = open();
     ask(1, fields);
     await eventually('the error', () => answers.length === 1);
     const value = { code: status.INVALID_ARGUMENT, reason: ErrorReason.ERROR_REASON_INVALID_FIELD, message };
     expect(answers[0]).toEqual({ queryId: 1n, result: { $case: 'error', value } });
-    expect(harness.autocomplete.asked).toEqual([]);
+    expect(harness.autocomplete.calls).toEqual([]);
     ask(2);
     await eventually('the next answer', () => answers.length === 2);
     expect(answers[1]?.result?.$case).toBe('suggestions');
     expect(isOpen()).toBe(true);
   });
 
-  test('a message without a query', async () => {
+  test('for a message without a query', async () => {
     const { stream, answers } = open();
     stream.write({ queryId: 5n, suggest: undefined });
     await eventually('the error', () => answers.length === 1);
@@ -119,8 +123,8 @@ describe('a bad query is told so, and the stream goes on:', () => {
     });
   });
 
-  test('a dictionary that does not exist', async () => {
-    harness.autocomplete.told.suggest = () =>
+  test('for a dictionary that does not exist', async () => {
+    harness.autocomplete.answers.suggest = () =>
       Promise.reject(new HoldfastError('NO_SUCH_DICTIONARY', 'dictionary "towns" does not exist; create it'));
     const { ask, answers } = open();
     ask(1);
@@ -135,8 +139,8 @@ describe('a bad query is told so, and the stream goes on:', () => {
     });
   });
 
-  test('a defect of the server, which shows nothing of itself', async () => {
-    harness.autocomplete.told.suggest = () => Promise.reject(new Error('secret at key {t}:x'));
+  test('for a defect of the server, without its text', async () => {
+    harness.autocomplete.answers.suggest = () => Promise.reject(new Error('secret at key {t}:x'));
     const { ask, answers } = open();
     ask(1);
     await eventually('the error', () => answers.length === 1);
@@ -148,10 +152,10 @@ describe('a bad query is told so, and the stream goes on:', () => {
   });
 });
 
-test('while the client reads slowly nothing is looked up for it; then its newest query is', async () => {
-  // An answer of half a megabyte, so that few of them fill every window on the way.
+test('starts no lookup while the client does not read, then looks up the newest query', async () => {
+  // An answer has half a megabyte, so a few answers fill every flow control window.
   const large = { ...newYork, payload: Buffer.alloc(500_000) };
-  harness.autocomplete.told.suggest = ({ query }) =>
+  harness.autocomplete.answers.suggest = ({ query }) =>
     Promise.resolve({ suggestions: [large], nextPageToken: query, partial: false });
   const { stream, ask, ids, ended } = open();
   stream.pause();
@@ -160,21 +164,21 @@ test('while the client reads slowly nothing is looked up for it; then its newest
     ask(id, { query: String(id) });
     await sleep(2);
   }
-  const lookedUp = harness.autocomplete.asked.length;
+  const lookedUp = harness.autocomplete.calls.length;
   expect(lookedUp).toBeGreaterThan(0);
   expect(lookedUp).toBeLessThan(100);
   await sleep(100);
-  expect(harness.autocomplete.asked.length).toBe(lookedUp);
+  expect(harness.autocomplete.calls.length).toBe(lookedUp);
   stream.resume();
   await eventually('the newest answer', () => ids().at(-1) === sent);
-  expect(harness.autocomplete.asked.length).toBe(lookedUp + 1);
+  expect(harness.autocomplete.calls.length).toBe(lookedUp + 1);
   expect(ids()).toHaveLength(lookedUp + 1);
   stream.end();
   expect(await ended()).toBe('OK');
 });
 
-describe('after the half-close', () => {
-  test('the last query is answered, and the stream ends OK', async () => {
+describe("after the client's half-close", () => {
+  test('answers the last query, and ends OK', async () => {
     const lookups = holdLookups();
     const { stream, ask, ids, ended, isOpen, allRead } = open();
     ask(1, { query: 'n' });
@@ -187,14 +191,14 @@ describe('after the half-close', () => {
     expect(ids()).toEqual([1]);
   });
 
-  test('a stream without a query ends OK', async () => {
+  test('ends OK without a query', async () => {
     const { stream, ended } = open();
     stream.end();
     expect(await ended()).toBe('OK');
   });
 });
 
-test('a client that goes away leaves nothing behind: no answer, no word in the log, no place taken', async () => {
+test('a cancelled stream logs nothing and frees its place', async () => {
   const lookups = holdLookups();
   const client = harness.completions();
   for (let round = 0; round < 5; round++) {
@@ -208,8 +212,8 @@ test('a client that goes away leaves nothing behind: no answer, no word in the l
   expect(harness.logged).toEqual([]);
 });
 
-describe('when the server drains', () => {
-  test('it ends at once with DRAINING, whatever is looked up', async () => {
+describe('a drain', () => {
+  test('ends idle and busy streams at once with DRAINING', async () => {
     const lookups = holdLookups();
     const { ask, ids, ended } = open();
     const idle = open();
@@ -223,22 +227,22 @@ describe('when the server drains', () => {
     }
     await drained;
     expect(ids()).toEqual([]);
-    expect(harness.autocomplete.drains).toBe(1);
+    expect(harness.autocomplete.drainCount).toBe(1);
     lookups.release('n');
   });
 
-  /** A stream that has been answered has arrived. */
+  /** The answer proves that the server has opened the stream. */
   async function idleIsOpen({ ask, answers }: ReturnType<typeof open>): Promise<void> {
     ask(1, { dictionary: '' });
-    await eventually('it to be open', () => answers.length === 1);
+    await eventually('the stream to open', () => answers.length === 1);
   }
 });
 
-test('more at a time than the server takes on are refused, until one ends', async () => {
+test('refuses a stream above maxSuggestStreams until another stream ends', async () => {
   const [first, second] = [open(), open()];
   for (const { ask, answers } of [first, second]) {
     ask(1);
-    await eventually('it to be open', () => answers.length === 1);
+    await eventually('the stream to open', () => answers.length === 1);
   }
   const third = open();
   const end = await third.ended();
@@ -248,5 +252,5 @@ test('more at a time than the server takes on are refused, until one ends', asyn
   expect(await first.ended()).toBe('OK');
   const fourth = open();
   fourth.ask(1);
-  await eventually('it to be answered', () => fourth.answers.length === 1);
+  await eventually('the answer', () => fourth.answers.length === 1);
 });

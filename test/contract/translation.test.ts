@@ -8,7 +8,7 @@ import type {
   ResourceView,
   Service,
 } from '../../src/engine/leases/lease';
-import { someLease } from './fake-engine';
+import { someLease } from './fake-engines';
 import { call, Harness, UUID_V4 } from './harness';
 import { leaseCalls, SERVICES, type Fields, type LeaseCalls } from './services';
 
@@ -18,12 +18,12 @@ beforeAll(async () => {
   harness = await Harness.start();
   client = harness.locks();
 });
-beforeEach(() => harness.engine.asked.splice(0));
+beforeEach(() => harness.permits.calls.splice(0));
 afterAll(() => harness.close());
 
 const ms = (value: number) => ({ seconds: BigInt(Math.trunc(value / 1000)), nanos: (value % 1000) * 1e6 });
 
-/** `someLease` as the contract has it: the offset rounded down, never up. */
+/** `someLease` as a message. The offset is rounded down, never up. */
 const leaseMessage = {
   leaseId: someLease.leaseId,
   name: 'hello',
@@ -92,7 +92,7 @@ const EVENTS: readonly [EngineEvent, HoldEvent['event']][] = [
   ],
 ];
 
-/** What each service asks for by itself, and what the engine is asked then. */
+/** The own fields of each service's acquire, and the engine's request for them. */
 const AMOUNTS: Readonly<Record<Service, readonly (readonly [Fields, object])[]>> = {
   lock: [
     [{}, { mode: 'exclusive', permitCount: 1 }],
@@ -112,13 +112,13 @@ const AMOUNTS: Readonly<Record<Service, readonly (readonly [Fields, object])[]>>
   ],
 };
 
-describe.each(SERVICES)('of a %s', (service) => {
+describe.each(SERVICES)('the %s service', (service) => {
   let calls: LeaseCalls;
   beforeAll(() => {
     calls = leaseCalls(harness, service);
   });
 
-  test.each(AMOUNTS[service])('an acquire for %p', async (own, amount) => {
+  test.each(AMOUNTS[service])('passes an acquire with %p to the engine', async (own, amount) => {
     const fields = {
       ...own,
       ttl: ms(5000),
@@ -138,19 +138,19 @@ describe.each(SERVICES)('of a %s', (service) => {
     };
     expect(await calls.acquire(fields)).toEqual({ lease: leaseMessage });
     await calls.hold({ $case: 'acquire', value: fields });
-    expect(harness.engine.asked).toEqual([
-      { verb: 'acquire', service, request },
-      { verb: 'hold', service, start: { kind: 'acquire', request } },
+    expect(harness.permits.calls).toEqual([
+      ['acquire', service, request],
+      ['hold', service, { kind: 'acquire', request }],
     ]);
   });
 
   test.each([
     [ms(60_000), 60_000],
     [undefined, undefined],
-  ])('a renewal with a ttl of %j', async (ttl, ttlMs) => {
+  ])('passes a renewal with the ttl %j to the engine', async (ttl, ttlMs) => {
     const { leaseId } = calls;
     expect(await calls.renew({ leaseId, ttl })).toEqual({ lease: leaseMessage });
-    expect(harness.engine.asked).toEqual([{ verb: 'renew', service, leaseId, ttlMs }]);
+    expect(harness.permits.calls).toEqual([['renew', service, leaseId, ttlMs]]);
   });
 
   test.each([
@@ -160,15 +160,15 @@ describe.each(SERVICES)('of a %s', (service) => {
     [false, 'revoked', LossCause.LOSS_CAUSE_REVOKED],
     [false, 'store-reset', LossCause.LOSS_CAUSE_STORE_RESET],
     [false, 'store-unavailable', LossCause.LOSS_CAUSE_STORE_UNAVAILABLE],
-  ] as const)('a release, released %s, cause %s', async (released, lossCause, cause) => {
-    harness.engine.onRelease = () => Promise.resolve({ released, lossCause });
+  ] as const)('answers a release with released %s and cause %s', async (released, lossCause, cause) => {
+    harness.permits.answers.release = () => Promise.resolve({ released, lossCause });
     const { leaseId } = calls;
     expect(await calls.release(leaseId)).toEqual({ released, lossCause: cause });
-    expect(harness.engine.asked).toEqual([{ verb: 'release', service, leaseId }]);
+    expect(harness.permits.calls).toEqual([['release', service, leaseId]]);
   });
 
-  test('a stream tells every event, in order, and ends OK', async () => {
-    harness.engine.onHold = (_call, _start, sink) => {
+  test('streams every hold event in order, and ends OK', async () => {
+    harness.permits.answers.hold = (_call, _service, _start, sink) => {
       for (const [event] of EVENTS) sink.send(event);
       return Promise.resolve();
     };
@@ -178,16 +178,16 @@ describe.each(SERVICES)('of a %s', (service) => {
     expect(error).toBeUndefined();
   });
 
-  test('a stream attaches by lease_id', async () => {
-    harness.engine.onHold = () => Promise.resolve();
+  test('passes an attach by lease_id to the engine', async () => {
+    harness.permits.answers.hold = () => Promise.resolve();
     const { leaseId } = calls;
     await calls.hold({ $case: 'leaseId', value: leaseId });
-    expect(harness.engine.asked).toEqual([{ verb: 'hold', service, start: { kind: 'attach', leaseId } }]);
+    expect(harness.permits.calls).toEqual([['hold', service, { kind: 'attach', leaseId }]]);
   });
 });
 
-test('GetLock', async () => {
-  harness.engine.onInspect = (name) =>
+test('GetLock answers the holders and waiters of the lock', async () => {
+  harness.permits.answers.inspect = (_service, name) =>
     Promise.resolve({
       name,
       limit: 1,
@@ -227,7 +227,7 @@ test('GetLock', async () => {
   });
 });
 
-describe('what only semaphores have', () => {
+describe('SemaphoreService alone', () => {
   let client: SemaphoreServiceClient;
   beforeAll(() => {
     client = harness.client(SemaphoreServiceClient);
@@ -272,10 +272,10 @@ describe('what only semaphores have', () => {
     holderCount: 17,
   };
 
-  test('GetSemaphore', async () => {
-    harness.engine.onInspect = () => Promise.resolve(view);
+  test('GetSemaphore answers the holders and waiters of the semaphore', async () => {
+    harness.permits.answers.inspect = () => Promise.resolve(view);
     expect(await call(client, client.getSemaphore, { name: 'hello' })).toEqual({ semaphore: message });
-    expect(harness.engine.asked).toEqual([{ verb: 'inspect', service: 'semaphore', name: 'hello' }]);
+    expect(harness.permits.calls).toEqual([['inspect', 'semaphore', 'hello']]);
   });
 
   test.each([
@@ -284,30 +284,36 @@ describe('what only semaphores have', () => {
     [10, 11, 1],
     [0, 4, 4],
     [2 ** 31 - 1, 2 ** 31 - 1, 0],
-  ])('of a limit of %d, %d used, %d are overcommitted', async (limit, usedCount, overcommittedCount) => {
-    harness.engine.onInspect = () => Promise.resolve({ ...view, limit, usedCount });
-    const { semaphore } = await call(client, client.getSemaphore, { name: 'hello' });
-    expect(semaphore).toMatchObject({ limit, usedCount, overcommittedCount });
-  });
+  ])(
+    'GetSemaphore with limit %d and %d permits used shows %d overcommitted',
+    async (limit, usedCount, overcommittedCount) => {
+      harness.permits.answers.inspect = () => Promise.resolve({ ...view, limit, usedCount });
+      const { semaphore } = await call(client, client.getSemaphore, { name: 'hello' });
+      expect(semaphore).toMatchObject({ limit, usedCount, overcommittedCount });
+    },
+  );
 
   test.each([
     [0, undefined],
     [10, 0],
     [2 ** 31 - 1, 2 ** 31 - 1],
-  ])('SetSemaphoreLimit to %d where %p is expected', async (limit, expectedLimit) => {
-    harness.engine.onSetLimit = () => Promise.resolve(view);
-    const request = { name: 'hello', limit, expectedLimit };
-    expect(await call(client, client.setSemaphoreLimit, request)).toEqual({ semaphore: message });
-    expect(harness.engine.asked).toEqual([{ verb: 'setLimit', ...request }]);
-  });
+  ])(
+    'SetSemaphoreLimit passes the limit %d and expected_limit %p to the engine',
+    async (limit, expectedLimit) => {
+      harness.permits.answers.setLimit = () => Promise.resolve(view);
+      const request = { name: 'hello', limit, expectedLimit };
+      expect(await call(client, client.setSemaphoreLimit, request)).toEqual({ semaphore: message });
+      expect(harness.permits.calls).toEqual([['setLimit', 'hello', { limit, expectedLimit }]]);
+    },
+  );
 
-  test.each([false, true])('DeleteSemaphore, by force: %p', async (force) => {
+  test.each([false, true])('DeleteSemaphore passes force %p to the engine', async (force) => {
     expect(await call(client, client.deleteSemaphore, { name: 'hello', force })).toEqual({});
-    expect(harness.engine.asked).toEqual([{ verb: 'remove', name: 'hello', force }]);
+    expect(harness.permits.calls).toEqual([['remove', 'hello', { force }]]);
   });
 });
 
-test('GetServerInfo', async () => {
+test('GetServerInfo answers version, bounds, features and store state', async () => {
   const info = harness.info();
   harness.store.warnings = ['appendonly is off: a restart of the store forgets leases'];
   const expected = {
@@ -327,7 +333,7 @@ test('GetServerInfo', async () => {
     storeWarnings: harness.store.warnings,
   };
   expect(await call(info, info.getServerInfo, {})).toEqual(expected);
-  harness.store.become(false);
+  harness.store.setReachable(false);
   expect(await call(info, info.getServerInfo, {})).toEqual({
     ...expected,
     storeState: StoreState.STORE_STATE_UNREACHABLE,

@@ -12,17 +12,17 @@ beforeAll(async () => {
   harness = await Harness.start();
   for (const service of SERVICES) calls[service] = leaseCalls(harness, service);
 });
-beforeEach(() => harness.engine.asked.splice(0));
+beforeEach(() => harness.permits.calls.splice(0));
 afterAll(() => harness.close());
 
 const ms = (value: number) => ({ seconds: BigInt(Math.trunc(value / 1000)), nanos: (value % 1000) * 1e6 });
 
 const unknownMode = (value: number): LockMode => value;
 
-/** What is wrong with one field of an acquire, and words of the description that must say so. */
 const BAD_NAMES = ['', 'a\nb', 'x'.repeat(513)];
 
-type BadField = readonly [what: string, Fields, field: string, words: string];
+/** One bad field of an acquire, its path, and a part of its description. */
+type BadField = readonly [title: string, Fields, field: string, words: string];
 const BAD_FIELDS: readonly BadField[] = [
   ['no name', { name: '' }, 'name', 'is required'],
   ['a name of 513 bytes', { name: 'x'.repeat(513) }, 'name', '513 bytes'],
@@ -38,36 +38,41 @@ const BAD_FIELDS: readonly BadField[] = [
   ['a holder_id with U+FFFD', { holderId: '\u{FFFD}' }, 'holder_id', 'U+FFFD'],
   ['a ttl of zero', { ttl: ms(0) }, 'ttl', '0 ms'],
   ['a negative ttl', { ttl: ms(-5000) }, 'ttl', '-5 s'],
-  ['a ttl below the least', { ttl: ms(99) }, 'ttl', 'from 100 ms to 2 min'],
-  ['a ttl that only rounding would save', { ttl: { seconds: 0n, nanos: 99_999_999 } }, 'ttl', '99.999999 ms'],
-  ['a ttl above the greatest', { ttl: ms(120_001) }, 'ttl', '120001 ms'],
-  ['a ttl of int64 max', { ttl: { seconds: 2n ** 63n - 1n, nanos: 0 } }, 'ttl', 'no valid Duration'],
-  ['a ttl of two signs', { ttl: { seconds: 1n, nanos: -1 } }, 'ttl', 'no valid Duration'],
-  ['a ttl of too many nanos', { ttl: { seconds: 0n, nanos: 2_000_000_000 } }, 'ttl', 'no valid Duration'],
+  ['a ttl below the minimum', { ttl: ms(99) }, 'ttl', 'from 100 ms to 2 min'],
+  [
+    'a ttl that reaches the minimum only by rounding up',
+    { ttl: { seconds: 0n, nanos: 99_999_999 } },
+    'ttl',
+    '99.999999 ms',
+  ],
+  ['a ttl above the maximum', { ttl: ms(120_001) }, 'ttl', '120001 ms'],
+  ['a ttl of int64 max', { ttl: { seconds: 2n ** 63n - 1n, nanos: 0 } }, 'ttl', 'not a valid Duration'],
+  ['a ttl with two signs', { ttl: { seconds: 1n, nanos: -1 } }, 'ttl', 'not a valid Duration'],
+  ['a ttl of too many nanos', { ttl: { seconds: 0n, nanos: 2_000_000_000 } }, 'ttl', 'not a valid Duration'],
   ['a negative wait_timeout', { waitTimeout: ms(-1) }, 'wait_timeout', 'must not be negative'],
-  ['a wait_timeout of two signs', { waitTimeout: { seconds: -1n, nanos: 1 } }, 'wait_timeout', 'no valid'],
-  ['a request_id that is no UUID', { requestId: 'abc' }, 'request_id', 'version 4 or 7'],
+  [
+    'a wait_timeout with two signs',
+    { waitTimeout: { seconds: -1n, nanos: 1 } },
+    'wait_timeout',
+    'not a valid',
+  ],
+  ['a request_id that is not a UUID', { requestId: 'abc' }, 'request_id', 'version 4 or 7'],
   ['a UUID in braces', { requestId: `{${UUID_V4}}` }, 'request_id', 'version 4 or 7'],
   ['a UUID of version 1', { requestId: 'c232ab00-9414-11ec-b3c8-9f6bdeced846' }, 'request_id', 'version 4'],
   ['a UUID of version 5', { requestId: '2ed6657d-e927-568b-95e1-2665a8aea6a2' }, 'request_id', 'version 4'],
   ['the nil UUID', { requestId: '00000000-0000-0000-0000-000000000000' }, 'request_id', 'version 4'],
   ['the max UUID', { requestId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }, 'request_id', 'version 4'],
   ['17 pairs of metadata', { metadata: pairs(17, 'v') }, 'metadata', '17 pairs'],
-  [
-    '4 KiB and a byte of metadata',
-    { metadata: new Map([['k', 'v'.repeat(4096)]]) },
-    'metadata',
-    '4097 bytes',
-  ],
-  ['an empty key', { metadata: new Map([['', 'v']]) }, 'metadata', 'key'],
-  ['a key with a line break', { metadata: new Map([['a\nb', 'v']]) }, 'metadata', 'key'],
+  ['4097 bytes of metadata', { metadata: new Map([['k', 'v'.repeat(4096)]]) }, 'metadata', '4097 bytes'],
+  ['an empty metadata key', { metadata: new Map([['', 'v']]) }, 'metadata', 'key'],
+  ['a metadata key with a line break', { metadata: new Map([['a\nb', 'v']]) }, 'metadata', 'key'],
 ];
 
-/** What only one of the services has. */
+/** Bad values of the fields that only one service has. */
 const OWN_BAD_FIELDS: Readonly<Record<Service, readonly BadField[]>> = {
   lock: [
-    ['a mode that does not exist', { mode: unknownMode(3) }, 'mode', '3 is no LockMode'],
-    ['a negative mode', { mode: unknownMode(-1) }, 'mode', '-1 is no LockMode'],
+    ['an unknown mode', { mode: unknownMode(3) }, 'mode', '3 is not a LockMode'],
+    ['a negative mode', { mode: unknownMode(-1) }, 'mode', '-1 is not a LockMode'],
   ],
   semaphore: [
     ['a permit_count of 0', { permitCount: 0 }, 'permit_count', 'is 0 and must be at least 1'],
@@ -86,10 +91,10 @@ async function violationsOf(pending: Promise<unknown>): Promise<string[] | undef
   return holdfastError(error)?.violations.map(({ field }) => field);
 }
 
-describe.each(SERVICES)('INVALID_FIELD of a %s', (service) => {
+describe.each(SERVICES)('the %s service answers INVALID_FIELD', (service) => {
   const bad = [...BAD_FIELDS, ...OWN_BAD_FIELDS[service]];
 
-  test.each(bad)('in a unary call, %s', async (_what, fields, field, words) => {
+  test.each(bad)('for %s in a unary call', async (_title, fields, field, words) => {
     const error = await failureOf(calls[service].acquire(fields));
     expect(error.code).toBe(status.INVALID_ARGUMENT);
     expect(error.details).toMatch(/ \[INVALID_FIELD\]$/);
@@ -97,10 +102,10 @@ describe.each(SERVICES)('INVALID_FIELD of a %s', (service) => {
       reason: 'INVALID_FIELD',
       violations: [{ field, description: expect.stringContaining(words) as string }],
     });
-    expect(harness.engine.asked).toEqual([]);
+    expect(harness.permits.calls).toEqual([]);
   });
 
-  test.each(bad)('in a stream, %s', async (_what, fields, field, words) => {
+  test.each(bad)('for %s in a stream', async (_title, fields, field, words) => {
     const value = { requestId: UUID_V4, ...fields };
     const { error } = await calls[service].hold({ $case: 'acquire', value });
     expect(error?.code).toBe(status.INVALID_ARGUMENT);
@@ -108,10 +113,10 @@ describe.each(SERVICES)('INVALID_FIELD of a %s', (service) => {
       reason: 'INVALID_FIELD',
       violations: [{ field: `acquire.${field}`, description: expect.stringContaining(words) as string }],
     });
-    expect(harness.engine.asked).toEqual([]);
+    expect(harness.permits.calls).toEqual([]);
   });
 
-  test('names every bad field at once', async () => {
+  test('with every bad field', async () => {
     const own = { mode: unknownMode(9), permitCount: 0, initialLimit: -7 };
     const error = await failureOf(
       calls[service].acquire({
@@ -138,21 +143,21 @@ describe.each(SERVICES)('INVALID_FIELD of a %s', (service) => {
     expect(error.details).toContain('; ttl is 1 ms');
   });
 
-  test('a stream needs a request_id', async () => {
+  test('for a hold without a request_id', async () => {
     const { error } = await calls[service].hold({ $case: 'acquire', value: {} });
     expect(holdfastError(error)?.violations).toEqual([
       { field: 'acquire.request_id', description: 'is required: a UUID of version 4 or 7' },
     ]);
   });
 
-  test('a stream needs a start', async () => {
+  test('for a hold without a start', async () => {
     const { error } = await calls[service].hold(undefined);
     expect(holdfastError(error)?.violations).toEqual([
       { field: 'start', description: 'is required: acquire or lease_id' },
     ]);
   });
 
-  test('a renewal says that the ttl is wrong, and the lease_id too where it is', async () => {
+  test('for a bad ttl of a renewal, and for its lease_id if that is bad too', async () => {
     const { renew, leaseId } = calls[service];
     const ttl = ms(5);
     expect(await violationsOf(renew({ leaseId, ttl }))).toEqual(['ttl']);
@@ -160,16 +165,16 @@ describe.each(SERVICES)('INVALID_FIELD of a %s', (service) => {
     const [other] = SERVICES.filter((one) => one !== service) as [Service];
     const foreign = leaseOf(other).leaseId;
     expect(await violationsOf(renew({ leaseId: foreign, ttl }))).toEqual(['ttl', 'lease_id']);
-    expect(harness.engine.asked).toEqual([]);
+    expect(harness.permits.calls).toEqual([]);
   });
 
-  test.each(BAD_NAMES)('a look at it checks the name %j', async (name) => {
+  test.each(BAD_NAMES)('for a get with the name %j', async (name) => {
     expect(await violationsOf(calls[service].get(name))).toEqual(['name']);
-    expect(harness.engine.asked).toEqual([]);
+    expect(harness.permits.calls).toEqual([]);
   });
 });
 
-describe('INVALID_FIELD of what only semaphores have', () => {
+describe('SemaphoreService alone answers INVALID_FIELD', () => {
   let client: SemaphoreServiceClient;
   beforeAll(() => {
     client = harness.client(SemaphoreServiceClient);
@@ -183,48 +188,52 @@ describe('INVALID_FIELD of what only semaphores have', () => {
     });
 
   test.each([
-    ['no limit', {}, 'limit', 'is required'],
-    ['a negative limit', { limit: -1 }, 'limit', 'is -1 and must be at least 0'],
-    ['a limit of int32 min', { limit: -(2 ** 31) }, 'limit', 'is -2147483648 and must be at least 0'],
-    ['a negative expected_limit', { limit: 1, expectedLimit: -1 }, 'expected_limit', 'is -1 and must be'],
-  ])('SetSemaphoreLimit, %s', async (_what, fields, field, words) => {
+    ['without a limit', {}, 'limit', 'is required'],
+    ['with a negative limit', { limit: -1 }, 'limit', 'is -1 and must be at least 0'],
+    ['with a limit of int32 min', { limit: -(2 ** 31) }, 'limit', 'is -2147483648 and must be at least 0'],
+    [
+      'with a negative expected_limit',
+      { limit: 1, expectedLimit: -1 },
+      'expected_limit',
+      'is -1 and must be',
+    ],
+  ])('for SetSemaphoreLimit %s', async (_title, fields, field, words) => {
     const error = await failureOf(setLimit(fields));
     expect(error.code).toBe(status.INVALID_ARGUMENT);
     expect(holdfastError(error)).toMatchObject({
       reason: 'INVALID_FIELD',
       violations: [{ field, description: expect.stringContaining(words) as string }],
     });
-    expect(harness.engine.asked).toEqual([]);
+    expect(harness.permits.calls).toEqual([]);
   });
 
-  test('SetSemaphoreLimit names every bad field at once', async () => {
+  test('with every bad field of SetSemaphoreLimit', async () => {
     const fields = { name: '', limit: -5, expectedLimit: -6 };
     expect(await violationsOf(setLimit(fields))).toEqual(['name', 'limit', 'expected_limit']);
     expect(await violationsOf(setLimit({ name: '' }))).toEqual(['name', 'limit']);
   });
 
-  test.each(BAD_NAMES)('SetSemaphoreLimit and DeleteSemaphore check the name %j', async (name) => {
+  test.each(BAD_NAMES)('for SetSemaphoreLimit and DeleteSemaphore with the name %j', async (name) => {
     expect(await violationsOf(setLimit({ name, limit: 1 }))).toEqual(['name']);
     expect(await violationsOf(call(client, client.deleteSemaphore, { name, force: true }))).toEqual(['name']);
-    expect(harness.engine.asked).toEqual([]);
+    expect(harness.permits.calls).toEqual([]);
   });
 });
 
-test('a shared lock is asked for as one, in a unary call and in a stream', async () => {
+test('passes LOCK_MODE_SHARED to the engine, in a unary call and in a stream', async () => {
   const value = { mode: LockMode.LOCK_MODE_SHARED, requestId: UUID_V4 };
   await calls.lock.acquire(value);
   await calls.lock.hold({ $case: 'acquire', value });
-  expect(harness.engine.asked).toMatchObject([
-    { verb: 'acquire', service: 'lock', request: { mode: 'shared', permitCount: 1 } },
-    { verb: 'hold', service: 'lock', start: { request: { mode: 'shared', permitCount: 1 } } },
+  expect(harness.permits.calls).toMatchObject([
+    ['acquire', 'lock', { mode: 'shared', permitCount: 1 }],
+    ['hold', 'lock', { request: { mode: 'shared', permitCount: 1 } }],
   ]);
 });
 
-describe.each(SERVICES)('of a %s what is data comes through as it is', (service) => {
-  async function asked(fields: Fields): Promise<unknown> {
+describe.each(SERVICES)('the %s service passes to the engine unchanged', (service) => {
+  async function engineRequest(fields: Fields): Promise<unknown> {
     await calls[service].acquire(fields);
-    const [last] = harness.engine.asked as { request: unknown }[];
-    return last?.request;
+    return harness.permits.calls[0]?.[2];
   }
 
   test.each([
@@ -239,50 +248,50 @@ describe.each(SERVICES)('of a %s what is data comes through as it is', (service)
     'a\u{301}',
     '\u{200B}',
   ])('the name %j', async (name) => {
-    expect(await asked({ name })).toMatchObject({ name });
+    expect(await engineRequest({ name })).toMatchObject({ name });
   });
 
-  test('metadata with a key __proto__, control characters in values, and all the room there is', async () => {
+  test('metadata of 4096 bytes with a key __proto__ and control characters in values', async () => {
     const metadata = new Map([
       ['__proto__', 'polluted'],
       ['constructor', 'a\nb\0'],
       ['big', 'v'.repeat(4096 - 9 - 8 - 11 - 4 - 3)],
     ]);
-    const request = (await asked({ metadata })) as { metadata: Record<string, string> };
+    const request = (await engineRequest({ metadata })) as { metadata: Record<string, string> };
     expect(new Map(Object.entries(request.metadata))).toEqual(metadata);
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
   test('16 pairs, and a holder_id of 256 bytes', async () => {
     const holderId = 'ä'.repeat(128);
-    expect(await asked({ holderId, metadata: pairs(16, '') })).toMatchObject({ holderId });
+    expect(await engineRequest({ holderId, metadata: pairs(16, '') })).toMatchObject({ holderId });
   });
 
-  test('a request_id in capitals, as the store knows it: in small letters', async () => {
-    expect(await asked({ requestId: UUID_V4.toUpperCase() })).toMatchObject({ requestId: UUID_V4 });
+  test('a request_id, but in lower case', async () => {
+    expect(await engineRequest({ requestId: UUID_V4.toUpperCase() })).toMatchObject({ requestId: UUID_V4 });
     const v7 = '01A1F89D-8653-7389-BF63-8DE08A05C850';
-    harness.engine.asked.splice(0);
-    expect(await asked({ requestId: v7 })).toMatchObject({ requestId: v7.toLowerCase() });
+    harness.permits.calls.splice(0);
+    expect(await engineRequest({ requestId: v7 })).toMatchObject({ requestId: v7.toLowerCase() });
   });
 
   test.each([
     [undefined, 30_000],
     [ms(100), 100],
     [ms(120_000), 120_000],
-    // Down, so that nobody holds longer than asked.
+    // Rounded down: no caller holds longer than requested.
     [{ seconds: 1n, nanos: 999_999 }, 1000],
-  ])('the ttl %j', async (ttl, ttlMs) => {
-    expect(await asked({ ttl })).toMatchObject({ ttlMs });
+  ])('the ttl %j, as %p ms', async (ttl, ttlMs) => {
+    expect(await engineRequest({ ttl })).toMatchObject({ ttlMs });
   });
 
   test.each([
     [undefined, undefined],
     [ms(0), 0],
-    // Up, so that a wait never becomes "try once".
+    // Rounded up: a wait never becomes "try once".
     [{ seconds: 0n, nanos: 1 }, 1],
     [ms(2500), 2500],
     [{ seconds: 315_576_000_000n, nanos: 0 }, 315_576_000_000_000],
-  ])('the wait_timeout %j', async (waitTimeout, waitTimeoutMs) => {
-    expect(await asked({ waitTimeout })).toMatchObject({ waitTimeoutMs });
+  ])('the wait_timeout %j, as %p ms', async (waitTimeout, waitTimeoutMs) => {
+    expect(await engineRequest({ waitTimeout })).toMatchObject({ waitTimeoutMs });
   });
 });

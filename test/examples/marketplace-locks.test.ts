@@ -2,7 +2,7 @@ import { Locks } from '../../examples/marketplace/locks';
 import { Servers } from '../../examples/worker-typescript/servers';
 import type { AcquireRequest } from '../../src/engine/leases/requests';
 import { HoldfastError } from '../../src/engine/errors';
-import { someLease } from '../contract/fake-engine';
+import { someLease } from '../contract/fake-engines';
 import { Harness } from '../contract/harness';
 
 const SETTINGS = { holderId: 'alice', ttlMs: 5000, waitMs: 1000 };
@@ -13,7 +13,7 @@ let asked: AcquireRequest[];
 
 /** What the server answers to one acquire after the other; the last one is repeated. */
 function answers(...reasons: (ConstructorParameters<typeof HoldfastError>[0] | 'granted')[]): void {
-  harness.engine.onAcquire = (_call, request) => {
+  harness.permits.answers.acquire = (_call, _service, request) => {
     asked.push(request);
     const reason = reasons[Math.min(asked.length, reasons.length) - 1] ?? 'granted';
     return reason === 'granted'

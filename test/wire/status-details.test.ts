@@ -2,8 +2,8 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { AnySchema } from '@bufbuild/protobuf/wkt';
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import fc from 'fast-check';
+import { decodeStatusDetails } from '../../clients/typescript/status-details';
 import {
-  decodeStatusDetails,
   encodeStatusDetails,
   MAX_STATUS_DETAILS_BYTES,
   type StatusDetails,
@@ -19,7 +19,7 @@ const plain: StatusDetails = {
   violations: [],
 };
 
-test('what is encoded is decoded', () => {
+test('the client decodes the details that the server encodes', () => {
   const text = fc.string({ unit: 'binary', maxLength: 40 });
   const details: fc.Arbitrary<StatusDetails> = fc.record({
     code: fc.integer({ min: 0, max: 16 }),
@@ -37,7 +37,7 @@ test('what is encoded is decoded', () => {
   );
 });
 
-test('the details are Anys of the types that every gRPC library knows', () => {
+test('the details are Any messages of the types that every gRPC library knows', () => {
   const bytes = encodeStatusDetails({
     ...plain,
     retryAfterMs: 1500,
@@ -57,7 +57,7 @@ test('the details are Anys of the types that every gRPC library knows', () => {
   ]);
 });
 
-test('fields and details of other kinds are skipped', () => {
+test('the decoder skips unknown fields and details of other types', () => {
   const help = new BinaryWriter();
   help.tag(1, WireType.LengthDelimited).string('type.googleapis.com/google.rpc.Help');
   help.tag(2, WireType.LengthDelimited).bytes(Uint8Array.of(10, 1, 65));
@@ -72,17 +72,17 @@ test('fields and details of other kinds are skipped', () => {
 });
 
 test.each([
-  ['cut off', encodeStatusDetails(plain).subarray(0, -3)],
+  ['truncated', encodeStatusDetails(plain).subarray(0, -3)],
   ['a wrong wire type', Uint8Array.of(15, 255, 255)],
   ['a length beyond the end', Uint8Array.of(18, 127, 1)],
-])('bytes that are no Status (%s) are no details, and nothing is thrown', (_what, bytes) => {
+])('the decoder returns undefined for bytes that are not a Status: %s', (_title, bytes) => {
   expect(decodeStatusDetails(bytes)).toBeUndefined();
 });
 
-describe('details that are too large', () => {
+describe('details above 4 KiB', () => {
   const long = 'x'.repeat(400);
 
-  test('lose violations from the end, and say how many', () => {
+  test('lose their last violations, and count them', () => {
     const violations = Array.from({ length: 30 }, (_, index) => ({ field: `f${index}`, description: long }));
     const bytes = encodeStatusDetails({ ...plain, retryAfterMs: 1000, violations });
     expect(bytes.length).toBeLessThanOrEqual(MAX_STATUS_DETAILS_BYTES);
@@ -94,7 +94,7 @@ describe('details that are too large', () => {
     expect(decoded?.retryAfterMs).toBe(1000);
   });
 
-  test('lose metadata from the end, never the reason', () => {
+  test('lose their last metadata entries, but keep the reason', () => {
     const metadata = new Map(Array.from({ length: 30 }, (_, index) => [`k${index}`, long]));
     const bytes = encodeStatusDetails({ ...plain, metadata });
     expect(bytes.length).toBeLessThanOrEqual(MAX_STATUS_DETAILS_BYTES);

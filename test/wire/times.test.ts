@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { durationToMs, msToDuration, msToTimestamp } from '../../src/wire/times';
 
-describe('a Duration read', () => {
+describe('durationToMs', () => {
   test.each([
     [0n, 0, 0],
     [30n, 0, 30_000],
@@ -9,25 +9,25 @@ describe('a Duration read', () => {
     [0n, 1, 1e-6],
     [-1n, -500_000_000, -1500],
     [315_576_000_000n, 0, 315_576_000_000_000],
-  ])('%s s and %s ns are %s ms', (seconds, nanos, ms) => {
+  ])('converts %s s and %s ns to %s ms', (seconds, nanos, ms) => {
     expect(durationToMs({ seconds, nanos })).toBe(ms);
   });
 
   test.each([
-    ['signs that differ', 1n, -1],
-    ['signs that differ', -1n, 1],
-    ['a second of nanos', 0n, 1_000_000_000],
-    ['a negative second of nanos', 0n, -1_000_000_000],
+    ['positive seconds and negative nanos', 1n, -1],
+    ['negative seconds and positive nanos', -1n, 1],
+    ['10^9 nanos', 0n, 1_000_000_000],
+    ['-10^9 nanos', 0n, -1_000_000_000],
     ['more than 10,000 years', 315_576_000_001n, 0],
-    ['more than 10,000 years back', -315_576_000_001n, 0],
+    ['less than -10,000 years', -315_576_000_001n, 0],
     ['the largest int64', 2n ** 63n - 1n, 0],
     ['the smallest int64', -(2n ** 63n), 0],
-  ])('is none with %s', (_what, seconds, nanos) => {
+  ])('is undefined for %s', (_title, seconds, nanos) => {
     expect(durationToMs({ seconds, nanos })).toBeUndefined();
   });
 });
 
-describe('a Duration written', () => {
+describe('msToDuration', () => {
   test.each([
     [0, 0n, 0],
     [29_986.75, 29n, 986_000_000],
@@ -35,11 +35,11 @@ describe('a Duration written', () => {
     [120_000, 120n, 0],
     [-0.5, 0n, -1_000_000],
     [-1500, -1n, -500_000_000],
-  ])('%s ms are %s s and %s ns', (ms, seconds, nanos) => {
+  ])('converts %s ms to %s s and %s ns', (ms, seconds, nanos) => {
     expect(msToDuration(ms)).toEqual({ seconds, nanos });
   });
 
-  test('is valid, never more than what it stands for, and less by a millisecond at most', () => {
+  test('never rounds up, and rounds down by at most 1 ms', () => {
     fc.assert(
       fc.property(fc.double({ min: -1e12, max: 1e12, noNaN: true }), (ms) => {
         const read = durationToMs(msToDuration(ms));
@@ -50,7 +50,7 @@ describe('a Duration written', () => {
   });
 });
 
-test('the nanos of a Timestamp count forwards, before 1970 too', () => {
+test('msToTimestamp has nanos that count forwards, also before 1970', () => {
   expect(msToTimestamp(1_700_000_000_123.9)).toEqual({ seconds: 1_700_000_000n, nanos: 123_000_000 });
   expect(msToTimestamp(-1)).toEqual({ seconds: -1n, nanos: 999_000_000 });
 });

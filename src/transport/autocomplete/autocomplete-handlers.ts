@@ -26,26 +26,26 @@ import type {
   AutocompleteEngine,
   SuggestRequest as EngineRequest,
 } from '../../engine/autocomplete/suggestion';
+import { bidi, clientStream, unary, type CallContext } from '../grpc/call';
+import { toErrorSummary } from '../grpc/errors';
+import { checkName, requireName, Violations } from '../grpc/fields';
+import { OpenStreams } from '../grpc/open-streams';
+import { serializer } from '../grpc/serialize';
+import { dictionaryHandlers } from './dictionary-handlers';
 import {
-  checkAmount,
-  checkKinds,
+  checkEntryText,
+  checkMatchKinds,
   checkOptionalId,
   checkPageSize,
   checkPayload,
+  checkPositiveCount,
   checkQuery,
-  checkShownText,
 } from './fields';
-import { dictionaryMessage, suggestErrorMessage, suggestionMessage, suggestMessage } from './messages';
-import { bidi, clientStream, unary, type CallContext } from '../grpc/call';
-import { dictionaryHandlers } from './dictionary-handlers';
-import { toErrorWords } from '../grpc/errors';
-import { checkName, Violations } from '../grpc/fields';
 import { importDictionary } from './import-stream';
-import { OpenStreams } from '../grpc/open-streams';
-import { serializer } from '../grpc/serialize';
+import { dictionaryMessage, suggestErrorMessage, suggestionMessage, suggestMessage } from './messages';
 import { QueryStream } from './suggest-stream';
 
-/** AutocompleteService as generated, but for what is quicker on the way of every keystroke. */
+/** The generated AutocompleteService, with faster serializers for the answers to every keystroke. */
 export const autocompleteServiceDefinition = {
   ...AutocompleteServiceService,
   suggest: { ...AutocompleteServiceService.suggest, responseSerialize: serializer(SuggestResponse) },
@@ -59,7 +59,7 @@ export const autocompleteServiceDefinition = {
   },
 };
 
-/** The handlers of AutocompleteService; `drain` ends its streams, which would keep their connections open. */
+/** `drain` ends all streams: an open stream keeps its connection open, and so the server. */
 export function autocompleteHandlers(
   context: CallContext,
   engine: AutocompleteEngine,
@@ -98,13 +98,14 @@ function recentsHandlers(context: CallContext, engine: AutocompleteEngine) {
   return {
     addRecent: unary<AddRecentRequest, AddRecentResponse>(
       context,
-      async ({ list, text, entryId, payload, capacity: asked }) => {
+      async ({ list, text, entryId, payload, capacity: requested }) => {
         const violations = new Violations();
         checkName(violations, 'list', list);
-        checkShownText(violations, 'text', text);
+        checkEntryText(violations, 'text', text);
         checkOptionalId(violations, 'entry_id', entryId);
         checkPayload(violations, 'payload', payload);
-        const capacity = checkAmount(violations, 'capacity', asked, DEFAULT_CAPACITY, MAX_CAPACITY);
+        const bounds = { defaultValue: DEFAULT_CAPACITY, max: MAX_CAPACITY };
+        const capacity = checkPositiveCount(violations, 'capacity', requested, bounds);
         violations.throwIfAny();
         await engine.addRecent(list, { text, entryId, payload }, capacity);
         return {};
@@ -117,7 +118,7 @@ function recentsHandlers(context: CallContext, engine: AutocompleteEngine) {
         const violations = new Violations();
         checkName(violations, 'list', list);
         checkOptionalId(violations, 'entry_id', entryId);
-        if (entryId === '') checkShownText(violations, 'text', text);
+        if (entryId === '') checkEntryText(violations, 'text', text);
         else checkQuery(violations, 'text', text);
         violations.throwIfAny();
         return { removed: await engine.removeRecent(list, { entryId, text }) };
@@ -130,16 +131,14 @@ function recentsHandlers(context: CallContext, engine: AutocompleteEngine) {
       checkName(violations, 'list', list);
       checkQuery(violations, 'query', query);
       const pageSize = checkPageSize(violations, 'page_size', request.pageSize, SUGGESTION_PAGES);
-      const kinds = checkKinds(violations, 'match_kinds', request.matchKinds);
+      const kinds = checkMatchKinds(violations, 'match_kinds', request.matchKinds);
       violations.throwIfAny();
       const suggestions = await engine.suggestRecents(list, { query, pageSize, kinds });
       return { suggestions: suggestions.map(suggestionMessage) };
     }),
 
     deleteRecents: unary<DeleteRecentsRequest, DeleteRecentsResponse>(context, async ({ list }) => {
-      const violations = new Violations();
-      checkName(violations, 'list', list);
-      violations.throwIfAny();
+      requireName('list', list);
       return { deleted: await engine.deleteRecents(list) };
     }),
   };
@@ -148,13 +147,13 @@ function recentsHandlers(context: CallContext, engine: AutocompleteEngine) {
 function suggestHandlers(context: CallContext, engine: AutocompleteEngine, open: OpenStreams) {
   const method = AutocompleteServiceService.suggestStream.path;
 
-  /** What is wrong with a query is told of that query, and the stream goes on. */
+  /** Answers a bad query with an error message, so the stream goes on. */
   const answer = async ({ queryId, suggest }: SuggestStreamRequest): Promise<SuggestStreamResponse> => {
     try {
       const value = suggestMessage(await engine.suggest(readSuggest(suggest, 'suggest')));
       return { queryId, result: { $case: 'suggestions', value } };
     } catch (error) {
-      const value = suggestErrorMessage(toErrorWords(error, method, context.log));
+      const value = suggestErrorMessage(toErrorSummary(error, method, context.log));
       return { queryId, result: { $case: 'error', value } };
     }
   };
@@ -166,14 +165,14 @@ function suggestHandlers(context: CallContext, engine: AutocompleteEngine, open:
 
     suggestStream: bidi<SuggestStreamRequest, SuggestStreamResponse>(context, async (stream, call) => {
       const queries = new QueryStream<SuggestStreamRequest, SuggestStreamResponse>({
-        ask: answer,
+        lookUp: answer,
         write: (message) => stream.write(message),
       });
-      const leave = open.enter((error) => queries.cut(error));
-      call.onCancelled(() => queries.cut());
+      const leave = open.enter((error) => queries.abort(error));
+      call.onCancelled(() => queries.abort());
       stream.on('drain', () => queries.resume());
       stream.on('end', () => queries.finish());
-      stream.on('data', (request: SuggestStreamRequest) => queries.query(request));
+      stream.on('data', (request: SuggestStreamRequest) => queries.push(request));
       try {
         await queries.ended;
       } finally {
@@ -187,14 +186,14 @@ function readSuggest(request: SuggestRequest | undefined, field: '' | 'suggest')
   const violations = new Violations();
   if (request === undefined) {
     violations.add(field, 'is required');
-    return violations.refuse();
+    return violations.throw();
   }
   const path = field === '' ? '' : `${field}.`;
   const { dictionary, query, pageToken, recentsList } = request;
   checkName(violations, `${path}dictionary`, dictionary);
   checkQuery(violations, `${path}query`, query);
   const pageSize = checkPageSize(violations, `${path}page_size`, request.pageSize, SUGGESTION_PAGES);
-  const kinds = checkKinds(violations, `${path}match_kinds`, request.matchKinds);
+  const kinds = checkMatchKinds(violations, `${path}match_kinds`, request.matchKinds);
   if (recentsList !== '') checkName(violations, `${path}recents_list`, recentsList);
   violations.throwIfAny();
   return { dictionary, query, pageSize, pageToken, kinds, recentsList };

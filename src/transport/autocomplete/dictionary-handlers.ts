@@ -19,20 +19,27 @@ import type {
 import { LIST_PAGES, MAX_SELECTIONS } from '../../engine/autocomplete/limits';
 import { MAX_NAME_BYTES } from '../../engine/names';
 import type { AutocompleteEngine } from '../../engine/autocomplete/suggestion';
-import { checkAmount, checkEntries, checkEntryIds, checkPageSize, checkProfile, checkQuery } from './fields';
-import { dictionaryMessage, listedEntryMessage } from './messages';
 import { unary, type CallContext } from '../grpc/call';
-import { checkName, checkText, Violations } from '../grpc/fields';
+import { checkName, checkText, requireName, Violations } from '../grpc/fields';
+import {
+  checkEntries,
+  checkEntryIds,
+  checkPageSize,
+  checkPositiveCount,
+  checkProfile,
+  checkQuery,
+} from './fields';
+import { dictionaryMessage, listedEntryMessage } from './messages';
 
-/** The handlers of AutocompleteService for dictionaries and their entries, one request and one answer each. */
+/** The unary handlers of AutocompleteService for dictionaries and their entries. */
 export function dictionaryHandlers(context: CallContext, engine: AutocompleteEngine) {
   return {
     createDictionary: unary<CreateDictionaryRequest, CreateDictionaryResponse>(
       context,
-      async ({ dictionary, profile: asked }) => {
+      async ({ dictionary, profile: requested }) => {
         const violations = new Violations();
         checkName(violations, 'dictionary', dictionary);
-        const profile = checkProfile(violations, 'profile', asked);
+        const profile = checkProfile(violations, 'profile', requested);
         violations.throwIfAny();
         return { dictionary: dictionaryMessage(await engine.createDictionary(dictionary, profile)) };
       },
@@ -60,11 +67,12 @@ export function dictionaryHandlers(context: CallContext, engine: AutocompleteEng
 
     recordSelection: unary<RecordSelectionRequest, RecordSelectionResponse>(
       context,
-      async ({ dictionary, entryId, count: asked }) => {
+      async ({ dictionary, entryId, count: requested }) => {
         const violations = new Violations();
         checkName(violations, 'dictionary', dictionary);
         checkName(violations, 'entry_id', entryId);
-        const count = checkAmount(violations, 'count', asked, 1, MAX_SELECTIONS);
+        const bounds = { defaultValue: 1, max: MAX_SELECTIONS };
+        const count = checkPositiveCount(violations, 'count', requested, bounds);
         violations.throwIfAny();
         const selectionCount = await engine.recordSelection(dictionary, entryId, count);
         return { recorded: selectionCount !== undefined, selectionCount: BigInt(selectionCount ?? 0) };
@@ -73,12 +81,12 @@ export function dictionaryHandlers(context: CallContext, engine: AutocompleteEng
 
     listEntries: unary<ListEntriesRequest, ListEntriesResponse>(
       context,
-      async ({ dictionary, startText: from, endText: to, pageSize: asked, pageToken }) => {
+      async ({ dictionary, startText: from, endText: to, pageSize: requested, pageToken }) => {
         const violations = new Violations();
         checkName(violations, 'dictionary', dictionary);
         checkQuery(violations, 'start_text', from);
         checkQuery(violations, 'end_text', to);
-        const pageSize = checkPageSize(violations, 'page_size', asked, LIST_PAGES);
+        const pageSize = checkPageSize(violations, 'page_size', requested, LIST_PAGES);
         violations.throwIfAny();
         const page = await engine.listEntries({ dictionary, from, to, pageSize, pageToken });
         return { entries: page.entries.map(listedEntryMessage), nextPageToken: page.nextPageToken };
@@ -86,16 +94,16 @@ export function dictionaryHandlers(context: CallContext, engine: AutocompleteEng
     ),
 
     getDictionary: unary<GetDictionaryRequest, GetDictionaryResponse>(context, async ({ dictionary }) => {
-      refuseBadDictionary(dictionary);
+      requireName('dictionary', dictionary);
       return { dictionary: dictionaryMessage(await engine.getDictionary(dictionary)) };
     }),
 
     listDictionaries: unary<ListDictionariesRequest, ListDictionariesResponse>(
       context,
-      async ({ namePrefix, pageSize: asked, pageToken }) => {
+      async ({ namePrefix, pageSize: requested, pageToken }) => {
         const violations = new Violations();
         if (namePrefix !== '') checkText(violations, 'name_prefix', namePrefix, MAX_NAME_BYTES);
-        const pageSize = checkPageSize(violations, 'page_size', asked, LIST_PAGES);
+        const pageSize = checkPageSize(violations, 'page_size', requested, LIST_PAGES);
         violations.throwIfAny();
         const page = await engine.listDictionaries(namePrefix, pageSize, pageToken);
         return { dictionaries: page.dictionaries.map(dictionaryMessage), nextPageToken: page.nextPageToken };
@@ -105,15 +113,9 @@ export function dictionaryHandlers(context: CallContext, engine: AutocompleteEng
     deleteDictionary: unary<DeleteDictionaryRequest, DeleteDictionaryResponse>(
       context,
       async ({ dictionary }) => {
-        refuseBadDictionary(dictionary);
+        requireName('dictionary', dictionary);
         return { deleted: await engine.deleteDictionary(dictionary) };
       },
     ),
   };
-}
-
-function refuseBadDictionary(name: string): void {
-  const violations = new Violations();
-  checkName(violations, 'dictionary', name);
-  violations.throwIfAny();
 }

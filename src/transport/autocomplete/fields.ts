@@ -18,63 +18,61 @@ import {
 } from '../../engine/autocomplete/limits';
 import { fold } from '../../engine/autocomplete/fold';
 import { MATCH_KINDS, type Entry, type MatchKind, type Profile } from '../../engine/autocomplete/suggestion';
-import { kindOfMessage } from './messages';
 import { checkName, checkText, type Violations } from '../grpc/fields';
+import { kindOfMessage } from './messages';
 
-/** Checks of the fields that only autocomplete has, each as those of fields.ts. */
+/** Checks of the fields that only autocomplete has. See `grpc/fields.ts`. */
 
-/** Further bad entries of a request are not looked for: an answer has no room to name them. */
-const ENOUGH_VIOLATIONS = 20;
-/** Of U+FDFA, a whole sentence: no UTF-16 unit folds to more. */
-const MOST_FOLDED_BYTES_PER_UNIT = 33;
+/** The check of a request's entries stops here: an answer has no room for more violations. */
+const MAX_ENTRY_VIOLATIONS = 20;
+/** U+FDFA folds to 33 bytes. No other UTF-16 unit folds to more. */
+const MAX_FOLDED_BYTES_PER_UNIT = 33;
 const MAX_WEIGHT_INT64 = BigInt(MAX_WEIGHT);
 const MAX_COUNT_INT64 = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** What is found and shown: never empty. */
-export function checkShownText(violations: Violations, field: string, text: string): void {
+/** Checks a text that is shown to users. */
+export function checkEntryText(violations: Violations, field: string, text: string): void {
   if (text === '') violations.add(field, 'is required');
   else checkText(violations, field, text, MAX_TEXT_BYTES);
 }
 
-/** Also as it is compared: a few characters fold to many, eighteen at most. */
+/** Also bounds the folded text, which the index keeps: a few characters fold to up to 18 characters. */
 function checkIndexedText(violations: Violations, field: string, text: string): void {
-  checkShownText(violations, field, text);
-  if (text.length * MOST_FOLDED_BYTES_PER_UNIT <= MAX_FOLDED_BYTES || text.length > MAX_TEXT_BYTES) return;
+  checkEntryText(violations, field, text);
+  if (text.length * MAX_FOLDED_BYTES_PER_UNIT <= MAX_FOLDED_BYTES || text.length > MAX_TEXT_BYTES) return;
   const bytes = Buffer.byteLength(fold(text, 'kept'));
   if (bytes > MAX_FOLDED_BYTES) {
-    violations.add(field, `is ${bytes} bytes as it is compared, ${MAX_FOLDED_BYTES} at most are accepted`);
+    violations.add(field, `is ${bytes} bytes after folding; at most ${MAX_FOLDED_BYTES} are accepted`);
   }
 }
 
-/** Or a bound of a list; empty says something of its own. */
+/** Checks a query or a bound of a listing. Both may be empty. */
 export function checkQuery(violations: Violations, field: string, query: string): void {
   if (query !== '') checkText(violations, field, query, MAX_TEXT_BYTES);
 }
 
-/** Where there may be none. */
 export function checkOptionalId(violations: Violations, field: string, entryId: string): void {
   if (entryId !== '') checkText(violations, field, entryId, MAX_ENTRY_ID_BYTES);
 }
 
 export function checkPayload(violations: Violations, field: string, payload: Uint8Array): void {
   if (payload.length <= MAX_PAYLOAD_BYTES) return;
-  violations.add(field, `is ${payload.length} bytes, ${MAX_PAYLOAD_BYTES} at most are accepted`);
+  violations.add(field, `is ${payload.length} bytes; at most ${MAX_PAYLOAD_BYTES} are accepted`);
 }
 
-/** An int32 from 1 on; unset says something of its own. */
-export function checkAmount(
+/** Checks an optional int32 from 1 to `max`. */
+export function checkPositiveCount(
   violations: Violations,
   field: string,
-  amount: number | undefined,
-  usual: number,
-  most: number,
+  count: number | undefined,
+  { defaultValue, max }: { readonly defaultValue: number; readonly max: number },
 ): number {
-  if (amount === undefined) return usual;
-  if (amount < 1 || amount > most) violations.add(field, `is ${amount} and must be from 1 to ${most}`);
-  return amount;
+  if (count === undefined) return defaultValue;
+  if (count < 1 || count > max) violations.add(field, `is ${count} and must be from 1 to ${max}`);
+  return count;
 }
 
-/** How many the page is to have. */
+/** Returns the page size in force: zero means the default, and a larger size than the maximum means the maximum. */
 export function checkPageSize(
   violations: Violations,
   field: string,
@@ -85,25 +83,25 @@ export function checkPageSize(
   return size === 0 ? defaultSize : Math.min(size, maxSize);
 }
 
-/** Each once, in the order of their ranks. */
-export function checkKinds(
+/** Returns each requested kind once, in rank order. An empty list means all kinds. */
+export function checkMatchKinds(
   violations: Violations,
   field: string,
   messages: readonly MatchKindMessage[],
 ): readonly MatchKind[] {
   if (messages.length === 0) return [];
-  const asked = new Set<MatchKind | undefined>();
+  const requested = new Set<MatchKind | undefined>();
   for (const [index, message] of messages.entries()) {
     const kind = kindOfMessage(message);
-    if (kind === undefined && !asked.has(kind)) {
-      violations.add(`${field}[${index}]`, `${message} is no MatchKind that can be asked for`);
+    if (kind === undefined && !requested.has(kind)) {
+      violations.add(`${field}[${index}]`, `${message} is not a MatchKind that can be requested`);
     }
-    asked.add(kind);
+    requested.add(kind);
   }
-  return MATCH_KINDS.filter((kind) => asked.has(kind));
+  return MATCH_KINDS.filter((kind) => requested.has(kind));
 }
 
-/** Spelled out; an unset one is all defaults. */
+/** Returns the profile with its defaults filled in. */
 export function checkProfile(
   violations: Violations,
   field: string,
@@ -125,7 +123,7 @@ function checkAccents(violations: Violations, field: string, accents: AccentHand
     case AccentHandling.ACCENT_HANDLING_DROPPED:
       return 'dropped';
     default:
-      violations.add(field, `${accents} is no AccentHandling`);
+      violations.add(field, `${accents} is not an AccentHandling`);
       return DEFAULT_PROFILE.accents;
   }
 }
@@ -139,7 +137,7 @@ function checkTypos(violations: Violations, field: string, typos: TypoMatching):
     case TypoMatching.TYPO_MATCHING_OFF:
       return false;
     default:
-      violations.add(field, `${typos} is no TypoMatching`);
+      violations.add(field, `${typos} is not a TypoMatching`);
       return DEFAULT_PROFILE.typos;
   }
 }
@@ -149,11 +147,11 @@ export function checkEntries(
   field: string,
   entries: readonly EntryMessage[],
 ): readonly Entry[] {
-  if (!checkHowMany(violations, field, entries.length)) return [];
+  if (!checkListLength(violations, field, entries.length)) return [];
   const checked: Entry[] = [];
   for (const [index, entry] of entries.entries()) {
     checked.push(checkEntry(violations, `${field}[${index}]`, entry));
-    if (violations.count >= ENOUGH_VIOLATIONS) break;
+    if (violations.count >= MAX_ENTRY_VIOLATIONS) break;
   }
   return checked;
 }
@@ -163,7 +161,7 @@ function checkEntry(violations: Violations, field: string, entry: EntryMessage):
   checkName(violations, `${field}.entry_id`, entryId);
   checkIndexedText(violations, `${field}.text`, text);
   if (aliases.length > MAX_ALIASES) {
-    violations.add(`${field}.aliases`, `has ${aliases.length}, ${MAX_ALIASES} at most are accepted`);
+    violations.add(`${field}.aliases`, `has ${aliases.length} items; at most ${MAX_ALIASES} are accepted`);
   } else {
     for (const [index, alias] of aliases.entries()) {
       checkIndexedText(violations, `${field}.aliases[${index}]`, alias);
@@ -177,22 +175,22 @@ function checkEntry(violations: Violations, field: string, entry: EntryMessage):
 }
 
 export function checkEntryIds(violations: Violations, field: string, entryIds: readonly string[]): void {
-  if (!checkHowMany(violations, field, entryIds.length)) return;
+  if (!checkListLength(violations, field, entryIds.length)) return;
   for (const [index, entryId] of entryIds.entries()) {
     checkName(violations, `${field}[${index}]`, entryId);
-    if (violations.count >= ENOUGH_VIOLATIONS) return;
+    if (violations.count >= MAX_ENTRY_VIOLATIONS) return;
   }
 }
 
-function checkHowMany(violations: Violations, field: string, length: number): boolean {
+function checkListLength(violations: Violations, field: string, length: number): boolean {
   if (length >= 1 && length <= MAX_ENTRIES) return true;
-  violations.add(field, `has ${length} and must have from 1 to ${MAX_ENTRIES}`);
+  violations.add(field, `has ${length} items and must have from 1 to ${MAX_ENTRIES}`);
   return false;
 }
 
-/** An int64 of things that were sent: what is no safe number cannot be right. */
+/** Checks the client's count of the entries that it sent. */
 export function checkSentCount(violations: Violations, field: string, count: bigint): number {
   if (count < 0n || count > MAX_COUNT_INT64)
-    violations.add(field, `is ${count}: so many cannot have been sent`);
+    violations.add(field, `is ${count} and must be from 0 to 2^53 - 1`);
   return Number(count);
 }

@@ -6,21 +6,21 @@ import type {
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import { HoldfastError } from '../../engine/errors';
 import type { AutocompleteEngine, DictionaryView, ImportSession } from '../../engine/autocomplete/suggestion';
-import { checkSentCount, checkEntries, checkProfile } from './fields';
 import { timeSpan } from '../../engine/time-span';
 import { checkName, Violations } from '../grpc/fields';
-import type { Incoming } from '../grpc/incoming';
+import type { RequestReader } from '../grpc/request-reader';
+import { checkEntries, checkProfile, checkSentCount } from './fields';
 
-/** The next message, undefined if there are no more. */
-type Next = () => Promise<ImportDictionaryRequest | undefined>;
+/** Reads the next message. Undefined: the stream has ended. */
+type ReadNext = () => Promise<ImportDictionaryRequest | undefined>;
 
-/** One import from its first message to its last: a start, batches, a commit, and then the client's half-close. */
+/** Carries out one import: a start, batches, a commit, and the client's half-close. */
 export async function importDictionary(
   engine: AutocompleteEngine,
-  requests: Incoming<ImportDictionaryRequest>,
+  requests: RequestReader<ImportDictionaryRequest>,
   maxIdleMs: number,
 ): Promise<DictionaryView> {
-  const next = (): ReturnType<Next> => {
+  const next: ReadNext = () => {
     const timer = setTimeout(() => requests.interrupt(idleFor(maxIdleMs)), maxIdleMs);
     return requests.next().finally(() => clearTimeout(timer));
   };
@@ -36,12 +36,12 @@ export async function importDictionary(
   return session.commit(entryCount);
 }
 
-/** Resolves to what the commit says; each batch is in the store before the next one is read. */
-async function putBatches(session: ImportSession, next: Next): Promise<number> {
+/** Resolves to the commit's entry count. Each batch is in the store before the next message is read. */
+async function putBatches(session: ImportSession, next: ReadNext): Promise<number> {
   for (;;) {
     const request = await next();
     if (request === undefined) {
-      refuse('commit', 'is required: the stream ended without it, and nothing was changed');
+      throwViolation('commit', 'is required: the stream ended without a commit, and nothing was changed');
     }
     switch (request.part?.$case) {
       case 'batch':
@@ -49,16 +49,16 @@ async function putBatches(session: ImportSession, next: Next): Promise<number> {
         break;
       case 'commit': {
         const entryCount = readCommit(request.part.value);
-        // Not before it is certain that nothing follows.
-        const more = await next();
-        if (more !== undefined)
-          refuse(more.part?.$case ?? 'part', 'comes after commit, which must be the last');
+        // The client's half-close must follow: a message after the commit is a violation.
+        const extra = await next();
+        if (extra !== undefined)
+          throwViolation(extra.part?.$case ?? 'part', 'comes after commit, which must be the last part');
         return entryCount;
       }
       case 'start':
-        return refuse('start', 'comes twice, and must be the first part only');
+        return throwViolation('start', 'comes twice; only the first part may be a start');
       default:
-        return refuse('part', 'is required: batch or commit');
+        return throwViolation('part', 'is required: batch or commit');
     }
   }
 }
@@ -66,25 +66,25 @@ async function putBatches(session: ImportSession, next: Next): Promise<number> {
 function idleFor(ms: number): HoldfastError {
   return new HoldfastError(
     'QUOTA_EXCEEDED',
-    `nothing of the import came for ${timeSpan(ms)}, and its place is wanted; nothing was changed: import again`,
+    `the import sent no message for ${timeSpan(ms)}; nothing was changed; start the import again`,
   );
 }
 
 function readStart(request: ImportDictionaryRequest | undefined) {
   const part = request?.part;
   if (part?.$case !== 'start') {
-    return refuse(
+    return throwViolation(
       'start',
-      `is required as the first part${part === undefined ? '' : `; ${part.$case} came`}`,
+      `is required as the first part${part === undefined ? '' : `; ${part.$case} came instead`}`,
     );
   }
   return checkStart(part.value);
 }
 
-function checkStart({ dictionary, profile: asked }: ImportStart) {
+function checkStart({ dictionary, profile: requested }: ImportStart) {
   const violations = new Violations();
   checkName(violations, 'start.dictionary', dictionary);
-  const profile = asked && checkProfile(violations, 'start.profile', asked);
+  const profile = requested && checkProfile(violations, 'start.profile', requested);
   violations.throwIfAny();
   return { dictionary, profile };
 }
@@ -103,8 +103,8 @@ function readCommit(commit: ImportCommit): number {
   return entryCount;
 }
 
-function refuse(field: string, description: string): never {
+function throwViolation(field: string, description: string): never {
   const violations = new Violations();
   violations.add(field, description);
-  return violations.refuse();
+  return violations.throw();
 }

@@ -9,9 +9,9 @@ import type {
   Suggestion,
 } from '../../engine/autocomplete/suggestion';
 import { msToTimestamp } from '../../wire/times';
-import type { ErrorWords } from '../grpc/errors';
+import type { ErrorSummary } from '../grpc/errors';
 
-/** What autocomplete says, in the contract's words. */
+/** Translates the autocomplete engine's values into messages of the contract. */
 
 const KINDS: Readonly<Record<MatchKind, proto.MatchKind>> = {
   exact: proto.MatchKind.MATCH_KIND_EXACT,
@@ -26,7 +26,7 @@ const KINDS_OF_MESSAGES = new Map(
   (Object.keys(KINDS) as MatchKind[]).map((kind) => [KINDS[kind], kind] as const),
 );
 
-/** Undefined: it is none that can be asked for. */
+/** Undefined: a request must not name this value. */
 export function kindOfMessage(message: proto.MatchKind): MatchKind | undefined {
   return KINDS_OF_MESSAGES.get(message);
 }
@@ -65,7 +65,7 @@ export function dictionaryMessage(view: DictionaryView): proto.Dictionary {
     profile: profileMessage(view.profile),
     foldVersion: view.foldVersion,
     entryCount: BigInt(view.entryCount),
-    // An estimate; a store may well multiply by an average.
+    // The store's estimate may have a fraction.
     memoryBytes: BigInt(Math.round(view.memoryBytes)),
     generation: BigInt(view.generation),
     imports: view.imports.map(({ startTimeMs, receivedCount }) => ({
@@ -81,11 +81,11 @@ function profileMessage({ accents, typos }: Profile): proto.Profile {
   return { accents: accents === 'kept' ? kept : dropped, typoMatching: typos ? on : off };
 }
 
-/** The generated types want a Buffer, which payloads out of the store are. */
+/** The generated types require a Buffer. Payloads from the store are Buffers already. */
 function bytesMessage(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-export function suggestErrorMessage({ code, reason, message }: ErrorWords): proto.SuggestError {
+export function suggestErrorMessage({ code, reason, message }: ErrorSummary): proto.SuggestError {
   return { code, reason: ErrorReason[`ERROR_REASON_${reason}`], message };
 }

@@ -1,66 +1,65 @@
-/** Where queries are looked up, and where the answers go. */
 export interface QueryPort<Query, Answer> {
-  /** What is wrong with a query is an answer too; if this rejects, the stream ends with it. */
-  ask(query: Query): Promise<Answer>;
-  /** False: the client has not read what it has been sent; `resume` says when it has. */
+  /** Resolves to the answer, also for a bad query. A rejection ends the stream with that error. */
+  lookUp(query: Query): Promise<Answer>;
+  /** False: the client's buffer is full. Call `resume` when the client reads again. */
   write(answer: Answer): boolean;
 }
 
 /**
- * One stream of queries, of which only the newest matters. At most one is being looked up and one waits; what a
- * newer one came after is not looked up, or not answered. To a client that does not read nothing is sent, and nothing
- * is looked up for it.
+ * Answers a stream of queries; only the newest query matters. At most one query is in lookup and one waits. A newer
+ * query replaces the waiting query, and discards the answer of the query in lookup. While the client does not read,
+ * no lookup starts.
  */
 export class QueryStream<Query, Answer> {
-  /** Resolves after the last answer of a stream that was finished, or when it is cut short; rejects if that has a reason. */
+  /** Resolves after the last answer, or after `abort()`. Rejects with a lookup's error or with the error of `abort`. */
   readonly ended: Promise<void>;
   private settle: (error: unknown) => void = () => undefined;
   private newest: { readonly query: Query } | undefined;
-  private asking = false;
+  private lookingUp = false;
   private full = false;
   private finishing = false;
-  private over = false;
+  private aborted = false;
 
   constructor(private readonly port: QueryPort<Query, Answer>) {
     this.ended = new Promise((resolve, reject) => {
       this.settle = (error) => {
         if (error === undefined) resolve();
-        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- whatever it was cut short with
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- an unchanged error of any type
         else reject(error);
       };
     });
   }
 
-  /** Supersedes all that were not answered yet. */
-  query(query: Query): void {
-    if (this.over) return;
+  /** Adds a query, which supersedes every query without an answer. */
+  push(query: Query): void {
+    if (this.aborted) return;
     this.newest = { query };
     this.advance();
   }
 
-  /** The client reads again. */
+  /** Call it when the client reads again. */
   resume(): void {
     this.full = false;
     this.advance();
   }
 
-  /** No query will follow: the last one is answered, and that is the end. */
+  /** Ends the stream after the answer to the last query. */
   finish(): void {
     this.finishing = true;
     this.advance();
   }
 
-  /** Ends it where it is; nothing more is answered. */
-  cut(error?: unknown): void {
-    this.over = true;
+  /** Ends the stream at once, without further answers. */
+  abort(error?: unknown): void {
+    this.aborted = true;
     this.newest = undefined;
     this.settle(error);
   }
 
   private advance(): void {
-    if (this.over || this.asking) return;
+    if (this.aborted || this.lookingUp) return;
     if (this.newest === undefined) {
-      if (this.finishing) this.cut();
+      if (this.finishing) this.abort();
     } else if (!this.full) {
       const { query } = this.newest;
       this.newest = undefined;
@@ -69,18 +68,18 @@ export class QueryStream<Query, Answer> {
   }
 
   private async answer(query: Query): Promise<void> {
-    this.asking = true;
+    this.lookingUp = true;
     try {
-      const answer = await this.port.ask(query);
+      const answer = await this.port.lookUp(query);
       if (!this.superseded) this.full = !this.port.write(answer);
     } catch (error) {
-      this.cut(error);
+      this.abort(error);
     }
-    this.asking = false;
+    this.lookingUp = false;
     this.advance();
   }
 
   private get superseded(): boolean {
-    return this.over || this.newest !== undefined;
+    return this.aborted || this.newest !== undefined;
   }
 }

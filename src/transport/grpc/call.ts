@@ -16,10 +16,10 @@ import type { Clock } from '../../engine/clock';
 import { HoldfastError } from '../../engine/errors';
 import { toCallStatus, type CallStatus } from './errors';
 import { connectionOf } from './grpc-internals';
-import { Incoming } from './incoming';
 import type { Log } from './log';
+import { RequestReader } from './request-reader';
 
-/** Of a call's headers, names and values together. More is no metadata but an attack, or a mistake. */
+/** Bound of all header names and values of one call. */
 export const MAX_HEADER_BYTES = 16_384;
 
 const RETRY_HEADER = 'grpc-previous-rpc-attempts';
@@ -31,116 +31,116 @@ export interface CallContext {
 
 export type UnaryHandler<Request, Response> = (request: Request, call: Call) => Promise<Response>;
 
-/** Resolves: the stream ends OK; rejects: with that status. It has written all its messages by then. */
+/** Writes all messages, then resolves, which ends the stream OK, or rejects, which ends it with that error. */
 export type StreamHandler<Request, Message> = (
   request: Request,
   call: Call,
   stream: ServerWritableStream<Request, Message>,
 ) => Promise<void>;
 
-/** Its messages are read as it asks for them. */
 export type ClientStreamHandler<Request, Response> = (
-  requests: Incoming<Request>,
+  requests: RequestReader<Request>,
   call: Call,
 ) => Promise<Response>;
 
-/** As a StreamHandler; it reads the client's messages from the stream itself. */
+/** As a StreamHandler, but reads the client's messages from the stream. */
 export type BidiHandler<Request, Message> = (
   stream: ServerDuplexStream<Request, Message>,
   call: Call,
 ) => Promise<void>;
 
-type Streaming = ServerWritableStream<unknown, unknown> | ServerDuplexStream<unknown, unknown>;
-type Single = ServerUnaryCall<unknown, unknown> | ServerReadableStream<unknown, unknown>;
-type Surface = Streaming | Single;
+type StreamingCall = ServerWritableStream<unknown, unknown> | ServerDuplexStream<unknown, unknown>;
+type SingleAnswerCall = ServerUnaryCall<unknown, unknown> | ServerReadableStream<unknown, unknown>;
+type GrpcCall = StreamingCall | SingleAnswerCall;
 
 /**
- * The wrapper around every unary handler. It answers exactly once, and nothing that a handler throws or
- * rejects with gets past it: grpc-js would leave the call hanging and end the process.
+ * Wraps every unary handler. The wrapper answers exactly once and catches every error: an error that reaches grpc-js
+ * leaves the call without an answer and ends the process.
  */
 export function unary<Request, Response>(
   context: CallContext,
   handler: UnaryHandler<Request, Response>,
 ): handleUnaryCall<Request, Response> {
-  return (surface, callback) =>
-    void serveSingle(context, surface, callback, (call) => handler(surface.request, call));
+  return (grpcCall, callback) =>
+    void serveSingle(context, grpcCall, callback, (call) => handler(grpcCall.request, call));
 }
 
-/** The wrapper around every handler that reads a stream and answers once. */
+/** Wraps every handler that reads a stream and answers once. */
 export function clientStream<Request, Response>(
   context: CallContext,
   handler: ClientStreamHandler<Request, Response>,
 ): handleClientStreamingCall<Request, Response> {
-  return (surface, callback) =>
-    void serveSingle(context, surface, callback, (call) => handler(new Incoming(surface), call));
+  return (grpcCall, callback) =>
+    void serveSingle(context, grpcCall, callback, (call) => handler(new RequestReader(grpcCall), call));
 }
 
 async function serveSingle<Response>(
   context: CallContext,
-  surface: Single,
+  grpcCall: SingleAnswerCall,
   callback: sendUnaryData<Response>,
   handle: (call: Call) => Promise<Response>,
 ): Promise<void> {
-  const call = new ServedCall(surface, context);
+  const call = new ServedCall(grpcCall, context);
   let response: Response;
   try {
-    checkHeaderSize(surface.metadata);
+    checkHeaderSize(grpcCall.metadata);
     response = await handle(call);
   } catch (error) {
     call.end();
-    guard(context, surface, () => callback(toCallStatus(error, surface.getPath(), context.log)));
+    sendAnswer(context, grpcCall, () => callback(toCallStatus(error, grpcCall.getPath(), context.log)));
     return;
   }
   call.end();
-  guard(context, surface, () => callback(null, response));
+  sendAnswer(context, grpcCall, () => callback(null, response));
 }
 
-/** The wrapper around every handler that streams its answer. */
+/** Wraps every handler that streams its answer. */
 export function serverStream<Request, Message>(
   context: CallContext,
   handler: StreamHandler<Request, Message>,
 ): handleServerStreamingCall<Request, Message> {
-  return (surface) => void serveStream(context, surface, (call) => handler(surface.request, call, surface));
+  return (grpcCall) =>
+    void serveStream(context, grpcCall, (call) => handler(grpcCall.request, call, grpcCall));
 }
 
-/** The wrapper around every handler that streams both ways. Nothing of the client's is read before it listens. */
+/** Wraps every handler that streams both ways. No message is read before the handler listens for 'data'. */
 export function bidi<Request, Message>(
   context: CallContext,
   handler: BidiHandler<Request, Message>,
 ): handleBidiStreamingCall<Request, Message> {
-  return (surface) => void serveStream(context, surface, (call) => handler(surface, call));
+  return (grpcCall) => void serveStream(context, grpcCall, (call) => handler(grpcCall, call));
 }
 
 async function serveStream(
   context: CallContext,
-  surface: Streaming,
+  grpcCall: StreamingCall,
   handle: (call: Call) => Promise<void>,
 ): Promise<void> {
-  const call = new ServedCall(surface, context);
+  const call = new ServedCall(grpcCall, context);
   let failure: CallStatus | undefined;
   try {
-    checkHeaderSize(surface.metadata);
-    // A server that was stopped finds the call and its cancellation in the same read. A stream takes a lease over
-    // from another one, so it must not do so for a client that has left: by the next turn it would know.
+    checkHeaderSize(grpcCall.metadata);
+    // A suspended server may read a call and its cancellation at once, and grpc-js reports the cancellation one
+    // turn later. A hold stream supersedes an older one, so a cancelled call must not reach the handler.
     await new Promise(setImmediate);
-    if (!surface.cancelled) await handle(call);
+    if (!grpcCall.cancelled) await handle(call);
   } catch (error) {
-    failure = toCallStatus(error, surface.getPath(), context.log);
+    failure = toCallStatus(error, grpcCall.getPath(), context.log);
   }
   call.end();
-  guard(context, surface, () => {
-    // grpc-js makes the status of a stream from its 'error'; it sends it after all that was written.
-    if (failure === undefined) surface.end();
-    else surface.emit('error', failure);
+  sendAnswer(context, grpcCall, () => {
+    // grpc-js turns an 'error' event into the stream's status, and sends the status after all written messages.
+    if (failure === undefined) grpcCall.end();
+    else grpcCall.emit('error', failure);
   });
 }
 
-/** The answer is grpc-js's business now; should it throw, there is nobody left to tell but the log. */
-function guard(context: CallContext, surface: Surface, answer: () => void): void {
+/** Hands the answer to grpc-js. An error that grpc-js throws can no longer reach the client, so it is logged. */
+function sendAnswer(context: CallContext, grpcCall: GrpcCall, answer: () => void): void {
   try {
     answer();
   } catch (error) {
-    context.log.error({ err: error, method: surface.getPath() }, 'answer could not be sent');
+    context.log.error({ err: error, method: grpcCall.getPath() }, 'the answer could not be sent');
   }
 }
 
@@ -153,12 +153,12 @@ function checkHeaderSize(metadata: Metadata): void {
   if (bytes <= MAX_HEADER_BYTES) return;
   throw new HoldfastError(
     'QUOTA_EXCEEDED',
-    `the call's headers are ${bytes} bytes; at most ${MAX_HEADER_BYTES} are accepted: send less metadata`,
+    `the call's headers are ${bytes} bytes; at most ${MAX_HEADER_BYTES} are accepted; send less metadata`,
     { metadata: { limit: String(MAX_HEADER_BYTES) } },
   );
 }
 
-/** What the engine sees of a call; whatever few calls need is found only when it is asked for. */
+/** The engine's view of a gRPC call. Facts that few calls need are looked up on first use. */
 class ServedCall implements Call {
   readonly receivedAt: number;
   readonly timeoutMs: number | undefined;
@@ -166,46 +166,46 @@ class ServedCall implements Call {
   private answered = false;
 
   constructor(
-    private readonly surface: Surface,
+    private readonly grpcCall: GrpcCall,
     private readonly context: CallContext,
   ) {
     this.receivedAt = context.clock.now();
-    // grpc-js keeps the deadline as a time of day, so the span is taken from it at once, before a clock steps.
-    const deadline = surface.getDeadline();
+    // grpc-js keeps the deadline as a time of day. The timeout is computed at once, before the clock can step.
+    const deadline = grpcCall.getDeadline();
     this.timeoutMs = deadline === Infinity ? undefined : Number(deadline) - Date.now();
   }
 
   get connection(): object {
-    // A call whose stream is closed already is alone on its connection.
-    this.knownConnection ??= connectionOf(this.surface) ?? {};
+    // The connection of a closed stream is unknown: a new object stands for it.
+    this.knownConnection ??= connectionOf(this.grpcCall) ?? {};
     return this.knownConnection;
   }
 
   get transportRetry(): boolean {
-    return this.surface.metadata.get(RETRY_HEADER).length > 0;
+    return this.grpcCall.metadata.get(RETRY_HEADER).length > 0;
   }
 
   get cancelled(): boolean {
-    return this.surface.cancelled && !this.answered;
+    return this.grpcCall.cancelled && !this.answered;
   }
 
   onCancelled(listener: () => void): void {
     const run = (): void => {
-      // grpc-js emits 'cancelled' after every call, those that were answered too.
+      // grpc-js emits 'cancelled' after every call, also after an answered one.
       if (this.answered) return;
       try {
         listener();
       } catch (error) {
-        const method = this.surface.getPath();
-        this.context.log.error({ err: error, method }, 'listener of a cancelled call failed');
+        const method = this.grpcCall.getPath();
+        this.context.log.error({ err: error, method }, 'the listener of a cancelled call failed');
       }
     };
-    if (this.surface.cancelled) run();
-    else (this.surface as EventEmitter).once('cancelled', run);
+    if (this.grpcCall.cancelled) run();
+    else (this.grpcCall as EventEmitter).once('cancelled', run);
   }
 
-  /** The handler is through: what comes from here on is no cancellation. */
+  /** Marks the end of the handler: a later 'cancelled' event is not a cancellation. */
   end(): void {
-    this.answered = !this.surface.cancelled;
+    this.answered = !this.grpcCall.cancelled;
   }
 }

@@ -1,52 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { Metadata, status } from '@grpc/grpc-js';
+import { Metadata, type status } from '@grpc/grpc-js';
 import { HoldfastError, StoreFailure, type Reason } from '../../engine/errors';
 import { encodeStatusDetails, STATUS_DETAILS_TRAILER } from '../../wire/status-details';
+import { ERROR_TABLE } from './error-table';
 import type { Log } from './log';
-
-interface Outcome {
-  readonly code: status;
-  /** RetryInfo, where the engine knows no better delay; undefined: a retry helps only if the engine says so. */
-  readonly retryAfterMs?: number;
-  /** Says the delay in `grpc-retry-pushback-ms` too, which gRPC's own retries obey. */
-  readonly pushback?: true;
-}
-
-/** The one table of what each reason is called in gRPC. */
-const OUTCOMES: Readonly<Record<Reason, Outcome>> = {
-  INVALID_FIELD: { code: status.INVALID_ARGUMENT },
-  REQUEST_MISMATCH: { code: status.INVALID_ARGUMENT },
-  CONTENDED: { code: status.ABORTED, retryAfterMs: 1000 },
-  LEASE_LOST: { code: status.ABORTED },
-  SUPERSEDED: { code: status.ABORTED },
-  IMPORT_CONFLICT: { code: status.ABORTED },
-  LEASE_NOT_HELD: { code: status.NOT_FOUND },
-  NO_SUCH_SEMAPHORE: { code: status.NOT_FOUND },
-  NO_SUCH_DICTIONARY: { code: status.NOT_FOUND },
-  DICTIONARY_EXISTS: { code: status.ALREADY_EXISTS },
-  LIMIT_MISMATCH: { code: status.FAILED_PRECONDITION },
-  NEVER_FITS: { code: status.FAILED_PRECONDITION },
-  REQUEST_FINISHED: { code: status.FAILED_PRECONDITION },
-  SEMAPHORE_IN_USE: { code: status.FAILED_PRECONDITION },
-  QUEUE_FULL: { code: status.RESOURCE_EXHAUSTED, retryAfterMs: 1000 },
-  QUOTA_EXCEEDED: { code: status.RESOURCE_EXHAUSTED, retryAfterMs: 1000 },
-  STORE_FULL: { code: status.RESOURCE_EXHAUSTED, retryAfterMs: 5000 },
-  STORE_UNAVAILABLE: { code: status.UNAVAILABLE, retryAfterMs: 1000 },
-  OUTCOME_UNKNOWN: { code: status.UNAVAILABLE },
-  DRAINING: { code: status.UNAVAILABLE, retryAfterMs: 100, pushback: true },
-  QUARANTINED: { code: status.UNAVAILABLE, retryAfterMs: 1000, pushback: true },
-  REATTACH: { code: status.UNAVAILABLE, retryAfterMs: 0, pushback: true },
-  NOT_IMPLEMENTED: { code: status.UNIMPLEMENTED },
-  INTERNAL: { code: status.INTERNAL },
-};
 
 const DOMAIN = 'holdfast';
 const REASON_TRAILER = 'holdfast-reason';
 const PUSHBACK_TRAILER = 'grpc-retry-pushback-ms';
-/** Of the message as it travels, percent-encoded: with the details' 5.5 kB of base64 less than 8 kB in all. */
-const MAX_ENCODED_TEXT = 2000;
+/** Bound of the percent-encoded message. Together with 5.5 kB of base64 details, all trailers stay below 8 KiB. */
+const MAX_ENCODED_TEXT_BYTES = 2000;
 
-/** How a call ends: what grpc-js takes as a status. */
+/** The status of a failed call, in the shape that grpc-js takes. */
 export interface CallStatus {
   code: status;
   details: string;
@@ -54,55 +19,59 @@ export interface CallStatus {
 }
 
 /**
- * Whatever a handler threw, as the status that the client sees. Only what the engine meant for callers keeps
- * its text; a defect is logged whole, under an id that the answer names.
+ * Translates a value that a handler threw into the client's status. Only a HoldfastError keeps its text. Any other
+ * value is a defect: the log has the whole error, and the answer only the id of that log line.
  */
 export function toCallStatus(error: unknown, method: string, log: Log): CallStatus {
   return fromHoldfastError(toHoldfastError(error, method, log));
 }
 
-/** What a message within a stream says of what a call would have failed with. */
-export interface ErrorWords {
+/** An error that a stream reports in one message before the stream goes on. */
+export interface ErrorSummary {
   readonly code: status;
   readonly reason: Reason;
   readonly message: string;
 }
 
 /** As `toCallStatus`, for a stream that goes on. */
-export function toErrorWords(error: unknown, method: string, log: Log): ErrorWords {
+export function toErrorSummary(error: unknown, method: string, log: Log): ErrorSummary {
   const { reason, message } = toHoldfastError(error, method, log);
-  return { code: OUTCOMES[reason].code, reason, message: errorText(message, reason) };
+  return { code: ERROR_TABLE[reason].code, reason, message: errorText(message, reason) };
 }
 
 function toHoldfastError(error: unknown, method: string, log: Log): HoldfastError {
   if (error instanceof HoldfastError) return error;
   if (error instanceof StoreFailure) {
-    // The engine turns these into its own errors, with more to say; one that slips through still tells no lie.
+    // The engine should have translated this error, with the resource's name. The text below is still true.
     log.warn({ err: error, method }, 'store failure reached the transport');
     return fromStoreFailure(error);
   }
   const errorId = randomUUID();
   log.error({ err: error, method, errorId }, 'call failed');
-  return new HoldfastError('INTERNAL', `the server failed; its log says more under ${errorId}`, {
+  return new HoldfastError('INTERNAL', `the server failed; search its log for ${errorId}`, {
     metadata: { error_id: errorId },
   });
 }
 
 function fromStoreFailure(failure: StoreFailure): HoldfastError {
   if (failure.carriedOut === 'unknown') {
-    return new HoldfastError('OUTCOME_UNKNOWN', 'the store did not answer; repeat the call to be sure');
+    return new HoldfastError(
+      'OUTCOME_UNKNOWN',
+      'the store did not answer, and may have carried out the call; retry the call',
+    );
   }
   if (failure.kind === 'quarantined') {
-    const text = 'the store may have forgotten leases: nothing is granted until all of them have ended';
+    const text = 'the store may have lost leases; nothing is granted until all lost leases have ended';
     return new HoldfastError('QUARANTINED', text, { retryAfterMs: failure.retryAfterMs ?? 0 });
   }
-  if (failure.kind === 'full') return new HoldfastError('STORE_FULL', 'the store has no memory left');
-  return new HoldfastError('STORE_UNAVAILABLE', 'the store cannot be reached; nothing was done');
+  if (failure.kind === 'full')
+    return new HoldfastError('STORE_FULL', 'the store has no memory left; retry later');
+  return new HoldfastError('STORE_UNAVAILABLE', 'the store cannot be reached; nothing was done; retry later');
 }
 
 function fromHoldfastError(error: HoldfastError): CallStatus {
   const { reason } = error;
-  const { code, retryAfterMs: usualDelay, pushback } = OUTCOMES[reason];
+  const { code, retryAfterMs: usualDelay, pushback } = ERROR_TABLE[reason];
   const text = errorText(error.message, reason);
   const retryAfterMs = error.details.retryAfterMs ?? usualDelay;
   const metadata = new Metadata();
@@ -124,13 +93,13 @@ function fromHoldfastError(error: HoldfastError): CallStatus {
 }
 
 /**
- * The text with its reason at the end, fit for a trailer: no lone surrogate (grpc-js would throw), no control
- * character that a name of ours or a label of others could bring onto a terminal, and not too long.
+ * Makes the text fit for a trailer, with the reason at the end. Lone surrogates are replaced, because grpc-js throws
+ * on them. Control characters are replaced, because a caller's label must not control another person's terminal.
  */
 function errorText(message: string, reason: Reason): string {
   const ending = ` [${reason}]`;
   const clean = message.replace(/[\p{Cc}\p{Cs}]/gu, '\u{FFFD}');
-  const room = MAX_ENCODED_TEXT - encodeURI(ending).length;
+  const room = MAX_ENCODED_TEXT_BYTES - encodeURI(ending).length;
   if (encodeURI(clean).length <= room) return clean + ending;
   let kept = '';
   let length = encodeURI('…').length;

@@ -3,13 +3,12 @@ import type { Readable } from 'node:stream';
 import type { Server } from '@grpc/grpc-js';
 
 /**
- * Everything that we take from the inside of grpc-js because it has no public way to it: which HTTP/2
- * connections there are, which of them a call came on, a call's timeout before grpc-js reads it, and how far it
- * reads ahead. The version is pinned, `watchConnections` refuses a shape that it does not know, and test/contract
- * holds the rest.
+ * All uses of grpc-js internals, for facts without a public API: the open HTTP/2 connections, the connection of a
+ * call, a call's raw timeout, and the read-ahead of a stream. The version of grpc-js is pinned, `watchConnections`
+ * throws on an unknown shape, and test/contract checks the behaviour.
  */
 
-/** grpc-js reckons timeouts in 32 bits: past 24.8 days they are in the past, and the call ends at once. */
+/** grpc-js computes timeouts in 32 bits: a timeout above 24.8 days overflows, and the call ends at once. */
 export const LONGEST_TIMEOUT_DAYS = 24;
 const LONGEST_TIMEOUT_SECONDS = LONGEST_TIMEOUT_DAYS * 86_400;
 const SECONDS_OF_UNIT: Readonly<Record<string, number>> = {
@@ -19,15 +18,15 @@ const SECONDS_OF_UNIT: Readonly<Record<string, number>> = {
 };
 
 export interface Connections {
-  /** Cuts all that are still open. */
+  /** Closes all open connections at once. */
   destroyAll(): void;
 }
 
-/** Call it once, when the server is bound and before it is announced. */
+/** Call it once, after the server is bound and before clients learn the address. */
 export function watchConnections(server: Server): Connections {
   const http2Servers: unknown = Reflect.get(server, 'http2Servers');
   if (!(http2Servers instanceof Map) || http2Servers.size === 0) {
-    throw new Error('this version of @grpc/grpc-js keeps its HTTP/2 servers elsewhere');
+    throw new Error('this version of @grpc/grpc-js has no field http2Servers; use the pinned version');
   }
   const sessions = new Set<Http2Session>();
   for (const http2Server of http2Servers.keys() as Iterable<Http2Server>) {
@@ -44,14 +43,14 @@ export function watchConnections(server: Server): Connections {
   };
 }
 
-/** Runs before grpc-js's own listener, which gets the same headers object. */
+/** Runs before grpc-js's own listener, which receives the same headers object. */
 function clampTimeout(_stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
   const timeout = headers['grpc-timeout'];
   if (timeout === undefined) return;
   headers['grpc-timeout'] = clampedTimeout(timeout);
 }
 
-/** Milliseconds and smaller units cannot express what is too long in their 8 digits. */
+/** Milliseconds and smaller units need no clamp: their 8 digits cannot express a timeout that is too long. */
 export function clampedTimeout<T>(timeout: T): T | string {
   if (typeof timeout !== 'string') return timeout;
   const perUnit = SECONDS_OF_UNIT[timeout.charAt(timeout.length - 1)];
@@ -61,20 +60,20 @@ export function clampedTimeout<T>(timeout: T): T | string {
 }
 
 /**
- * The HTTP/2 session that a call came on: one object for as long as the connection lives, over Unix sockets
- * too, where the peer has no address. Undefined once the call's stream is closed.
+ * The HTTP/2 session of a call: one object per connection, also over Unix sockets, where the peer has no address.
+ * Undefined: the call's stream is closed.
  */
-export function connectionOf(surfaceCall: object): object | undefined {
-  const { call } = surfaceCall as { call?: { stream?: { session?: object } } };
+export function connectionOf(grpcCall: object): object | undefined {
+  const { call } = grpcCall as { call?: { stream?: { session?: object } } };
   return call?.stream?.session;
 }
 
 /**
- * How many messages of a client's stream are read before they are asked for. grpc-js leaves it at Node's 16, which
- * of messages of 4 MiB are 64 MiB for one stream; Node has no way to change it later than a stream is made.
+ * Sets how many messages of a client's stream are buffered ahead of the reader. The default of Node is 16: with
+ * messages of 4 MiB that is 64 MiB per stream. Node has no API to change the value after the stream is created.
  */
-export function readAhead(stream: Readable, messages: number): void {
+export function setReadAhead(stream: Readable, messages: number): void {
   const { _readableState: state } = stream as unknown as { _readableState?: { highWaterMark: number } };
-  if (state === undefined) throw new Error('this version of Node keeps the state of its streams elsewhere');
+  if (state === undefined) throw new Error('streams of this version of Node have no field _readableState');
   state.highWaterMark = messages;
 }

@@ -6,12 +6,12 @@ export type Address =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string };
 
-/** Why a server cannot listen where it is told to, in a plain sentence. */
+/** Says in one plain sentence why the server cannot listen at the configured address. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
-/** Binds the server and resolves to where it listens, as a client would write it: the port is never 0. */
+/** Binds the server. Resolves to the target that clients use; its port is never 0. */
 export async function listen(
   server: Server,
   address: Address,
@@ -37,12 +37,12 @@ function bind(server: Server, target: string, credentials: ServerCredentials): P
 }
 
 const EXPLANATIONS: readonly (readonly [RegExp, string])[] = [
-  [/EADDRINUSE/, 'another program listens there already'],
-  [/EACCES|EPERM/, 'this user may not'],
+  [/EADDRINUSE/, 'another program already listens there'],
+  [/EACCES|EPERM/, 'this user has no permission'],
   [/EADDRNOTAVAIL/, 'this machine has no such address'],
-  [/ENOENT/, 'there is no such folder'],
-  [/ENOTFOUND|EAI_AGAIN|resolution failed/i, 'the name is not known'],
-  [/EINVAL|ENAMETOOLONG/, 'the path is too long for a socket, or no path'],
+  [/ENOENT/, 'the folder does not exist'],
+  [/ENOTFOUND|EAI_AGAIN|resolution failed/i, 'the host name cannot be resolved'],
+  [/EINVAL|ENAMETOOLONG/, 'the path is too long for a socket, or is not a path'],
 ];
 
 function explain(message: string): string {
@@ -50,24 +50,24 @@ function explain(message: string): string {
 }
 
 /**
- * A server that was killed leaves its socket file, and no other can bind there. It is removed if nobody
- * listens on it; anything else at that path is left alone.
+ * Removes the socket file of a killed server, because no server can bind while the file exists. A socket with a
+ * listener and any other kind of file stay.
  */
 async function removeStaleSocket(path: string): Promise<void> {
   const stat = await lstat(path).catch(() => undefined);
   if (stat === undefined) return;
   if (!stat.isSocket()) {
-    throw new ListenError(`cannot listen on unix:${path}: there is a file that is no socket`);
+    throw new ListenError(`cannot listen on unix:${path}: a file that is not a socket exists there`);
   }
   const problem = await connectProblem(path);
   if (problem === undefined) {
-    throw new ListenError(`cannot listen on unix:${path}: another program listens there already`);
+    throw new ListenError(`cannot listen on unix:${path}: another program already listens there`);
   }
   if (problem !== 'ECONNREFUSED') throw new ListenError(`cannot listen on unix:${path}: ${explain(problem)}`);
   await unlink(path);
 }
 
-/** The error code of an attempt to connect; undefined if somebody answers. */
+/** The error code of an attempt to connect. Undefined: the connection was accepted. */
 function connectProblem(path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = createConnection(path);

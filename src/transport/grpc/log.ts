@@ -1,4 +1,4 @@
-/** What the transport needs of a logger; pino's has it. */
+/** The part of a logger that the transport needs. A pino logger has this shape. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -1,26 +1,26 @@
 import { HoldfastError } from '../../engine/errors';
 
-/** Ends one stream early, with that as its status. */
+/** Ends one stream early, with this error as its status. */
 type EndStream = (error: HoldfastError) => void;
 
-/** The streams of one kind that this server has open: so many at most, and all of them end when it drains. */
+/** The open streams of one kind on this server. Bounds their number, and ends all of them when the server drains. */
 export class OpenStreams {
   private readonly open = new Set<EndStream>();
   private draining = false;
 
   constructor(
     private readonly limit: number,
-    /** What they are, for the caller who has to do without one. */
-    private readonly what: string,
+    /** The plural noun in the error text, e.g. `imports`. */
+    private readonly kind: string,
   ) {}
 
-  /** Counts a stream in, or throws what to refuse it with. The answer counts it out again. */
+  /** Adds a stream, or throws QUOTA_EXCEEDED or DRAINING. The returned function removes the stream. */
   enter(end: EndStream): () => void {
     if (this.draining) throw stopping();
     if (this.open.size >= this.limit) {
       throw new HoldfastError(
         'QUOTA_EXCEEDED',
-        `this server has ${this.limit} ${this.what} open already; try again later, or at another server`,
+        `this server already has ${this.limit} open ${this.kind}; retry later or on another server`,
         { metadata: { limit: String(this.limit) } },
       );
     }
@@ -28,7 +28,7 @@ export class OpenStreams {
     return () => this.open.delete(end);
   }
 
-  /** From here on there are none. */
+  /** Ends all streams with DRAINING, and refuses new ones. */
   drain(): void {
     this.draining = true;
     for (const end of this.open) end(stopping());
@@ -36,5 +36,5 @@ export class OpenStreams {
 }
 
 function stopping(): HoldfastError {
-  return new HoldfastError('DRAINING', 'this server is stopping; open the stream again at another one');
+  return new HoldfastError('DRAINING', 'this server is stopping; open the stream again on another server');
 }

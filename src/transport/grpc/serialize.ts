@@ -5,8 +5,8 @@ interface Encoder<Message> {
 }
 
 /**
- * Serializes with one writer for all messages: a new one for each, as the generated code has it, costs an answer
- * three buffers and a copy, and the collector as much again.
+ * Serializes all messages with one writer. The generated code creates a writer per message, which costs three buffers
+ * and a copy per answer.
  */
 export function serializer<Message>({ encode }: Encoder<Message>): (message: Message) => Buffer {
   let writer = new BinaryWriter();
@@ -15,7 +15,7 @@ export function serializer<Message>({ encode }: Encoder<Message>): (message: Mes
       const bytes = encode(message, writer).finish();
       return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     } catch (error) {
-      // It holds half a message.
+      // The writer holds half a message.
       writer = new BinaryWriter();
       throw error;
     }

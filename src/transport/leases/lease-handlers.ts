@@ -10,16 +10,15 @@ import {
   checkHolderId,
   checkLeaseId,
   checkMetadata,
-  checkName,
   checkRequestId,
   checkTtl,
   checkWaitTimeout,
-  Violations,
-} from '../grpc/fields';
-import { holdEventMessage, holdEventSlot, leaseMessage, lossCauseMessage } from './messages';
-import { EventStream, type EventShape } from '../grpc/stream';
+} from './fields';
+import { EventStream, type EventShape } from '../grpc/event-stream';
+import { checkName, Violations } from '../grpc/fields';
+import { holdEventCoalesceKey, holdEventMessage, leaseMessage, lossCauseMessage } from './messages';
 
-/** What the handlers ask of the permits engine. */
+/** The part of the permits engine that the handlers call. */
 export interface PermitsEngine {
   acquire(call: Call, service: Service, request: AcquireRequest): Promise<Lease>;
   renew(call: Call, service: Service, leaseId: string, ttlMs: number | undefined): Promise<Lease>;
@@ -30,8 +29,8 @@ export interface PermitsEngine {
   remove(name: string, command: RemoveCommand): Promise<void>;
 }
 
-/** What both services ask for a grant by. */
-interface Asked {
+/** The fields that the acquire requests of both services share. */
+interface AcquireFields {
   readonly name: string;
   readonly ttl: Duration | undefined;
   readonly waitTimeout: Duration | undefined;
@@ -40,34 +39,34 @@ interface Asked {
   readonly requestId: string;
 }
 
-/** What each service asks for by itself. */
-export type Amount = Pick<AcquireRequest, 'mode' | 'permitCount' | 'initialLimit'>;
+/** The part of an acquire request that each service reads from its own fields. */
+export type PermitAmount = Pick<AcquireRequest, 'mode' | 'permitCount' | 'initialLimit'>;
 
-/** `path` stands before the field's name where the request is part of another message. */
-type ReadAmount<Request> = (violations: Violations, request: Request, path: Path) => Amount;
-export type Path = '' | 'acquire.';
+/** Prefix of the field names in violations: `acquire.` when the request is part of a hold request. */
+export type FieldPath = '' | 'acquire.';
+type ReadAmount<Request> = (violations: Violations, request: Request, path: FieldPath) => PermitAmount;
 
-interface AskedStart<Request> {
+interface HoldStartMessage<Request> {
   readonly start?: { $case: 'acquire'; value: Request } | { $case: 'leaseId'; value: string } | undefined;
 }
 
 const HOLD_EVENTS: EventShape<HoldEvent, { holdEvent: proto.HoldEvent | undefined }> = {
   toMessage: (event) => ({ holdEvent: holdEventMessage(event) }),
-  slot: holdEventSlot,
+  coalesceKey: holdEventCoalesceKey,
 };
 
 /**
- * The handlers that LockService and SemaphoreService have in common; their messages have the same shape, but for
- * what is asked for. They check and translate, the engine decides.
+ * The handlers that LockService and SemaphoreService share. Their messages differ only in the fields that
+ * `readAmount` reads. Handlers check and translate; the engine decides.
  */
-export function leaseHandlers<Request extends Asked>(
+export function leaseHandlers<Request extends AcquireFields>(
   context: CallContext,
   engine: PermitsEngine,
   service: Service,
   limits: Limits,
   readAmount: ReadAmount<Request>,
 ) {
-  const readAcquire = (request: Request, path: Path, needsRequestId: boolean): AcquireRequest => {
+  const readAcquire = (request: Request, path: FieldPath, needsRequestId: boolean): AcquireRequest => {
     const violations = new Violations();
     checkName(violations, `${path}name`, request.name);
     checkHolderId(violations, `${path}holder_id`, request.holderId);
@@ -87,7 +86,7 @@ export function leaseHandlers<Request extends Asked>(
     return acquire;
   };
 
-  const readStart = ({ start }: AskedStart<Request>): HoldStart => {
+  const readStart = ({ start }: HoldStartMessage<Request>): HoldStart => {
     switch (start?.$case) {
       case 'acquire': {
         const acquire = readAcquire(start.value, 'acquire.', true);
@@ -98,7 +97,7 @@ export function leaseHandlers<Request extends Asked>(
       default: {
         const violations = new Violations();
         violations.add('start', 'is required: acquire or lease_id');
-        return violations.refuse();
+        return violations.throw();
       }
     }
   };
@@ -129,7 +128,7 @@ export function leaseHandlers<Request extends Asked>(
       },
     ),
 
-    hold: serverStream<AskedStart<Request>, { holdEvent: proto.HoldEvent | undefined }>(
+    hold: serverStream<HoldStartMessage<Request>, { holdEvent: proto.HoldEvent | undefined }>(
       context,
       async (request, call, stream) => {
         const start = readStart(request);

@@ -12,12 +12,12 @@ import {
 } from '../../../generated/typescript/holdfast/v1/lock_service';
 import type { Limits } from '../../engine/leases/limits';
 import { unary, type CallContext } from '../grpc/call';
-import { refuseBadName, type Violations } from '../grpc/fields';
-import { leaseHandlers, type Amount, type Path, type PermitsEngine } from './lease-handlers';
-import { lockMessage } from './messages';
+import { requireName, type Violations } from '../grpc/fields';
 import { serializer } from '../grpc/serialize';
+import { leaseHandlers, type FieldPath, type PermitAmount, type PermitsEngine } from './lease-handlers';
+import { lockMessage } from './messages';
 
-/** LockService as generated, but for what is quicker on the way of every lease. */
+/** The generated LockService, with faster serializers for the answers that every lease needs. */
 export const lockServiceDefinition = {
   ...LockServiceService,
   acquireLock: { ...LockServiceService.acquireLock, responseSerialize: serializer(AcquireLockResponse) },
@@ -26,7 +26,6 @@ export const lockServiceDefinition = {
   holdLock: { ...LockServiceService.holdLock, responseSerialize: serializer(HoldLockResponse) },
 };
 
-/** The handlers of LockService. */
 export function lockHandlers(context: CallContext, engine: PermitsEngine, limits: Limits): LockServiceServer {
   const { acquire, renew, release, hold } = leaseHandlers(context, engine, 'lock', limits, readMode);
   return {
@@ -36,16 +35,16 @@ export function lockHandlers(context: CallContext, engine: PermitsEngine, limits
     holdLock: hold,
 
     getLock: unary<GetLockRequest, GetLockResponse>(context, async ({ name }) => {
-      refuseBadName(name);
+      requireName('name', name);
       return { lock: lockMessage(await engine.inspect('lock', name)) };
     }),
   };
 }
 
-const EXCLUSIVE: Amount = { mode: 'exclusive', permitCount: 1, initialLimit: undefined };
-const SHARED: Amount = { ...EXCLUSIVE, mode: 'shared' };
+const EXCLUSIVE: PermitAmount = { mode: 'exclusive', permitCount: 1, initialLimit: undefined };
+const SHARED: PermitAmount = { ...EXCLUSIVE, mode: 'shared' };
 
-function readMode(violations: Violations, { mode }: AcquireLockRequest, path: Path): Amount {
+function readMode(violations: Violations, { mode }: AcquireLockRequest, path: FieldPath): PermitAmount {
   switch (mode) {
     case LockMode.LOCK_MODE_UNSPECIFIED:
     case LockMode.LOCK_MODE_EXCLUSIVE:
@@ -53,7 +52,7 @@ function readMode(violations: Violations, { mode }: AcquireLockRequest, path: Pa
     case LockMode.LOCK_MODE_SHARED:
       return SHARED;
     default:
-      violations.add(`${path}mode`, `${mode} is no LockMode`);
+      violations.add(`${path}mode`, `${mode} is not a LockMode`);
       return EXCLUSIVE;
   }
 }

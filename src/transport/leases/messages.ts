@@ -12,7 +12,7 @@ import type { Lock } from '../../../generated/typescript/holdfast/v1/lock_servic
 import type { Semaphore } from '../../../generated/typescript/holdfast/v1/semaphore_service';
 import { msToDuration, msToTimestamp } from '../../wire/times';
 
-/** The engine's words, in the contract's. */
+/** Translates the engine's values into messages of the contract. */
 
 const LOSS_CAUSES: Readonly<Record<LossCause, proto.LossCause>> = {
   expired: proto.LossCause.LOSS_CAUSE_EXPIRED,
@@ -133,11 +133,10 @@ function holdEventCase(event: HoldEvent): NonNullable<proto.HoldEvent['event']> 
 }
 
 /**
- * Which events of a hold stream make each other stale while a client reads slowly: a place in the queue the
- * one before it, and what a renewal said about the lease's end what the one before it said. The steps of a
- * lease's life are never left out.
+ * A newer queue position replaces the older one, and a newer renewal result replaces the older one. A slow client
+ * still receives every state change of its lease.
  */
-export function holdEventSlot(event: HoldEvent): string | undefined {
+export function holdEventCoalesceKey(event: HoldEvent): string | undefined {
   switch (event.kind) {
     case 'queued':
       return 'queued';

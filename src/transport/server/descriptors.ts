@@ -14,16 +14,16 @@ interface DescribedFile {
   readonly bytes: Buffer;
 }
 
-/** The files that describe the server's API, found by whatever they declare. */
+/** The proto files of the server's API, indexed by the symbols that they declare. */
 export class Descriptors {
   private readonly files = new Map<string, DescribedFile>();
   private readonly serviceNames: string[] = [];
-  /** Full name of each thing declared, to the name of its file. */
+  /** Full name of each declared symbol, to the name of its file. */
   private readonly symbols = new Map<string, string>();
-  /** Full name of each message type, to its extensions: their numbers, and the files that declare them. */
+  /** Full name of each message type, to its extensions: number, to the name of the declaring file. */
   private readonly extensions = new Map<string, Map<number, string>>();
 
-  /** Takes a serialized google.protobuf.FileDescriptorSet, imports included. */
+  /** @param fileDescriptorSet a serialized google.protobuf.FileDescriptorSet that includes all imports */
   constructor(fileDescriptorSet: Uint8Array) {
     const { file: files } = fromBinary(FileDescriptorSetSchema, fileDescriptorSet);
     for (const file of files) {
@@ -46,22 +46,22 @@ export class Descriptors {
     return this.extensions.get(messageType)?.get(number);
   }
 
-  /** Undefined if there is no such message type. */
+  /** Undefined: the message type does not exist. */
   extensionNumbers(messageType: string): readonly number[] | undefined {
     const extensions = this.extensions.get(messageType);
     return extensions && [...extensions.keys()];
   }
 
   /**
-   * A file and all that it imports, itself first: whoever asks can link them without asking again. Of the
-   * imports those in `sent` are left out, and the others put in. Undefined if there is no such file.
+   * Returns a file and all its imports, the file first, so a client can link them without another request. Imports in
+   * `sent` are left out; returned imports are added to `sent`. Undefined: the file does not exist.
    */
   withImports(fileName: string, sent: Set<string>): Buffer[] | undefined {
-    const asked = this.files.get(fileName);
-    if (asked === undefined) return undefined;
+    const file = this.files.get(fileName);
+    if (file === undefined) return undefined;
     sent.add(fileName);
-    const found = [asked];
-    // Grows while it is walked, so the imports' imports come too.
+    const found = [file];
+    // The list grows during the loop, so indirect imports are included.
     for (const { imports } of found) {
       for (const name of imports) {
         const imported = this.files.get(name);
@@ -100,13 +100,13 @@ export class Descriptors {
 
   private addEnum(file: string, scope: string, enumeration: EnumDescriptorProto): void {
     this.symbols.set(scope + enumeration.name, file);
-    // By protobuf's rules the values of an enum are its siblings, not its children.
+    // In protobuf the values of an enum are its siblings, not its children.
     for (const value of enumeration.value) this.symbols.set(scope + value.name, file);
   }
 
   private addExtension(file: string, scope: string, extension: FieldDescriptorProto): void {
     this.symbols.set(scope + extension.name, file);
-    // The compiler writes type names in full, with a dot in front.
+    // The compiler writes full type names with a leading dot.
     this.extensionsOf(extension.extendee.replace(/^\./, '')).set(extension.number, file);
   }
 

@@ -6,61 +6,62 @@ import type { Reflection } from './reflection';
 
 export interface DrainParts {
   readonly server: Server;
-  /** Undefined if the server never listened. */
+  /** Undefined: the server never listened. */
   readonly connections: Connections | undefined;
   readonly health: Health;
   readonly reflection: Reflection;
-  /** Refuses new work and resolves when every wait and stream has ended. */
+  /** Refuses new work. Resolves when every wait and stream has ended. */
   readonly engine: { drain(): Promise<void> };
   readonly log: Log;
 }
 
 /**
- * Ends a server so that nobody loses a lease by it. The order matters: balancers must look elsewhere before
- * streams end, and streams must end with a status that clients retry, which a forced shutdown does not give.
- * Whatever is still open after `timeoutMs` is cut.
+ * Stops a server without the loss of a lease. Health turns NOT_SERVING before streams end, so load balancers choose
+ * another server. Streams end with a status that clients retry, which a forced shutdown would not send. Connections
+ * that are still open after `timeoutMs` are closed.
  */
 export async function drainServer(parts: DrainParts, timeoutMs: number): Promise<void> {
   const { server, connections, health, reflection, engine, log } = parts;
-  const deadline = startDeadline(timeoutMs);
+  const timeout = startTimeout(timeoutMs);
   try {
     health.drain();
     const ended = engine.drain().catch((error: unknown) => {
       log.error({ err: error }, 'the engine failed to drain');
     });
-    if (await deadline.comesBefore(ended))
+    if (await timeout.expiresBefore(ended))
       log.warn({}, 'waits and streams are still open after the drain timeout');
     health.endWatches();
     reflection.endStreams();
-    if (await deadline.comesBefore(shutdown(server))) {
-      log.warn({}, 'connections are still open after the drain timeout: cutting them');
+    if (await timeout.expiresBefore(shutdown(server))) {
+      log.warn({}, 'connections are still open after the drain timeout and are closed now');
     }
   } finally {
-    deadline.cancel();
+    timeout.cancel();
     connections?.destroyAll();
     server.forceShutdown();
   }
 }
 
-/** Stops listening, tells clients to go away, and resolves when their last calls have ended. */
+/** Stops listening and sends GOAWAY to all clients. Resolves when the last call has ended. */
 function shutdown(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.tryShutdown(() => resolve());
   });
 }
 
-interface Deadline {
-  comesBefore(work: Promise<unknown>): Promise<boolean>;
+interface Timeout {
+  /** Resolves to true if the timeout expires before the work ends. */
+  expiresBefore(work: Promise<unknown>): Promise<boolean>;
   cancel(): void;
 }
 
-function startDeadline(timeoutMs: number): Deadline {
+function startTimeout(timeoutMs: number): Timeout {
   let timer: NodeJS.Timeout;
-  const passed = new Promise<boolean>((resolve) => {
+  const expired = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(true), timeoutMs);
   });
   return {
-    comesBefore: (work) => Promise.race([work.then(() => false), passed]),
+    expiresBefore: (work) => Promise.race([work.then(() => false), expired]),
     cancel: () => clearTimeout(timer),
   };
 }

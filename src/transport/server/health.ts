@@ -5,25 +5,24 @@ import {
   type HealthCheckResponse,
   type HealthServer,
 } from '../../../generated/typescript/grpc/health/v1/health';
-import { EventStream, type EventShape } from '../grpc/stream';
+import { EventStream, type EventShape } from '../grpc/event-stream';
 
-/** By the health protocol, the server as a whole. */
+/** The health protocol's name for the server as a whole. */
 const WHOLE_SERVER = '';
-/** Whether anything is granted: while the store is in quarantine all else goes on. */
+/** The state of grants alone: they pause while the store is in quarantine. */
 const GRANTS = 'holdfast.grants';
 
 type WatchStream = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>;
 
 const STATES: EventShape<ServingStatus, HealthCheckResponse> = {
   toMessage: (state) => ({ status: state }),
-  slot: () => 'state',
+  coalesceKey: () => 'state',
 };
 
 /**
- * grpc.health.v1: the server as a whole and each of its services, which are in the same state always, since
- * none works without the store; and apart from them whether anything is granted. Renewals must find a server while
- * grants pause, so that alone takes none out of service. Not the package grpc-health-check, whose watches never end: a drain would
- * wait for each of them.
+ * The service grpc.health.v1.Health. The server and all its services always share one state, because all of them
+ * need the store. `holdfast.grants` has a state of its own: a quarantine stops grants, but renewals must still find a
+ * serving server. The package grpc-health-check is not used because its watches never end, so a drain would wait.
  */
 export class Health {
   readonly handlers: HealthServer;
@@ -42,7 +41,7 @@ export class Health {
         else
           callback({
             code: status.NOT_FOUND,
-            details: 'this server has no such service',
+            details: 'this server does not have this service',
           });
       },
       watch: (stream) => this.watch(stream),
@@ -55,7 +54,7 @@ export class Health {
     };
   }
 
-  /** Without effect once the server drains. */
+  /** Has no effect while the server drains. */
   setServing(serving: boolean, granting = serving): void {
     if (this.draining) return;
     this.change(
@@ -64,13 +63,13 @@ export class Health {
     );
   }
 
-  /** From here on the server is not serving, whatever becomes of the store. */
+  /** Sets NOT_SERVING for good, also if the store's state changes later. */
   drain(): void {
     this.setServing(false);
     this.draining = true;
   }
 
-  /** An open watch would keep its connection open, and the server with it. */
+  /** Ends all watches: an open watch keeps its connection open, and so the server. */
   endWatches(): void {
     for (const [stream, states] of this.watches) {
       states.finish();
@@ -87,11 +86,11 @@ export class Health {
   }
 
   private change(state: ServingStatus, grants: ServingStatus): void {
-    const [before, grantsBefore] = [this.state, this.grants];
+    const [oldState, oldGrants] = [this.state, this.grants];
     [this.state, this.grants] = [state, grants];
     for (const [stream, states] of this.watches) {
       const { service } = stream.request;
-      const changed = service === GRANTS ? grants !== grantsBefore : state !== before;
+      const changed = service === GRANTS ? grants !== oldGrants : state !== oldState;
       if (changed && this.services.has(service)) states.send(this.stateOf(service));
     }
   }

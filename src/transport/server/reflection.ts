@@ -11,8 +11,8 @@ type Question = ServerReflectionRequest['messageRequest'];
 type Answer = NonNullable<ServerReflectionResponse['messageResponse']>;
 
 /**
- * grpc.reflection, by which grpcurl, buf curl and Postman need no files: v1 and v1alpha are the same on the
- * wire, and share these handlers. Not the package @grpc/reflection, which leaves out what a file imports.
+ * The reflection service, so grpcurl, buf curl and Postman need no proto files. Versions v1 and v1alpha are equal on
+ * the wire and share these handlers. The package @grpc/reflection is not used because it omits a file's imports.
  */
 export class Reflection {
   readonly handlers: {
@@ -27,7 +27,7 @@ export class Reflection {
     this.handlers = { serverReflectionInfo: (stream) => this.serve(stream) };
   }
 
-  /** An open stream would keep its connection open, and the server with it. */
+  /** Ends all streams: an open stream keeps its connection open, and so the server. */
   endStreams(): void {
     for (const stream of this.streams) {
       stream.emit('error', {
@@ -48,7 +48,7 @@ export class Reflection {
     });
     stream.on('data', (request: ServerReflectionRequest) => {
       try {
-        // Whoever does not read the answers gets no further questions answered.
+        // A client that does not read its answers gets no further answer.
         if (!stream.write(this.respond(request, sent))) stream.pause();
       } catch (error) {
         this.log.error({ err: error }, 'reflection failed');
@@ -85,7 +85,7 @@ export class Reflection {
       }
       case 'allExtensionNumbersOfType': {
         const numbers = this.descriptors.extensionNumbers(question.value);
-        if (numbers === undefined) return failure(status.NOT_FOUND, 'no such message type');
+        if (numbers === undefined) return failure(status.NOT_FOUND, 'the message type does not exist');
         const value = {
           baseTypeName: question.value,
           extensionNumber: [...numbers],
@@ -93,13 +93,13 @@ export class Reflection {
         return { $case: 'allExtensionNumbersResponse', value };
       }
       default:
-        return failure(status.INVALID_ARGUMENT, 'no known question is set');
+        return failure(status.INVALID_ARGUMENT, 'the request has no known question');
     }
   }
 
   private file(name: string | undefined, sent: Set<string>): Answer {
     const files = name === undefined ? undefined : this.descriptors.withImports(name, sent);
-    if (files === undefined) return failure(status.NOT_FOUND, 'nothing of this name is described here');
+    if (files === undefined) return failure(status.NOT_FOUND, 'this server has no descriptor of this name');
     return {
       $case: 'fileDescriptorResponse',
       value: { fileDescriptorProto: files },

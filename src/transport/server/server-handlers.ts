@@ -18,7 +18,7 @@ import { checkText, Violations } from '../grpc/fields';
 
 const FEATURES = [Feature.FEATURE_EXCLUSIVE_LOCKS, Feature.FEATURE_SHARED_LOCKS, Feature.FEATURE_SEMAPHORES];
 
-/** Of the reason that an operator gives. */
+/** Bound of the operator's reason. */
 const MAX_REASON_BYTES = 512;
 
 const CAUSES: Readonly<Record<Quarantine['cause'], QuarantineCause>> = {
@@ -27,7 +27,7 @@ const CAUSES: Readonly<Record<Quarantine['cause'], QuarantineCause>> = {
   clock: QuarantineCause.QUARANTINE_CAUSE_CLOCK,
 };
 
-/** The handlers of ServerService. Info asks nobody, so it answers while the store is unreachable too. */
+/** GetServerInfo makes no call to the store, so it also answers while the store is unreachable. */
 export function serverHandlers(
   context: CallContext,
   version: string,
@@ -59,7 +59,7 @@ export function serverHandlers(
       const { quarantine, risk } = await endQuarantine(store).catch((error: unknown) => {
         context.log.warn(
           { reason, err: error },
-          'an operator meant to end the quarantine, and it may have ended',
+          'an operator asked to end the quarantine; the attempt failed, and the quarantine may have ended',
         );
         throw error;
       });
@@ -67,7 +67,7 @@ export function serverHandlers(
       const { remainingMs, cause } = quarantine;
       context.log.warn(
         { reason, cause, remainingMs: Math.round(remainingMs), risk },
-        'an operator has ended the quarantine',
+        'an operator ended the quarantine',
       );
       return { endedQuarantine: quarantineMessage(quarantine), risk };
     }),

@@ -1,6 +1,6 @@
 import { Metadata, status } from '@grpc/grpc-js';
 import { deadline, duration, holdfastError } from '../../../clients/typescript';
-import { durationToMs } from '../../../src/wire/times';
+import { durationToMs } from '../../../clients/typescript/duration';
 import { encodeStatusDetails } from '../../../src/wire/status-details';
 
 describe('duration', () => {
@@ -11,7 +11,7 @@ describe('duration', () => {
     [0.000_4, 0n, 400],
     [-250, 0n, -250_000_000],
     [2 ** 40, 1_099_511_627n, 776_000_000],
-  ])('of %s ms', (ms, seconds, nanos) => {
+  ])('of %s ms is %s s and %s ns', (ms, seconds, nanos) => {
     expect(duration(ms)).toEqual({ seconds, nanos });
     expect(durationToMs(duration(ms))).toBeCloseTo(ms, 6);
   });
@@ -22,15 +22,15 @@ describe('duration', () => {
 });
 
 describe('deadline', () => {
-  test('is counted from before the call where the answer came quickly', () => {
+  test('is t0 + expire_offset after a quick answer', () => {
     expect(deadline(1000, duration(29_900), duration(30_000), 1005)).toBe(30_900);
   });
 
-  test('is counted from the receipt where the offset includes a wait that others cut short', () => {
+  test('is receipt + ttl after a long wait', () => {
     expect(deadline(1000, duration(90_000), duration(30_000), 1005)).toBe(31_005);
   });
 
-  test('takes now for the receipt', () => {
+  test('uses the present time as the default receipt', () => {
     const before = performance.now();
     const until = deadline(before, duration(1e9), duration(500));
     expect(until).toBeGreaterThanOrEqual(before + 500);
@@ -41,7 +41,7 @@ describe('deadline', () => {
     [undefined, duration(1000)],
     [duration(1000), undefined],
     [{ seconds: 1n, nanos: -1 }, duration(1000)],
-  ])('gives no time to a lease that is incomplete or malformed', (offset, ttl) => {
+  ])('is -Infinity for a lease with the expire_offset %p and the ttl %p', (offset, ttl) => {
     expect(deadline(1000, offset, ttl, 1000)).toBe(-Infinity);
   });
 });
@@ -63,7 +63,7 @@ describe('holdfastError', () => {
     return Object.assign(new Error('10 ABORTED: …'), { code: status.ABORTED, details: '…', metadata });
   }
 
-  test('reads the details', () => {
+  test('reads the details of a status', () => {
     const error = serviceError({ 'grpc-status-details-bin': Buffer.from(details) });
     expect(holdfastError(error)).toEqual({
       reason: 'CONTENDED',
@@ -74,14 +74,14 @@ describe('holdfastError', () => {
   });
 
   test.each([
-    ['none', {}],
-    ['broken ones', { 'grpc-status-details-bin': Buffer.from('nonsense') }],
-  ])('reads the trailers where of the details there are %s', (_what, more) => {
+    ['missing', {}],
+    ['malformed', { 'grpc-status-details-bin': Buffer.from('nonsense') }],
+  ])('reads the trailers when the details are %s', (_title, more) => {
     const error = serviceError({ 'holdfast-reason': 'DRAINING', 'grpc-retry-pushback-ms': '100', ...more });
     expect(holdfastError(error)).toMatchObject({ reason: 'DRAINING', retryAfterMs: 100, violations: [] });
   });
 
-  test('leaves the details of other services alone', () => {
+  test('is undefined for the details of another service', () => {
     const foreign = encodeStatusDetails({
       code: 10,
       message: '',
@@ -96,12 +96,12 @@ describe('holdfastError', () => {
 
   test.each([
     ['an error of the gRPC library', serviceError({})],
-    ['an error that has nothing to do with gRPC', new Error('no')],
-    ['metadata of another kind', Object.assign(new Error('no'), { metadata: { reason: 'x' } })],
-    ['no metadata', Object.assign(new Error('no'), { metadata: null })],
-    ['no error at all', undefined],
+    ['an error outside gRPC', new Error('no')],
+    ['an error with another kind of metadata', Object.assign(new Error('no'), { metadata: { reason: 'x' } })],
+    ['an error with null metadata', Object.assign(new Error('no'), { metadata: null })],
+    ['undefined', undefined],
     ['a text', 'CONTENDED'],
-  ])('is undefined for %s', (_what, error) => {
+  ])('is undefined for %s', (_title, error) => {
     expect(holdfastError(error)).toBeUndefined();
   });
 });

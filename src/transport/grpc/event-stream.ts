@@ -3,15 +3,14 @@ import type { ServerWritableStream } from '@grpc/grpc-js';
 export interface EventShape<Event, Message> {
   toMessage(event: Event): Message;
   /**
-   * Events of one slot make each other stale: of those that have to wait only the newest is sent. Undefined:
-   * the event is always sent.
+   * A newer event replaces a waiting event with the same key. Undefined: the event is never replaced.
    */
-  slot(event: Event): string | undefined;
+  coalesceKey(event: Event): string | undefined;
 }
 
 /**
- * Events on their way to one client, in order. A client that reads slowly costs a bounded amount of memory:
- * while the stream is full, what waits is at most one event of each slot beside those that must not be lost.
+ * Sends events to one client, in order. A slow client costs bounded memory: while the stream's buffer is full, at
+ * most one event per coalesce key waits, beside the events without a key.
  */
 export class EventStream<Event, Message> {
   private readonly waiting: Event[] = [];
@@ -23,27 +22,27 @@ export class EventStream<Event, Message> {
     private readonly shape: EventShape<Event, Message>,
   ) {
     stream.on('drain', () => this.resume());
-    // After a cancel 'drain' never comes. It follows every end, so it may find nothing to do.
+    // grpc-js emits 'cancelled' after every call. After a real cancellation 'drain' never comes.
     stream.once('cancelled', () => this.close());
   }
 
-  /** Never blocks, never throws for a client that is gone. */
+  /** Never blocks, and never throws when the client has disconnected. */
   send(event: Event): void {
     if (this.closed || this.stream.cancelled) return;
     if (this.full) this.keep(event);
     else this.write(event);
   }
 
-  /** Hands over all that still waits; the status of the call, which comes next, stays behind it. */
+  /** Writes all waiting events. Call it before the call's status is sent. */
   finish(): void {
     if (!this.closed) for (const event of this.waiting) this.write(event);
     this.close();
   }
 
   private keep(event: Event): void {
-    const slot = this.shape.slot(event);
-    if (slot !== undefined) {
-      const stale = this.waiting.findIndex((older) => this.shape.slot(older) === slot);
+    const key = this.shape.coalesceKey(event);
+    if (key !== undefined) {
+      const stale = this.waiting.findIndex((older) => this.shape.coalesceKey(older) === key);
       if (stale >= 0) this.waiting.splice(stale, 1);
     }
     this.waiting.push(event);

@@ -1,42 +1,42 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Server, type ServerCredentials } from '@grpc/grpc-js';
-import { HealthService } from '../../generated/typescript/grpc/health/v1/health';
-import { ServerReflectionService as ReflectionV1 } from '../../generated/typescript/grpc/reflection/v1/reflection';
-import { ServerReflectionService as ReflectionV1Alpha } from '../../generated/typescript/grpc/reflection/v1alpha/reflection';
-import { ServerServiceService } from '../../generated/typescript/holdfast/v1/server_service';
-import { defaultAutocompleteLimits, type AutocompleteLimits } from '../engine/autocomplete/limits';
-import type { Clock } from '../engine/clock';
-import type { Limits } from '../engine/leases/limits';
-import type { StoreHealth, StoreOperations } from '../engine/store-health';
-import type { AutocompleteEngine } from '../engine/autocomplete/suggestion';
-import { autocompleteHandlers, autocompleteServiceDefinition } from './autocomplete/autocomplete-handlers';
-import type { CallContext } from './grpc/call';
-import { Descriptors } from './server/descriptors';
-import { drainServer } from './server/drain';
-import { watchConnections, type Connections } from './grpc/grpc-internals';
-import { Health } from './server/health';
-import { listen, type Address } from './grpc/listen';
-import type { PermitsEngine } from './leases/lease-handlers';
-import { lockHandlers, lockServiceDefinition } from './leases/lock-handlers';
-import type { Log } from './grpc/log';
-import { Reflection } from './server/reflection';
-import { semaphoreHandlers, semaphoreServiceDefinition } from './leases/semaphore-handlers';
-import { serverHandlers } from './server/server-handlers';
+import { HealthService } from '../../../generated/typescript/grpc/health/v1/health';
+import { ServerReflectionService as ReflectionV1 } from '../../../generated/typescript/grpc/reflection/v1/reflection';
+import { ServerReflectionService as ReflectionV1Alpha } from '../../../generated/typescript/grpc/reflection/v1alpha/reflection';
+import { ServerServiceService } from '../../../generated/typescript/holdfast/v1/server_service';
+import { defaultAutocompleteLimits, type AutocompleteLimits } from '../../engine/autocomplete/limits';
+import type { Clock } from '../../engine/clock';
+import type { Limits } from '../../engine/leases/limits';
+import type { StoreHealth, StoreOperations } from '../../engine/store-health';
+import type { AutocompleteEngine } from '../../engine/autocomplete/suggestion';
+import { autocompleteHandlers, autocompleteServiceDefinition } from '../autocomplete/autocomplete-handlers';
+import type { CallContext } from '../grpc/call';
+import { watchConnections, type Connections } from '../grpc/grpc-internals';
+import { listen, type Address } from '../grpc/listen';
+import type { Log } from '../grpc/log';
+import type { PermitsEngine } from '../leases/lease-handlers';
+import { lockHandlers, lockServiceDefinition } from '../leases/lock-handlers';
+import { semaphoreHandlers, semaphoreServiceDefinition } from '../leases/semaphore-handlers';
+import { Descriptors } from './descriptors';
+import { drainServer } from './drain';
+import { Health } from './health';
+import { Reflection } from './reflection';
+import { serverHandlers } from './server-handlers';
 
 const SERVICES = ['holdfast.v1.LockService', 'holdfast.v1.SemaphoreService', 'holdfast.v1.ServerService'];
 const AUTOCOMPLETE = 'holdfast.v1.AutocompleteService';
-/** Beside the compiled code too: the build copies it there. */
-const DESCRIPTOR_FILE = join(__dirname, '../../generated/descriptor.binpb');
+/** The build copies this file into dist/, so the path is the same for the compiled code. */
+const DESCRIPTOR_FILE = join(__dirname, '../../../generated/descriptor.binpb');
 
-/** The contract's bound of a request. */
+/** The contract's bound of one request message. */
 const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 
 export interface GrpcServerParts {
   readonly engine: PermitsEngine & { drain(): Promise<void> };
   /**
-   * Undefined: this server offers none. `drain` is called once the streams were told to end: what an import still
-   * does after it is to abandon itself, or to commit what was complete.
+   * Undefined: this server does not offer autocomplete. `drain` is called after the streams were told to end. After
+   * that an open import only abandons its entries or finishes its commit.
    */
   readonly autocomplete?: (AutocompleteEngine & { drain(): void }) | undefined;
   readonly autocompleteLimits?: AutocompleteLimits | undefined;
@@ -47,11 +47,11 @@ export interface GrpcServerParts {
   readonly log: Log;
   readonly keepaliveTimeMs: number;
   readonly keepaliveTimeoutMs: number;
-  /** Adds services of a test or a benchmark, behind the same wrapper. */
+  /** Adds services of a test or a benchmark. */
   readonly extend?: ((server: Server, context: CallContext) => void) | undefined;
 }
 
-/** The gRPC side of the server: its services around one engine, and how they come up and go down. */
+/** The gRPC server: registers the services, listens, and drains. */
 export class GrpcServer {
   private readonly server: Server;
   private readonly health: Health;
@@ -62,12 +62,12 @@ export class GrpcServer {
   constructor(private readonly parts: GrpcServerParts) {
     const { engine, autocomplete, store, limits, version, clock, log } = parts;
     const context: CallContext = { clock, log };
-    // No max_concurrent_streams: past it clients queue silently, and a release would starve behind held streams.
+    // No max_concurrent_streams: above the limit clients queue silently, so a release could wait behind hold streams.
     this.server = new Server({
       'grpc.keepalive_time_ms': parts.keepaliveTimeMs,
       'grpc.keepalive_timeout_ms': parts.keepaliveTimeoutMs,
       'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
-      // Nobody reads its counters, and they cost a part of each call.
+      // Nothing reads the channelz counters, and each call would pay for them.
       'grpc.enable_channelz': 0,
     });
     this.health = new Health(autocomplete ? [...SERVICES, AUTOCOMPLETE] : SERVICES);
@@ -87,14 +87,14 @@ export class GrpcServer {
     store.onChange(report);
   }
 
-  /** Resolves to where clients connect; rejects with a ListenError. */
+  /** Resolves to the target that clients use. Rejects with a ListenError. */
   async listen(address: Address, credentials: ServerCredentials): Promise<string> {
-    const where = await listen(this.server, address, credentials);
+    const target = await listen(this.server, address, credentials);
     this.connections = watchConnections(this.server);
-    return where;
+    return target;
   }
 
-  /** Ends in order, and by force whatever has not ended after `timeoutMs`. */
+  /** Ends all work in order. After `timeoutMs` open connections are closed by force. */
   async drain(timeoutMs: number): Promise<void> {
     const { server, connections, health, reflection, drainAutocomplete } = this;
     const { log } = this.parts;
@@ -107,7 +107,7 @@ export class GrpcServer {
     await drainServer({ server, connections, health, reflection, engine, log }, timeoutMs);
   }
 
-  /** Answers what ends its streams. */
+  /** Returns the function that ends the autocomplete streams. */
   private addAutocomplete(context: CallContext): () => void {
     const { autocomplete, autocompleteLimits = defaultAutocompleteLimits } = this.parts;
     if (autocomplete === undefined) return () => undefined;

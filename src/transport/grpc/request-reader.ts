@@ -1,23 +1,23 @@
 import type { ServerReadableStream } from '@grpc/grpc-js';
 import type { HoldfastError } from '../../engine/errors';
-import { readAhead } from './grpc-internals';
+import { setReadAhead } from './grpc-internals';
 
-interface Reader<Message> {
+interface PendingRead<Message> {
   resolve(message: Message | undefined): void;
   reject(error: HoldfastError): void;
 }
 
 /**
- * The messages that a client streams, one at a time: until the next one is asked for it is not read, and the client
- * has to wait. One reader, who asks for one after the other.
+ * Reads a client's stream one message at a time. The client's flow control blocks until `next` is called. At most
+ * one `next` may be pending.
  */
-export class Incoming<Message> {
-  private reader: Reader<Message> | undefined;
+export class RequestReader<Message> {
+  private pending: PendingRead<Message> | undefined;
   private ended = false;
   private interruption: HoldfastError | undefined;
 
   constructor(private readonly stream: ServerReadableStream<Message, unknown>) {
-    readAhead(stream, 1);
+    setReadAhead(stream, 1);
     stream.on('data', (message: Message) => {
       stream.pause();
       this.take()?.resolve(message);
@@ -28,19 +28,19 @@ export class Incoming<Message> {
   }
 
   /**
-   * Undefined: there are no more. That is all there is to know: where the client was killed its stream ends as if it
-   * had nothing more to say, so whoever must be sure that all has come needs a message that says so.
+   * Resolves to undefined at the end of the stream. The stream of a killed client ends in the same way: a protocol
+   * that must tell the two apart needs an explicit last message.
    */
   next(): Promise<Message | undefined> {
     if (this.interruption !== undefined) return Promise.reject(this.interruption);
     if (this.ended || this.stream.cancelled) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
-      this.reader = { resolve, reject };
+      this.pending = { resolve, reject };
       this.stream.resume();
     });
   }
 
-  /** Whoever waits for a message, or asks for one later, gets this error instead. */
+  /** Rejects the pending `next` and every later one with this error. */
   interrupt(error: HoldfastError): void {
     this.interruption ??= error;
     this.take()?.reject(error);
@@ -51,9 +51,9 @@ export class Incoming<Message> {
     this.take()?.resolve(undefined);
   }
 
-  private take(): Reader<Message> | undefined {
-    const { reader } = this;
-    this.reader = undefined;
-    return reader;
+  private take(): PendingRead<Message> | undefined {
+    const { pending } = this;
+    this.pending = undefined;
+    return pending;
   }
 }

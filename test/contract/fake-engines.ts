@@ -1,0 +1,132 @@
+import type {
+  AutocompleteEngine,
+  DictionaryView,
+  ImportSession,
+  SuggestPage,
+  Suggestion,
+} from '../../src/engine/autocomplete/suggestion';
+import type { Lease, ResourceView } from '../../src/engine/leases/lease';
+import type { Quarantine, StoreHealth, StoreOperations } from '../../src/engine/store-health';
+import type { PermitsEngine } from '../../src/transport/leases/lease-handlers';
+import { FakeEngine } from './fake-engine';
+
+export const someLease: Lease = {
+  leaseId: 'AQABofidhlNzib9jjeCKBchQb0Pz352lH_sV8qyltsIvbmhlbGxv',
+  name: 'hello',
+  requestId: '01a1f89d-8653-7389-bf63-8de08a05c850',
+  fencingToken: 1_795_172_435_542_416n,
+  permitCount: 1,
+  ttlMs: 30_000,
+  expireOffsetMs: 29_986.9,
+};
+
+export const freeLock: ResourceView = {
+  name: 'hello',
+  limit: undefined,
+  usedCount: 0,
+  lastFencingToken: 0n,
+  holderCount: 0,
+  waiterCount: 0,
+  holders: [],
+  waiters: [],
+};
+
+export const towns: DictionaryView = {
+  name: 'towns',
+  profile: { accents: 'kept', typos: true },
+  foldVersion: 1,
+  entryCount: 3,
+  memoryBytes: 612.5,
+  generation: 1,
+  imports: [],
+};
+
+export const newYork: Suggestion = {
+  entryId: 'nyc',
+  text: 'New York',
+  segments: [
+    { text: 'New ', matched: false },
+    { text: 'Yo', matched: true },
+    { text: 'rk', matched: false },
+  ],
+  payload: Buffer.from([1, 2, 255]),
+  kind: 'word-prefix',
+  score: 2 ** 53 - 1,
+  recent: false,
+};
+
+export const onePage: SuggestPage = { suggestions: [newYork], nextPageToken: 'next', partial: false };
+
+export function fakePermits(): FakeEngine<PermitsEngine> {
+  return new FakeEngine<PermitsEngine>({
+    acquire: () => Promise.resolve(someLease),
+    renew: () => Promise.resolve(someLease),
+    release: () => Promise.resolve({ released: true, lossCause: undefined }),
+    hold: () => Promise.resolve(),
+    inspect: () => Promise.resolve(freeLock),
+    setLimit: (name, { limit }) => Promise.resolve({ ...freeLock, name, limit }),
+    remove: () => Promise.resolve(),
+  });
+}
+
+/** `session` is the import that `startImport` answers; its calls are in `engine.calls` too. */
+export function fakeAutocomplete(): {
+  readonly engine: FakeEngine<AutocompleteEngine>;
+  readonly session: FakeEngine<ImportSession>;
+} {
+  const calls: unknown[][] = [];
+  const session = new FakeEngine<ImportSession>(
+    {
+      put: () => Promise.resolve(),
+      commit: () => Promise.resolve(towns),
+      abandon: () => Promise.resolve(),
+    },
+    calls,
+  );
+  const defaults: AutocompleteEngine = {
+    addRecent: () => Promise.resolve(),
+    removeRecent: () => Promise.resolve(true),
+    suggestRecents: () => Promise.resolve([newYork]),
+    deleteRecents: () => Promise.resolve(true),
+    createDictionary: () => Promise.resolve(towns),
+    putEntries: () => Promise.resolve(),
+    deleteEntries: () => Promise.resolve(1),
+    startImport: () => Promise.resolve(session.engine),
+    recordSelection: () => Promise.resolve(5),
+    suggest: () => Promise.resolve(onePage),
+    listEntries: () => Promise.resolve({ entries: [], nextPageToken: '' }),
+    getDictionary: () => Promise.resolve(towns),
+    listDictionaries: () => Promise.resolve({ dictionaries: [towns], nextPageToken: '' }),
+    deleteDictionary: () => Promise.resolve(true),
+  };
+  return { engine: new FakeEngine(defaults, calls), session };
+}
+
+export class FakeStore implements StoreHealth, StoreOperations {
+  quarantine: Quarantine | undefined;
+  reachable = true;
+  suitable = true;
+  warnings: readonly string[] = [];
+  private readonly listeners: (() => void)[] = [];
+
+  onEndQuarantine: () => Promise<Quarantine | undefined> = () => Promise.resolve(this.quarantine);
+
+  endQuarantine(): Promise<Quarantine | undefined> {
+    return this.onEndQuarantine();
+  }
+
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  /** Starts a quarantine. Undefined: ends it. */
+  setQuarantine(quarantine: Quarantine | undefined): void {
+    this.quarantine = quarantine;
+    for (const listener of this.listeners) listener();
+  }
+
+  setReachable(reachable: boolean): void {
+    this.reachable = reachable;
+    for (const listener of this.listeners) listener();
+  }
+}
