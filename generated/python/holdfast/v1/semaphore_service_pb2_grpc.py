@@ -6,17 +6,17 @@ from holdfast.v1 import semaphore_service_pb2 as holdfast_dot_v1_dot_semaphore__
 
 
 class SemaphoreServiceStub(object):
-    """Counting semaphores by name. The permits that leases hold together never exceed the limit in force when
-    the latest of them was granted; each lease has its own time to live, so a crashed holder's permits come
-    back by themselves, however long others ask for. Who must wait has a place in one queue, and whoever is at
-    its head is served first: a request for many permits is not starved by a stream of requests for one.
+    """Counting semaphores by name. At every grant, the permits of all leases together are at most the limit
+    in force. Each lease has its own `ttl`, so the permits of a crashed holder come back. All waiters of a
+    name wait in one queue. The first waiter is always granted first, so small requests never starve a
+    large request.
 
-    A semaphore comes into being by SetSemaphoreLimit, and then stays until it is deleted; or by the first
-    request that brings an `initial_limit`, and then it is forgotten after a while of idleness.
+    SetSemaphoreLimit creates a semaphore that stays until it is deleted. A request with an
+    `initial_limit` creates a semaphore that the store forgets after it was idle for a while.
 
-    Everything that LockService says of leases, retries, streams and errors holds here too: a lock is a
-    semaphore of one. The fencing tokens of a semaphore tell its leases apart; as several are held at a time,
-    they do not order the holders' writes.
+    LockService describes leases, retries, streams and errors; all of that applies to semaphores too. The
+    fencing tokens of a semaphore distinguish its leases. They do not order the writes of its holders,
+    because several leases are held at the same time.
     """
 
     def __init__(self, channel):
@@ -63,45 +63,47 @@ class SemaphoreServiceStub(object):
 
 
 class SemaphoreServiceServicer(object):
-    """Counting semaphores by name. The permits that leases hold together never exceed the limit in force when
-    the latest of them was granted; each lease has its own time to live, so a crashed holder's permits come
-    back by themselves, however long others ask for. Who must wait has a place in one queue, and whoever is at
-    its head is served first: a request for many permits is not starved by a stream of requests for one.
+    """Counting semaphores by name. At every grant, the permits of all leases together are at most the limit
+    in force. Each lease has its own `ttl`, so the permits of a crashed holder come back. All waiters of a
+    name wait in one queue. The first waiter is always granted first, so small requests never starve a
+    large request.
 
-    A semaphore comes into being by SetSemaphoreLimit, and then stays until it is deleted; or by the first
-    request that brings an `initial_limit`, and then it is forgotten after a while of idleness.
+    SetSemaphoreLimit creates a semaphore that stays until it is deleted. A request with an
+    `initial_limit` creates a semaphore that the store forgets after it was idle for a while.
 
-    Everything that LockService says of leases, retries, streams and errors holds here too: a lock is a
-    semaphore of one. The fencing tokens of a semaphore tell its leases apart; as several are held at a time,
-    they do not order the holders' writes.
+    LockService describes leases, retries, streams and errors; all of that applies to semaphores too. The
+    fencing tokens of a semaphore distinguish its leases. They do not order the writes of its holders,
+    because several leases are held at the same time.
     """
 
     def AcquirePermits(self, request, context):
-        """Takes permits, all of them at once or none, waiting in the queue for as long as `wait_timeout` and the
-        call's deadline allow. As LockService.AcquireLock otherwise.
+        """Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+        `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
+        retries.
 
-        Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once, when more is asked for than the
-        limit, or when it is lowered below that during the wait), NO_SUCH_SEMAPHORE (unknown and no
-        `initial_limit`, or deleted during the wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-        STORE_FULL.
+        Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+        the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
+        does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
+        SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RenewPermits(self, request, context):
-        """Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
-        ended lease back. Idempotent.
+        """Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
+        nearer, and never restores an ended lease. Idempotent.
 
-        Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
+        Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
+        a failover of the store).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReleasePermits(self, request, context):
-        """Gives a lease back with all its permits, and whoever is next in the queue is granted at once.
-        Idempotent, and never touches any lease but its own. That the lease had ended is an answer, not an error.
+        """Releases a lease with all its permits, and grants the first waiters in the queue at once.
+        Idempotent. Never changes another lease. An ended lease is an answer, not an error.
 
         Errors: INVALID_FIELD.
         """
@@ -110,35 +112,38 @@ class SemaphoreServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def HoldPermits(self, request, context):
-        """Takes permits and keeps them for as long as the stream lives: the server renews the lease, and says at
-        once when it is lost. Call it without a deadline. As LockService.HoldLock, with the same events.
+        """Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
+        sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+        LockService.HoldLock, which has the same events.
 
-        Errors: as AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attaching to an ended lease), REATTACH.
+        Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SetSemaphoreLimit(self, request, context):
-        """Sets how many permits may be out at once; creates the semaphore if there is none. It then stays until it
-        is deleted.
+        """Sets the limit. Creates the semaphore if it does not exist. The semaphore then stays until it is
+        deleted.
 
-        Raising wakes waiters at once. Lowering takes nothing from anybody who holds: nothing is granted until
-        what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
-        fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
+        A higher limit grants waiters at once. A lower limit takes no permit from a holder: nothing is
+        granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
+        can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
+        with NEVER_FITS.
 
-        Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
-        retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
-        `expected_limit` where that may be.
+        Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
+        a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
+        `expected_limit` if that can happen.
 
-        Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
+        Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
+        does not exist).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSemaphore(self, request, context):
-        """Reads the limit, who holds and who waits. A picture of a moment that may be past when it arrives. Changes
+        """Reads the limit, the holders and the waiters. The answer may be out of date on arrival. Changes
         nothing.
 
         Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
@@ -148,12 +153,13 @@ class SemaphoreServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSemaphore(self, request, context):
-        """Deletes a semaphore that nobody holds or waits for; with `force` any. Then waiters end with
-        NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
-        used anew at once, only the fencing token protects what those leases protected.
+        """Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
+        deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
+        cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+        the revoked leases.
 
-        Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
-        that semaphore which a repeat deletes: look with GetSemaphore first.
+        Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
+        retry deletes the new semaphore: call GetSemaphore first.
 
         Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
         """
@@ -207,17 +213,17 @@ def add_SemaphoreServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SemaphoreService(object):
-    """Counting semaphores by name. The permits that leases hold together never exceed the limit in force when
-    the latest of them was granted; each lease has its own time to live, so a crashed holder's permits come
-    back by themselves, however long others ask for. Who must wait has a place in one queue, and whoever is at
-    its head is served first: a request for many permits is not starved by a stream of requests for one.
+    """Counting semaphores by name. At every grant, the permits of all leases together are at most the limit
+    in force. Each lease has its own `ttl`, so the permits of a crashed holder come back. All waiters of a
+    name wait in one queue. The first waiter is always granted first, so small requests never starve a
+    large request.
 
-    A semaphore comes into being by SetSemaphoreLimit, and then stays until it is deleted; or by the first
-    request that brings an `initial_limit`, and then it is forgotten after a while of idleness.
+    SetSemaphoreLimit creates a semaphore that stays until it is deleted. A request with an
+    `initial_limit` creates a semaphore that the store forgets after it was idle for a while.
 
-    Everything that LockService says of leases, retries, streams and errors holds here too: a lock is a
-    semaphore of one. The fencing tokens of a semaphore tell its leases apart; as several are held at a time,
-    they do not order the holders' writes.
+    LockService describes leases, retries, streams and errors; all of that applies to semaphores too. The
+    fencing tokens of a semaphore distinguish its leases. They do not order the writes of its holders,
+    because several leases are held at the same time.
     """
 
     @staticmethod

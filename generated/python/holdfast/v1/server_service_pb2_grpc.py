@@ -6,8 +6,8 @@ from holdfast.v1 import server_service_pb2 as holdfast_dot_v1_dot_server__servic
 
 
 class ServerServiceStub(object):
-    """What a client or an operator may want to know of the server behind the connection. Several servers
-    over one store may be configured differently; each speaks for itself.
+    """Information about the server behind the connection, and its administration. Servers that share one
+    store may have different configurations: each server answers for itself.
     """
 
     def __init__(self, channel):
@@ -29,27 +29,29 @@ class ServerServiceStub(object):
 
 
 class ServerServiceServicer(object):
-    """What a client or an operator may want to know of the server behind the connection. Several servers
-    over one store may be configured differently; each speaks for itself.
+    """Information about the server behind the connection, and its administration. Servers that share one
+    store may have different configurations: each server answers for itself.
     """
 
     def GetServerInfo(self, request, context):
-        """Describes this server: version, bounds, features and the state of its store. Answers even while the
-        store is unreachable. Changes nothing.
+        """Reads the version, bounds, features and store state of this server. Also answers while the store is
+        unreachable. Changes nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def EndQuarantine(self, request, context):
-        """Ends the quarantine of the store (of a Redis Cluster: of all nodes that answer), for all servers that
-        share it: an operator's word that no lease is believed any more, since all clients were stopped for
-        instance, or that the risk is worth it. Where that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
-        itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
-        Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
-        the port to those you trust.
+        """Ends the quarantine of the store for all servers that share the store. In a Redis Cluster: the
+        quarantine of all nodes that answer. With this call an operator asserts that no client relies on an
+        old lease any more (for example because all clients were stopped), or accepts the risk. If a client
+        still relies on an old lease, its lock may have two holders until the quarantine would have ended,
+        and only fencing tokens protect the work. The answer and the server's log describe this risk.
 
-        Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+        Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
+        it: open the port to trusted clients only.
+
+        Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -76,8 +78,8 @@ def add_ServerServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ServerService(object):
-    """What a client or an operator may want to know of the server behind the connection. Several servers
-    over one store may be configured differently; each speaks for itself.
+    """Information about the server behind the connection, and its administration. Servers that share one
+    store may have different configurations: each server answers for itself.
     """
 
     @staticmethod

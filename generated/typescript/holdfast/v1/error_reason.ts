@@ -8,135 +8,277 @@ export const protobufPackage = "holdfast.v1";
 export const protobufFileName = "holdfast/v1/error_reason.proto";
 
 /**
- * Why a call failed. Every error that the service itself makes carries one of these words, without the
- * prefix (`CONTENDED` for ERROR_REASON_CONTENDED), three times over:
+ * Why a call failed. Every error of the service carries one reason, without the prefix: `CONTENDED` for
+ * ERROR_REASON_CONTENDED. The error has the reason in three places:
  *
- *   - as `reason` of a `google.rpc.ErrorInfo` with the domain "holdfast" in `grpc-status-details-bin`,
- *     whose `metadata` map has the entries named below,
- *   - as trailer `holdfast-reason`, for clients that decode no details,
- *   - in brackets at the end of the message, for people.
+ *   - `reason` of a `google.rpc.ErrorInfo` with domain "holdfast" in the trailer
+ *     `grpc-status-details-bin`. The `metadata` map of that message has the entries named below.
+ *   - The trailer `holdfast-reason`, for clients that do not decode details.
+ *   - The end of the message, in brackets, for people.
  *
- * Errors that the gRPC library makes have none: an oversized or undecodable message, an unknown method,
- * CANCELLED, DEADLINE_EXCEEDED. Where "RetryInfo" is said, `google.rpc.RetryInfo` tells how long to wait
- * before the next try. Decide by the word, never by the text.
+ * Errors of the gRPC library have no reason: an oversized or undecodable message, an unknown method,
+ * CANCELLED, DEADLINE_EXCEEDED. Programs decide by the reason, never by the text of the message.
+ *
+ * RetryInfo means `google.rpc.RetryInfo` in the details: the delay before the next attempt. Pushback
+ * means the same delay as trailer `grpc-retry-pushback-ms`, which the retries of gRPC libraries obey.
  */
 export enum ErrorReason {
   /** ERROR_REASON_UNSPECIFIED - Never sent. */
   ERROR_REASON_UNSPECIFIED = 0,
   /**
-   * ERROR_REASON_INVALID_FIELD - INVALID_ARGUMENT. Fields of the request are missing, malformed or out of range, a `lease_id` or page
-   * token too; `google.rpc.BadRequest` names every one of them. Correct the request.
+   * ERROR_REASON_INVALID_FIELD - A field of the request is missing, malformed or out of range. A malformed `lease_id` or page token
+   * has this reason too.
+   *
+   *   - Code: INVALID_ARGUMENT.
+   *   - Metadata: none. `google.rpc.BadRequest` in the details names every bad field.
+   *   - Retry: does not help.
+   *   - Client: correct the request.
    */
   ERROR_REASON_INVALID_FIELD = 1,
   /**
-   * ERROR_REASON_REQUEST_MISMATCH - INVALID_ARGUMENT. The `request_id` is known, with another `mode`, `permit_count` or `holder_id`; or
-   * the call is a transport's own retry (it says `grpc-previous-rpc-attempts`) and has no `request_id`,
-   * so that it would wait behind its own first try. Use one `request_id` for one intent.
+   * ERROR_REASON_REQUEST_MISMATCH - The `request_id` is already in use with another `mode`, `permit_count` or `holder_id`. Or the call
+   * is a retry of the gRPC library (header `grpc-previous-rpc-attempts`) without a `request_id`, so it
+   * would wait behind its own first attempt.
+   *
+   *   - Code: INVALID_ARGUMENT.
+   *   - Metadata: `field`, the name of the field that differs.
+   *   - Retry: does not help.
+   *   - Client: choose one new `request_id` for each intent to acquire, and send it with every attempt.
    */
   ERROR_REASON_REQUEST_MISMATCH = 2,
   /**
-   * ERROR_REASON_CONTENDED - ABORTED. Not granted within `wait_timeout`, and the place in the queue is given up. Metadata:
-   * `holder_id` of a present holder, `waiter_count`. RetryInfo. Ask again, or with a longer
-   * `wait_timeout`; the same `request_id` may be used.
+   * ERROR_REASON_CONTENDED - The lock or the permits were not granted within `wait_timeout`. The request has left the queue.
+   *
+   *   - Code: ABORTED.
+   *   - Metadata: `holder_id` of one current holder, `waiter_count`.
+   *   - Retry: helps, after the delay in RetryInfo.
+   *   - Client: retry, or set a longer `wait_timeout`. The same `request_id` may be used.
    */
   ERROR_REASON_CONTENDED = 3,
   /**
-   * ERROR_REASON_LEASE_LOST - ABORTED. End of a hold stream whose lease is lost, after its `lost` event. Metadata: `cause`, a
-   * LossCause without its prefix. Stop the protected work.
+   * ERROR_REASON_LEASE_LOST - The lease of this hold stream is lost. The stream sent a `lost` event before.
+   *
+   *   - Code: ABORTED.
+   *   - Metadata: `cause`, a LossCause without its prefix.
+   *   - Retry: does not help.
+   *   - Client: stop the protected work at once.
    */
   ERROR_REASON_LEASE_LOST = 4,
   /**
-   * ERROR_REASON_SUPERSEDED - ABORTED. Another call has taken the lease or the place in the queue over. Nothing is lost; this one
-   * just has nothing to say any more. Do not attach again: two streams would push each other out.
+   * ERROR_REASON_SUPERSEDED - A newer call has taken over the lease or the place in the queue. The lease is not lost.
+   *
+   *   - Code: ABORTED.
+   *   - Metadata: none.
+   *   - Retry: does not help.
+   *   - Client: do not attach again. Two streams of one lease would supersede each other without end.
    */
   ERROR_REASON_SUPERSEDED = 5,
   /**
-   * ERROR_REASON_IMPORT_CONFLICT - ABORTED. Another import of the same dictionary was committed first, or the dictionary was deleted; nothing
-   * was changed by this one. Import again if yours is newer.
+   * ERROR_REASON_IMPORT_CONFLICT - Another import of the same dictionary was committed first, or the dictionary was deleted. This
+   * import changed nothing.
+   *
+   *   - Code: ABORTED.
+   *   - Metadata: none.
+   *   - Retry: helps if this import has the newer data.
+   *   - Client: compare the two imports, and start the import again if its data are newer.
    */
   ERROR_REASON_IMPORT_CONFLICT = 6,
   /**
-   * ERROR_REASON_LEASE_NOT_HELD - NOT_FOUND. The lease has ended or never was. Metadata: `cause`, a LossCause without its prefix or
-   * `RELEASED`, if it is known. An ended lease is never put back: acquire anew.
+   * ERROR_REASON_LEASE_NOT_HELD - The lease has ended, or never existed. An ended lease is never restored.
+   *
+   *   - Code: NOT_FOUND.
+   *   - Metadata: `cause` if known: a LossCause without its prefix, or `RELEASED`.
+   *   - Retry: does not help.
+   *   - Client: stop the protected work, and acquire a new lease.
    */
   ERROR_REASON_LEASE_NOT_HELD = 7,
-  /** ERROR_REASON_NO_SUCH_SEMAPHORE - NOT_FOUND. No semaphore has this name. Create it, or acquire with `initial_limit`. */
+  /**
+   * ERROR_REASON_NO_SUCH_SEMAPHORE - No semaphore has this name.
+   *
+   *   - Code: NOT_FOUND.
+   *   - Metadata: none.
+   *   - Retry: does not help.
+   *   - Client: create the semaphore with SetSemaphoreLimit, or acquire with `initial_limit`.
+   */
   ERROR_REASON_NO_SUCH_SEMAPHORE = 8,
-  /** ERROR_REASON_NO_SUCH_DICTIONARY - NOT_FOUND. No dictionary has this name. Create it. */
+  /**
+   * ERROR_REASON_NO_SUCH_DICTIONARY - No dictionary has this name.
+   *
+   *   - Code: NOT_FOUND.
+   *   - Metadata: none.
+   *   - Retry: does not help.
+   *   - Client: create the dictionary.
+   */
   ERROR_REASON_NO_SUCH_DICTIONARY = 9,
-  /** ERROR_REASON_DICTIONARY_EXISTS - ALREADY_EXISTS. The dictionary exists with another profile. Use it as it is, or delete it first. */
+  /**
+   * ERROR_REASON_DICTIONARY_EXISTS - The dictionary exists with another profile.
+   *
+   *   - Code: ALREADY_EXISTS.
+   *   - Metadata: none.
+   *   - Retry: does not help.
+   *   - Client: use the dictionary with its own profile, or delete it first.
+   */
   ERROR_REASON_DICTIONARY_EXISTS = 10,
   /**
-   * ERROR_REASON_LIMIT_MISMATCH - FAILED_PRECONDITION. The limit in force is not the expected one. Metadata: `limit`,
-   * `expected_limit`. Look at the semaphore and decide again.
+   * ERROR_REASON_LIMIT_MISMATCH - The limit in force is not `expected_limit`. The limit was not changed.
+   *
+   *   - Code: FAILED_PRECONDITION.
+   *   - Metadata: `limit` in force, `expected_limit`.
+   *   - Retry: does not help.
+   *   - Client: read the semaphore, and decide again.
    */
   ERROR_REASON_LIMIT_MISMATCH = 11,
   /**
-   * ERROR_REASON_NEVER_FITS - FAILED_PRECONDITION. More permits are asked for than the limit allows at all, so no wait could end.
-   * Metadata: `limit`, `permit_count`. Ask for fewer, or raise the limit.
+   * ERROR_REASON_NEVER_FITS - The request asks for more permits than the limit. No wait could end.
+   *
+   *   - Code: FAILED_PRECONDITION.
+   *   - Metadata: `limit`, `permit_count`.
+   *   - Retry: does not help.
+   *   - Client: ask for fewer permits, or raise the limit.
    */
   ERROR_REASON_NEVER_FITS = 12,
   /**
-   * ERROR_REASON_REQUEST_FINISHED - FAILED_PRECONDITION. The lease of this `request_id` has ended already; within a minute of its end
-   * the same id is not granted twice. Use a new `request_id`.
+   * ERROR_REASON_REQUEST_FINISHED - The lease of this `request_id` has already ended. The server does not grant the same `request_id` a
+   * second time within a minute of that end.
+   *
+   *   - Code: FAILED_PRECONDITION.
+   *   - Metadata: `request_id`.
+   *   - Retry: does not help.
+   *   - Client: use a new `request_id`.
    */
   ERROR_REASON_REQUEST_FINISHED = 13,
-  /** ERROR_REASON_SEMAPHORE_IN_USE - FAILED_PRECONDITION. The semaphore has holders or waiters. Wait for them, or force it. */
+  /**
+   * ERROR_REASON_SEMAPHORE_IN_USE - The semaphore has holders or waiters, so it was not deleted.
+   *
+   *   - Code: FAILED_PRECONDITION.
+   *   - Metadata: `holder_count`, `waiter_count`.
+   *   - Retry: helps once the last holder and the last waiter have gone.
+   *   - Client: wait, or delete the semaphore with `force`.
+   */
   ERROR_REASON_SEMAPHORE_IN_USE = 14,
-  /** ERROR_REASON_QUEUE_FULL - RESOURCE_EXHAUSTED. Too many wait for this name. RetryInfo. Come back later. */
+  /**
+   * ERROR_REASON_QUEUE_FULL - The queue of this name has its maximum number of waiters. GetServerInfo has the maximum.
+   *
+   *   - Code: RESOURCE_EXHAUSTED.
+   *   - Metadata: `waiter_count`.
+   *   - Retry: helps, after the delay in RetryInfo.
+   *   - Client: retry later.
+   */
   ERROR_REASON_QUEUE_FULL = 15,
   /**
-   * ERROR_REASON_QUOTA_EXCEEDED - RESOURCE_EXHAUSTED. The caller, its connection or this server has too much of a kind under way at once,
-   * waiting unary calls or imports for instance. RetryInfo. Use fewer at a time, more connections, or the
-   * streams; or come back later.
+   * ERROR_REASON_QUOTA_EXCEEDED - The caller, its connection or this server already has the maximum number of operations of one kind,
+   * for example waiting unary calls or imports. The call's headers may also be too large.
+   *
+   *   - Code: RESOURCE_EXHAUSTED.
+   *   - Metadata: `limit`, where one number is the limit.
+   *   - Retry: helps, after the delay in RetryInfo, once other operations have ended.
+   *   - Client: run fewer operations at a time, open more connections, or use the streaming calls.
    */
   ERROR_REASON_QUOTA_EXCEEDED = 16,
   /**
-   * ERROR_REASON_STORE_FULL - RESOURCE_EXHAUSTED. The store has no memory left for anything new; what is held is still renewed and
-   * released. RetryInfo. Tell the operator.
+   * ERROR_REASON_STORE_FULL - The store has no memory left for new data. Leases can still be renewed and released.
+   *
+   *   - Code: RESOURCE_EXHAUSTED.
+   *   - Metadata: none.
+   *   - Retry: helps, after the delay in RetryInfo, once the store has memory again.
+   *   - Client: tell the operator, and retry later.
    */
   ERROR_REASON_STORE_FULL = 17,
   /**
-   * ERROR_REASON_STORE_UNAVAILABLE - UNAVAILABLE. The store cannot be reached or refuses to work, and the call was certainly *not* carried
-   * out. RetryInfo. Try again.
+   * ERROR_REASON_STORE_UNAVAILABLE - The store cannot be reached or refuses to work. The call was certainly *not* carried out.
+   *
+   *   - Code: UNAVAILABLE.
+   *   - Metadata: none.
+   *   - Retry: helps, after the delay in RetryInfo.
+   *   - Client: retry.
    */
   ERROR_REASON_STORE_UNAVAILABLE = 18,
   /**
-   * ERROR_REASON_OUTCOME_UNKNOWN - UNAVAILABLE. The store's answer is missing, so the call may have been carried out or not. Metadata:
-   * `request_id`, where the call has one. Try again with that `request_id` (or the same `lease_id`): a repeat
-   * is harmless. Calls that have neither say of themselves what a repeat does.
+   * ERROR_REASON_OUTCOME_UNKNOWN - The store did not answer in time. The call may or may not have been carried out.
+   *
+   *   - Code: UNAVAILABLE.
+   *   - Metadata: `request_id`, where the call has one.
+   *   - Retry: helps.
+   *   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless. The
+   *     comment of every other call says what its retry does.
    */
   ERROR_REASON_OUTCOME_UNKNOWN = 19,
   /**
-   * ERROR_REASON_DRAINING - UNAVAILABLE. This server is shutting down; leases and places in the queue live on. RetryInfo, and
-   * `grpc-retry-pushback-ms`. Metadata: `request_id` of a wait that it ends. Go on at another server, with
-   * the same `lease_id` or `request_id`.
+   * ERROR_REASON_DRAINING - This server is shutting down. Leases and places in the queue stay.
+   *
+   *   - Code: UNAVAILABLE.
+   *   - Metadata: `request_id`, where the drain ended a wait.
+   *   - Retry: helps, after the delay in RetryInfo and pushback.
+   *   - Client: continue on another server with the same `lease_id` or `request_id`.
    */
   ERROR_REASON_DRAINING = 20,
   /**
-   * ERROR_REASON_QUARANTINED - UNAVAILABLE. The store may have forgotten leases, and nothing is granted until they all have ended.
-   * RetryInfo, and `grpc-retry-pushback-ms`. Wait; renew and release work meanwhile. Where a replica has just
-   * taken over, a lease is not renewed that ends while its old master may go on granting.
+   * ERROR_REASON_QUARANTINED - The store may have lost leases. Nothing is granted until all lost leases have ended. Leases can
+   * still be renewed and released. Exception: right after a failover, a lease shortly before its end is
+   * not renewed while the old master may still grant.
+   *
+   *   - Code: UNAVAILABLE.
+   *   - Metadata: none.
+   *   - Retry: helps, after the delay in RetryInfo and pushback.
+   *   - Client: wait and retry. An operator may end the quarantine with EndQuarantine.
    */
   ERROR_REASON_QUARANTINED = 21,
   /**
-   * ERROR_REASON_REATTACH - UNAVAILABLE. The stream has reached its greatest age; the lease or the wait lives on. RetryInfo, and
-   * `grpc-retry-pushback-ms`. Open the next stream at once, with the `lease_id` after `granted`, with
-   * the same `request_id` before it.
+   * ERROR_REASON_REATTACH - The stream has reached its maximum age. The lease or the wait continues.
+   *
+   *   - Code: UNAVAILABLE.
+   *   - Metadata: none.
+   *   - Retry: helps, at once. RetryInfo and pushback have a delay of 0.
+   *   - Client: open a new stream: with the `lease_id` after `granted`, with the same `request_id`
+   *     before.
    */
   ERROR_REASON_REATTACH = 22,
-  /** ERROR_REASON_NO_CREDENTIAL - UNAUTHENTICATED. The call has no credential, and this server wants one. */
+  /**
+   * ERROR_REASON_NO_CREDENTIAL - The call has no credential, but this server requires one. No released server sends this reason yet.
+   *
+   *   - Code: UNAUTHENTICATED.
+   *   - Metadata: none.
+   *   - Retry: does not help.
+   *   - Client: send a credential.
+   */
   ERROR_REASON_NO_CREDENTIAL = 23,
-  /** ERROR_REASON_BAD_CREDENTIAL - UNAUTHENTICATED. The credential is wrong or has expired. */
+  /**
+   * ERROR_REASON_BAD_CREDENTIAL - The credential is wrong or has expired. No released server sends this reason yet.
+   *
+   *   - Code: UNAUTHENTICATED.
+   *   - Metadata: none.
+   *   - Retry: does not help.
+   *   - Client: get a new credential.
+   */
   ERROR_REASON_BAD_CREDENTIAL = 24,
-  /** ERROR_REASON_NOT_ALLOWED - PERMISSION_DENIED. The caller is known, and may not do this to this name. */
+  /**
+   * ERROR_REASON_NOT_ALLOWED - The caller has no permission for this operation on this name. No released server sends this reason
+   * yet.
+   *
+   *   - Code: PERMISSION_DENIED.
+   *   - Metadata: none.
+   *   - Retry: does not help.
+   *   - Client: ask the operator for the permission.
+   */
   ERROR_REASON_NOT_ALLOWED = 25,
   /**
-   * ERROR_REASON_NOT_IMPLEMENTED - UNIMPLEMENTED. This server's version does not offer what was asked for; GetServerInfo lists what it
-   * does.
+   * ERROR_REASON_NOT_IMPLEMENTED - This version of the server does not offer the requested operation. A dictionary whose folding
+   * version the server does not know has this reason too.
+   *
+   *   - Code: UNIMPLEMENTED.
+   *   - Metadata: none.
+   *   - Retry: does not help.
+   *   - Client: ask GetServerInfo for the server's features, or use a newer server.
    */
   ERROR_REASON_NOT_IMPLEMENTED = 26,
-  /** ERROR_REASON_INTERNAL - INTERNAL. A fault of the server. Metadata: `error_id`, which its log has too. Report it. */
+  /**
+   * ERROR_REASON_INTERNAL - The server has a defect.
+   *
+   *   - Code: INTERNAL.
+   *   - Metadata: `error_id`, which the server's log contains too.
+   *   - Retry: does not help as a rule.
+   *   - Client: report the defect with the `error_id`.
+   */
   ERROR_REASON_INTERNAL = 27,
   UNRECOGNIZED = -1,
 }

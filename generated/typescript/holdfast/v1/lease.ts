@@ -10,15 +10,15 @@ export const protobufPackage = "holdfast.v1";
 
 export const protobufFileName = "holdfast/v1/lease.proto";
 
-/** How a lock is to be held. */
+/** The mode of a lock. */
 export enum LockMode {
   /** LOCK_MODE_UNSPECIFIED - The same as LOCK_MODE_EXCLUSIVE. */
   LOCK_MODE_UNSPECIFIED = 0,
-  /** LOCK_MODE_EXCLUSIVE - One holder at a time, and nobody beside it. */
+  /** LOCK_MODE_EXCLUSIVE - One holder, and no other holder of any mode. */
   LOCK_MODE_EXCLUSIVE = 1,
   /**
-   * LOCK_MODE_SHARED - Any number of shared holders at a time, and no exclusive one beside them. Offered by servers that
-   * list FEATURE_SHARED_LOCKS in GetServerInfo.
+   * LOCK_MODE_SHARED - Any number of shared holders, and no exclusive holder. Servers with FEATURE_SHARED_LOCKS in
+   * GetServerInfo offer this mode.
    */
   LOCK_MODE_SHARED = 2,
   UNRECOGNIZED = -1,
@@ -38,20 +38,17 @@ export function lockModeToJSON(object: LockMode): string {
   }
 }
 
-/** Why a lease ended, or is about to, other than by its release. */
+/** The cause of a loss: why a lease ended without a release, or why its renewal fails. */
 export enum LossCause {
-  /**
-   * LOSS_CAUSE_UNSPECIFIED - The cause is not known: the lease ended too long ago for the server to remember (a minute), or it
-   * never was.
-   */
+  /** LOSS_CAUSE_UNSPECIFIED - The cause is not known: the lease ended more than a minute ago, or never existed. */
   LOSS_CAUSE_UNSPECIFIED = 0,
-  /** LOSS_CAUSE_EXPIRED - Its time ran out before it was renewed. */
+  /** LOSS_CAUSE_EXPIRED - The lease was not renewed in time. */
   LOSS_CAUSE_EXPIRED = 1,
-  /** LOSS_CAUSE_REVOKED - An operator took it away. */
+  /** LOSS_CAUSE_REVOKED - An operator revoked the lease. */
   LOSS_CAUSE_REVOKED = 2,
-  /** LOSS_CAUSE_STORE_RESET - The store has no trace of it although it should still live: its data were lost or deleted. */
+  /** LOSS_CAUSE_STORE_RESET - The store has no record of the lease before its end: the store lost or deleted its data. */
   LOSS_CAUSE_STORE_RESET = 3,
-  /** LOSS_CAUSE_STORE_UNAVAILABLE - The store could not be reached to renew it before its last confirmed end. */
+  /** LOSS_CAUSE_STORE_UNAVAILABLE - The store could not be reached for a renewal before the last confirmed end. */
   LOSS_CAUSE_STORE_UNAVAILABLE = 4,
   UNRECOGNIZED = -1,
 }
@@ -75,80 +72,80 @@ export function lossCauseToJSON(object: LossCause): string {
 }
 
 /**
- * A time-bounded grant. It ends by itself when nobody renews it, so a crashed holder blocks the others
- * for no longer than its time to live.
+ * A time-bounded grant. A lease expires unless it is renewed, so a crashed holder blocks other callers
+ * no longer than one `ttl`.
  *
- * When it ends, in the caller's own terms: read a monotonic clock before sending the call (`t0`) and
- * once more when the answer is there (`receipt`); then
+ * The caller computes the end of a lease on its own monotonic clock. It reads the clock before it sends
+ * the call (`t0`), and again when the answer arrives (`receipt`). Then
  *
  *     deadline = min(t0 + expire_offset, receipt + ttl)
  *
- * is never later than the true end, with no clock shared with anybody. Of several answers about one
- * lease the latest deadline counts. Start no step of the protected work past the deadline.
+ * is never later than the true end. No clock is shared with the server. Several answers about one lease
+ * give several deadlines: the latest deadline counts. Start no step of the protected work after the
+ * deadline.
  */
 export interface Lease {
   /**
-   * The sole authority to renew and to release; whoever has it speaks for the lease, so treat it as a
-   * secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. It says by itself which resource it
-   * belongs to: calls that take it need no name.
+   * The sole authority to renew and to release. Every program that knows the id can act for the lease,
+   * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+   * resource: calls that take a `lease_id` need no `name`.
    */
   leaseId: string;
-  /** The resource that is held, as the caller named it. */
+  /** The name of the lock or semaphore, as the caller sent it. */
   name: string;
   /**
-   * The id under which the grant was asked for: the caller's own, or the one the server made when the
-   * caller sent none. Sending it again gives this same lease.
+   * The id of the acquire request: the caller's own id, or the id that the server made for a caller
+   * without one. The same `request_id` again gives this same lease.
    */
   requestId: string;
   /**
-   * Unique among all grants, and greater than that of every earlier grant of the same name. Send it
-   * along with each write to the store that the lock protects and let that store refuse any write with
-   * a token lower than the highest it has seen: this alone stops a holder that was suspended past its
-   * deadline and does not know it yet (the "fencing token" of Kleppmann, and before that the sequencer
-   * of Chubby). Positive and below 2^53, so that it is exact as a double too.
+   * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
+   * the token with each write to the protected store, and let that store refuse a token below the
+   * highest token that it has seen. Only this stops a holder that was suspended past its deadline and
+   * does not know it yet. Positive and below 2^53, so a double holds the exact value.
    */
   fencingToken: bigint;
-  /** How many permits of the resource the lease takes; 1 for a lock. */
+  /** Number of permits that the lease holds. 1 for a lock. */
   permitCount: number;
-  /** The granted time to live: how long the lease lives on after each renewal. */
+  /** The granted time to live: the remaining time of the lease after each renewal. */
   ttl:
     | Duration
     | undefined;
   /**
-   * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-   * that is the call that opened it, so there the offset grows from event to event. Never later than
-   * the true end; the drift between two clocks is already taken off.
+   * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+   * this is the call that opened the stream, so the offset grows from event to event. Never later than
+   * the true end: the drift between two clocks is already subtracted.
    */
   expireOffset: Duration | undefined;
 }
 
 /**
- * What anybody may see of a lease that is held. It shows neither the `lease_id` nor the `request_id`:
- * to see a holder is no authority over it.
+ * The public view of a held lease. Contains neither the `lease_id` nor the `request_id`, so it gives no
+ * authority over the lease.
  */
 export interface Holder {
-  /** The label that the holder gave itself; may be empty, and need not be unique. */
+  /** The holder's own label. May be empty, and need not be unique. */
   holderId: string;
-  /** What the holder said about itself when it asked, an address for instance. */
+  /** The holder's own data from its acquire request, for example an address. */
   metadata: Map<string, string>;
-  /** The fencing token of its lease. */
+  /** The fencing token of the lease. */
   fencingToken: bigint;
-  /** How many permits it has; 1 for a lock. */
+  /** Number of permits that the lease holds. 1 for a lock. */
   permitCount: number;
-  /** How it holds the lock; unspecified for a semaphore. */
+  /** The mode of the lock. Unspecified for a semaphore. */
   mode: LockMode;
-  /** When the lease was granted, by the store's wall clock. For display only. */
+  /** Time of the grant on the store's wall clock. For display only. */
   acquireTime:
     | Timestamp
     | undefined;
   /**
-   * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-   * `Lease.expire_offset`.
+   * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+   * use `Lease.expire_offset`.
    */
   expireTime:
     | Timestamp
     | undefined;
-  /** The lease was revoked: it is renewed no more, and what it takes stays taken until `expire_time`. */
+  /** The lease was revoked. A revoked lease cannot be renewed, and keeps its permits until `expire_time`. */
   revoked: boolean;
 }
 
@@ -157,19 +154,19 @@ export interface Holder_MetadataEntry {
   value: string;
 }
 
-/** What anybody may see of a request that waits in the queue. */
+/** The public view of a request in the queue. */
 export interface Waiter {
-  /** The label that the waiter gave itself; may be empty, and need not be unique. */
+  /** The waiter's own label. May be empty, and need not be unique. */
   holderId: string;
-  /** What the waiter said about itself when it asked. */
+  /** The waiter's own data from its acquire request. */
   metadata: Map<string, string>;
-  /** How many permits it waits for; 1 for a lock. */
+  /** Number of permits that the request asks for. 1 for a lock. */
   permitCount: number;
-  /** How it wants to hold the lock; unspecified for a semaphore. */
+  /** The requested mode of the lock. Unspecified for a semaphore. */
   mode: LockMode;
-  /** Its place in the queue, from 1, which is served next. */
+  /** Position in the queue. The first waiter has position 1. */
   position: number;
-  /** When it joined the queue, by the store's wall clock. For display only. */
+  /** Time at which the request entered the queue, on the store's wall clock. For display only. */
   enqueueTime: Timestamp | undefined;
 }
 
@@ -179,76 +176,76 @@ export interface Waiter_MetadataEntry {
 }
 
 /**
- * One step in the life of a hold stream, in this order: `queued` (none where nothing has to be waited
- * for, several while the position changes), `granted` once, `renewed` and `renewal_failed` as they come,
- * and last `released` or `lost` when the lease ends.
+ * One event of a hold stream. The order is: `queued` (zero or more), `granted` once, `renewed` and
+ * `renewal_failed` (zero or more), and last `released` or `lost` when the lease ends.
  *
- * Where the stream ends and the lease or the wait does not, or the lease never was granted, none of the
- * last two is sent: the call's status alone says why.
+ * A stream may end while its lease or its wait continues, or before any grant. Then it sends neither
+ * `released` nor `lost`, and the status of the call has the reason.
  */
 export interface HoldEvent {
-  /** What happened. A client skips a kind that it does not know, and goes on. */
+  /** The kind of event. Clients skip unknown kinds. */
   event:
     | //
-    /** The request waits. */
+    /** The request waits in the queue. */
     { $case: "queued"; value: HoldQueued }
     | //
-    /** The lease is held from here on. */
+    /** The lease is held from now on. */
     { $case: "granted"; value: HoldGranted }
     | //
     /** The lease was renewed. */
     { $case: "renewed"; value: HoldRenewed }
     | //
-    /** A renewal failed, and the lease still stands. */
+    /** A renewal failed. The lease is still held. */
     { $case: "renewalFailed"; value: HoldRenewalFailed }
     | //
     /** The lease was released by its `lease_id`. Last event; the call ends OK. */
     { $case: "released"; value: HoldReleased }
     | //
-    /** The lease is lost. Last event; the call ends ABORTED / LEASE_LOST. */
+    /** The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST. */
     { $case: "lost"; value: HoldLost }
     | undefined;
 }
 
 /**
- * The request has a place in the queue. Sent at once when it must wait, then at most every 2 seconds
- * while the position changes.
+ * The request has a place in the queue. Sent at once when the request must wait, then at most every 2
+ * seconds while the position changes.
  */
 export interface HoldQueued {
   /**
-   * The id under which it waits. Should the stream break, HoldLock with the same id on any server waits
-   * on in the same place (within 10 seconds; later it queues anew).
+   * The id of the waiting request. If the stream breaks, a new HoldLock with the same id keeps the place
+   * in the queue, on any server, within 10 seconds. After 10 seconds the request enters the queue at its
+   * end.
    */
   requestId: string;
-  /** Its place, from 1, which is served next. */
+  /** Position in the queue. The first waiter has position 1. */
   position: number;
-  /** How many wait in all, this request included. */
+  /** Number of waiters in the queue, with this request. */
   waiterCount: number;
   /**
-   * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-   * does: the resource is just being handed over.
+   * The current holder of the resource. With several holders: the holder of the lease that ends first.
+   * Unset if the resource has no holder at the moment of a hand-over.
    */
   holder: Holder | undefined;
 }
 
 /**
- * The lease is held, newly granted or attached to. From here on the server renews it as long as the
- * stream lives and its connection answers HTTP/2 pings.
+ * The lease is held: newly granted, or attached. From now on the server renews the lease as long as the
+ * stream is open and its connection answers HTTP/2 pings.
  */
 export interface HoldGranted {
-  /** The lease; keep its `lease_id`, which is what attaches again when the stream breaks. */
+  /** The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks. */
   lease: Lease | undefined;
 }
 
-/** The lease was renewed; sent every third of the ttl, at least every 10 seconds. */
+/** The lease was renewed. Sent every third of the `ttl`, at least every 10 seconds. */
 export interface HoldRenewed {
   /** The new end, counted from the moment at which the server received the call that opened the stream. */
   expireOffset: Duration | undefined;
 }
 
 /**
- * A renewal failed or was not answered in time. The lease stands until its last confirmed end, and the
- * server goes on trying: finish or bring to a safe point what cannot be left half done.
+ * A renewal failed or timed out. The lease is held until its last confirmed end, and the server retries
+ * the renewal. Bring the protected work to a safe point.
  */
 export interface HoldRenewalFailed {
   /**
@@ -258,21 +255,21 @@ export interface HoldRenewalFailed {
   expireOffset:
     | Duration
     | undefined;
-  /** What keeps the renewal from succeeding: what the loss will be called if it comes to that. */
+  /** Why the renewal fails. A later loss has the same cause. */
   cause: LossCause;
 }
 
-/** The lease was given back by ReleaseLock; the protected work was protected to the end. */
+/** The lease was released by its `lease_id`. The work was protected until the release. */
 export interface HoldReleased {
 }
 
 /**
- * The lease is lost; sent at its end at the latest, give or take a few milliseconds, for the deadline that a client
- * keeps by itself is what counts. Stop the protected work at once, and do not go on under a new lease without looking at what others have done
- * in between.
+ * The lease is lost. Sent at most a few milliseconds after the end of the lease: the client's own
+ * deadline is decisive. Stop the protected work at once. Before the work continues under a new lease,
+ * check the changes that other holders have made.
  */
 export interface HoldLost {
-  /** Why. */
+  /** Why the lease is lost. */
   cause: LossCause;
 }
 

@@ -24,48 +24,49 @@ export const protobufPackage = "holdfast.v1";
 
 export const protobufFileName = "holdfast/v1/lock_service.proto";
 
-/** What to lock, for how long, and how long to wait. */
+/** The lock, the time to live, and the wait. */
 export interface AcquireLockRequest {
   /**
-   * The lock's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-   * other character is data and never syntax.
+   * The lock's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+   * other character is data, never syntax.
    */
   name: string;
   /**
-   * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-   * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-   * values are in GetServerInfo.
+   * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+   * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+   * minutes. GetServerInfo has the values of the server.
    */
   ttl:
     | Duration
     | undefined;
   /**
-   * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
    */
   waitTimeout:
     | Duration
     | undefined;
   /**
-   * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-   * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+   * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+   * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+   * holders.
    */
   holderId: string;
   /**
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    */
   metadata: Map<string, string>;
   /**
-   * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold the lock,
-   * chosen by the caller. Optional for AcquireLock, where the server makes one and returns it in the
-   * lease; required for HoldLock. A repeat may have another `ttl`, `wait_timeout` and `metadata`, but
-   * not another `holder_id` or `mode`. For a minute after the lease ended it is answered by
-   * REQUEST_FINISHED.
+   * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+   * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
+   * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
+   * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
    */
   requestId: string;
-  /** How to hold the lock; default LOCK_MODE_EXCLUSIVE. */
+  /** The mode of the lock. Default: LOCK_MODE_EXCLUSIVE. */
   mode: LockMode;
 }
 
@@ -76,57 +77,58 @@ export interface AcquireLockRequest_MetadataEntry {
 
 /** The lock is held. */
 export interface AcquireLockResponse {
-  /** The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included. */
+  /** The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait. */
   lease: Lease | undefined;
 }
 
-/** Which lease to prolong. */
+/** The lease to renew. */
 export interface RenewLockRequest {
-  /** The lease's id. Required. */
+  /** The id of the lease. Required. */
   leaseId: string;
   /**
-   * The time to live from now on; the same bounds as in AcquireLockRequest. Unset: as granted. A longer
-   * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+   * The new time to live, in the range of AcquireLockRequest. Unset: the lease's own `ttl`. A longer
+   * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
    */
   ttl: Duration | undefined;
 }
 
-/** The lease was prolonged. */
+/** The lease was renewed. */
 export interface RenewLockResponse {
   /** The lease with its new end, counted from the server's receipt of this call. */
   lease: Lease | undefined;
 }
 
-/** Which lease to give back. */
+/** The lease to release. */
 export interface ReleaseLockRequest {
-  /** The lease's id. Required. */
+  /** The id of the lease. Required. */
   leaseId: string;
 }
 
 /** How the lease ended. */
 export interface ReleaseLockResponse {
   /**
-   * True: it ended by a release, this one or an earlier try of it, so the work was protected to the end.
-   * False: it had ended before, and others may have worked since.
+   * True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
+   * protected until then. False: the lease had already ended, and other holders may have worked since
+   * then.
    */
   released: boolean;
-  /** Where `released` is false, why the lease had ended, as far as that is known. Otherwise unspecified. */
+  /** If `released` is false: why the lease had ended, if known. Otherwise unspecified. */
   lossCause: LossCause;
 }
 
-/** How the stream begins: with a new request, or with a lease that is held already. */
+/** The start of the stream: a new request, or a held lease. */
 export interface HoldLockRequest {
-  /** Where to start. Required. */
+  /** The start. Required. */
   start:
     | //
     /**
-     * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-     * when the lease is held by now.
+     * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+     * attaches to the lease that was granted meanwhile.
      */
     { $case: "acquire"; value: AcquireLockRequest }
     | //
     /**
-     * Attaches to a held lease, with the same fencing token; never grants. The first event is `granted`.
+     * Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
      * An older stream of the same lease ends with SUPERSEDED.
      */
     { $case: "leaseId"; value: string }
@@ -135,38 +137,38 @@ export interface HoldLockRequest {
 
 /** One event of the stream. */
 export interface HoldLockResponse {
-  /** What happened. */
+  /** The event. */
   holdEvent: HoldEvent | undefined;
 }
 
-/** Which lock to look at. */
+/** The lock to read. */
 export interface GetLockRequest {
   /** The lock's name, as in AcquireLockRequest. Required. */
   name: string;
 }
 
-/** The lock as it was. */
+/** The state of the lock. */
 export interface GetLockResponse {
-  /** The lock; for a name never used, a free one. */
+  /** The lock. An unused name is a free lock. */
   lock: Lock | undefined;
 }
 
-/** The state of one lock. It is free when `holder_count` is 0. */
+/** The state of one lock. The lock is free if `holder_count` is 0. */
 export interface Lock {
-  /** Its name. */
+  /** The lock's name. */
   name: string;
   /**
-   * The fencing token of the latest grant, or 0 when none is remembered. Later grants have greater ones
-   * either way.
+   * The fencing token of the latest grant, or 0 if the store has forgotten that grant. Later grants have
+   * greater tokens in both cases.
    */
   lastFencingToken: bigint;
-  /** How many hold it; at most 1, or more in LOCK_MODE_SHARED. */
+  /** Number of holders. At most 1, or more in LOCK_MODE_SHARED. */
   holderCount: number;
-  /** How many wait for it. */
+  /** Number of waiters. */
   waiterCount: number;
-  /** The first 16 holders, by the end of their leases. */
+  /** The first 16 holders, in the order of the ends of their leases. */
   holders: Holder[];
-  /** The first 16 waiters, in the order of the queue. */
+  /** The first 16 waiters, in queue order. */
   waiters: Waiter[];
 }
 
@@ -1196,29 +1198,31 @@ export const Lock: MessageFns<Lock> = {
 };
 
 /**
- * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
- * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
- * shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
+ * Locks by name. A lock needs no creation: an unused name is a free lock, and the store forgets an idle
+ * lock after a while. All waiters of a name, shared and exclusive, wait in one queue and are granted in
+ * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
  *
- * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
- * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
- * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
+ * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
+ * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
+ * DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
  *
- * Not offered: re-entrance, upgrade, downgrade. The same `holder_id` with a new `request_id` queues like
- * anybody else.
+ * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
+ * `request_id` waits in the queue like any other request.
  */
 export type LockServiceService = typeof LockServiceService;
 export const LockServiceService = {
   /**
-   * Takes the lock, waiting in the queue for as long as `wait_timeout` and the call's deadline allow. The
-   * server answers shortly before the deadline, so that a wait ends with an answer and no reset. The
-   * lease then lives for its `ttl`, to be renewed by RenewLock or kept by HoldLock with its `lease_id`.
+   * Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
+   * deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
+   * lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
    *
-   * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
-   * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
+   * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
+   * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
+   * of the first attempt.
    *
    * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-   * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL.
+   * `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+   * STORE_FULL, QUARANTINED.
    */
   acquireLock: {
     path: "/holdfast.v1.LockService/AcquireLock" as const,
@@ -1230,10 +1234,11 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): AcquireLockResponse => AcquireLockResponse.decode(value),
   },
   /**
-   * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
-   * ended lease back. Idempotent.
+   * Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
+   * nearer, and never restores an ended lease. Idempotent.
    *
-   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
+   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
+   * a failover of the store).
    */
   renewLock: {
     path: "/holdfast.v1.LockService/RenewLock" as const,
@@ -1245,9 +1250,8 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): RenewLockResponse => RenewLockResponse.decode(value),
   },
   /**
-   * Gives a lease back, and the next in the queue is granted at once. Idempotent, and never touches any
-   * lease but its own: releasing late frees nobody else. That the lease had ended is an answer, not an
-   * error.
+   * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+   * another lease, also not after this lease has ended. An ended lease is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
    */
@@ -1261,22 +1265,22 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): ReleaseLockResponse => ReleaseLockResponse.decode(value),
   },
   /**
-   * Takes the lock and keeps it for as long as the stream lives: the server renews the lease, and says
-   * at once when it is lost. Call it without a deadline.
+   * Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
+   * sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
    *
-   * However the stream ends (network, drain, crash, cancel), the lease lives on to its `ttl`: nobody can
-   * conclude from a broken connection that the worker behind it has stopped. ReleaseLock gives it back
-   * sooner; cancelling alone does not. A stream lives for at most an hour or 200 times the `ttl`,
-   * whichever is less, then it ends with REATTACH.
+   * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
+   * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
+   * releases the lease earlier; a cancellation does not. A stream ends with REATTACH after an hour, or
+   * after 200 times the `ttl` if that is shorter.
    *
-   * After any end but `released` and `lost`: before `granted` call again with the same `request_id`, on
-   * any server, and wait on in the same place; after it call with the `lease_id`, and go on with the
-   * same fencing token.
+   * If the stream ends without `released` or `lost`, open a new stream on any server. Before `granted`,
+   * use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
+   * `lease_id`: the fencing token stays the same.
    *
-   * The server judges by the connection: a worker that hangs behind a live one keeps its lease. Where
-   * that matters use AcquireLock, and renew from the work itself.
+   * The server observes only the connection: a hung worker behind an open connection keeps its lease. If
+   * that matters, use AcquireLock, and renew from the protected work itself.
    *
-   * Errors: as AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attaching to an ended lease),
+   * Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
    * REATTACH.
    */
   holdLock: {
@@ -1289,8 +1293,8 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): HoldLockResponse => HoldLockResponse.decode(value),
   },
   /**
-   * Reads who holds a lock and who waits for it. A picture of a moment that may be past when it arrives:
-   * good for people and dashboards, no reason to enter the critical section. Changes nothing.
+   * Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
+   * display, never as a reason to enter the critical section. Changes nothing.
    *
    * Errors: INVALID_FIELD.
    */
@@ -1307,55 +1311,57 @@ export const LockServiceService = {
 
 export interface LockServiceServer extends UntypedServiceImplementation {
   /**
-   * Takes the lock, waiting in the queue for as long as `wait_timeout` and the call's deadline allow. The
-   * server answers shortly before the deadline, so that a wait ends with an answer and no reset. The
-   * lease then lives for its `ttl`, to be renewed by RenewLock or kept by HoldLock with its `lease_id`.
+   * Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
+   * deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
+   * lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
    *
-   * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
-   * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
+   * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
+   * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
+   * of the first attempt.
    *
    * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-   * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL.
+   * `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+   * STORE_FULL, QUARANTINED.
    */
   acquireLock: handleUnaryCall<AcquireLockRequest, AcquireLockResponse>;
   /**
-   * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
-   * ended lease back. Idempotent.
+   * Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
+   * nearer, and never restores an ended lease. Idempotent.
    *
-   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
+   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
+   * a failover of the store).
    */
   renewLock: handleUnaryCall<RenewLockRequest, RenewLockResponse>;
   /**
-   * Gives a lease back, and the next in the queue is granted at once. Idempotent, and never touches any
-   * lease but its own: releasing late frees nobody else. That the lease had ended is an answer, not an
-   * error.
+   * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+   * another lease, also not after this lease has ended. An ended lease is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
    */
   releaseLock: handleUnaryCall<ReleaseLockRequest, ReleaseLockResponse>;
   /**
-   * Takes the lock and keeps it for as long as the stream lives: the server renews the lease, and says
-   * at once when it is lost. Call it without a deadline.
+   * Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
+   * sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
    *
-   * However the stream ends (network, drain, crash, cancel), the lease lives on to its `ttl`: nobody can
-   * conclude from a broken connection that the worker behind it has stopped. ReleaseLock gives it back
-   * sooner; cancelling alone does not. A stream lives for at most an hour or 200 times the `ttl`,
-   * whichever is less, then it ends with REATTACH.
+   * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
+   * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
+   * releases the lease earlier; a cancellation does not. A stream ends with REATTACH after an hour, or
+   * after 200 times the `ttl` if that is shorter.
    *
-   * After any end but `released` and `lost`: before `granted` call again with the same `request_id`, on
-   * any server, and wait on in the same place; after it call with the `lease_id`, and go on with the
-   * same fencing token.
+   * If the stream ends without `released` or `lost`, open a new stream on any server. Before `granted`,
+   * use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
+   * `lease_id`: the fencing token stays the same.
    *
-   * The server judges by the connection: a worker that hangs behind a live one keeps its lease. Where
-   * that matters use AcquireLock, and renew from the work itself.
+   * The server observes only the connection: a hung worker behind an open connection keeps its lease. If
+   * that matters, use AcquireLock, and renew from the protected work itself.
    *
-   * Errors: as AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attaching to an ended lease),
+   * Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
    * REATTACH.
    */
   holdLock: handleServerStreamingCall<HoldLockRequest, HoldLockResponse>;
   /**
-   * Reads who holds a lock and who waits for it. A picture of a moment that may be past when it arrives:
-   * good for people and dashboards, no reason to enter the critical section. Changes nothing.
+   * Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
+   * display, never as a reason to enter the critical section. Changes nothing.
    *
    * Errors: INVALID_FIELD.
    */
@@ -1364,15 +1370,17 @@ export interface LockServiceServer extends UntypedServiceImplementation {
 
 export interface LockServiceClient extends Client {
   /**
-   * Takes the lock, waiting in the queue for as long as `wait_timeout` and the call's deadline allow. The
-   * server answers shortly before the deadline, so that a wait ends with an answer and no reset. The
-   * lease then lives for its `ttl`, to be renewed by RenewLock or kept by HoldLock with its `lease_id`.
+   * Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
+   * deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
+   * lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
    *
-   * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
-   * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
+   * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
+   * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
+   * of the first attempt.
    *
    * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-   * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL.
+   * `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+   * STORE_FULL, QUARANTINED.
    */
   acquireLock(
     request: AcquireLockRequest,
@@ -1390,10 +1398,11 @@ export interface LockServiceClient extends Client {
     callback: (error: ServiceError | null, response: AcquireLockResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
-   * ended lease back. Idempotent.
+   * Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
+   * nearer, and never restores an ended lease. Idempotent.
    *
-   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
+   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
+   * a failover of the store).
    */
   renewLock(
     request: RenewLockRequest,
@@ -1411,9 +1420,8 @@ export interface LockServiceClient extends Client {
     callback: (error: ServiceError | null, response: RenewLockResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Gives a lease back, and the next in the queue is granted at once. Idempotent, and never touches any
-   * lease but its own: releasing late frees nobody else. That the lease had ended is an answer, not an
-   * error.
+   * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+   * another lease, also not after this lease has ended. An ended lease is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
    */
@@ -1433,22 +1441,22 @@ export interface LockServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReleaseLockResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Takes the lock and keeps it for as long as the stream lives: the server renews the lease, and says
-   * at once when it is lost. Call it without a deadline.
+   * Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
+   * sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
    *
-   * However the stream ends (network, drain, crash, cancel), the lease lives on to its `ttl`: nobody can
-   * conclude from a broken connection that the worker behind it has stopped. ReleaseLock gives it back
-   * sooner; cancelling alone does not. A stream lives for at most an hour or 200 times the `ttl`,
-   * whichever is less, then it ends with REATTACH.
+   * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
+   * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
+   * releases the lease earlier; a cancellation does not. A stream ends with REATTACH after an hour, or
+   * after 200 times the `ttl` if that is shorter.
    *
-   * After any end but `released` and `lost`: before `granted` call again with the same `request_id`, on
-   * any server, and wait on in the same place; after it call with the `lease_id`, and go on with the
-   * same fencing token.
+   * If the stream ends without `released` or `lost`, open a new stream on any server. Before `granted`,
+   * use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
+   * `lease_id`: the fencing token stays the same.
    *
-   * The server judges by the connection: a worker that hangs behind a live one keeps its lease. Where
-   * that matters use AcquireLock, and renew from the work itself.
+   * The server observes only the connection: a hung worker behind an open connection keeps its lease. If
+   * that matters, use AcquireLock, and renew from the protected work itself.
    *
-   * Errors: as AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attaching to an ended lease),
+   * Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
    * REATTACH.
    */
   holdLock(request: HoldLockRequest, options?: Partial<CallOptions>): ClientReadableStream<HoldLockResponse>;
@@ -1458,8 +1466,8 @@ export interface LockServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<HoldLockResponse>;
   /**
-   * Reads who holds a lock and who waits for it. A picture of a moment that may be past when it arrives:
-   * good for people and dashboards, no reason to enter the critical section. Changes nothing.
+   * Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
+   * display, never as a reason to enter the critical section. Changes nothing.
    *
    * Errors: INVALID_FIELD.
    */

@@ -24,55 +24,60 @@ export const protobufPackage = "holdfast.v1";
 
 export const protobufFileName = "holdfast/v1/semaphore_service.proto";
 
-/** How many permits of what, for how long, and how long to wait. */
+/** The semaphore, the permits, the time to live, and the wait. */
 export interface AcquirePermitsRequest {
   /**
-   * The semaphore's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-   * other character is data and never syntax. A lock of the same name is something else.
+   * The semaphore's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+   * other character is data, never syntax. A lock of the same name is independent.
    */
   name: string;
   /**
-   * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-   * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-   * server's own values are in GetServerInfo.
+   * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+   * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+   * GetServerInfo has the values of the server.
    */
   ttl:
     | Duration
     | undefined;
   /**
-   * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
    */
   waitTimeout:
     | Duration
     | undefined;
   /**
-   * A label for people, shown to whoever looks at the semaphore: a host name and process id for instance. At
-   * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+   * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+   * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+   * holders.
    */
   holderId: string;
   /**
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    */
   metadata: Map<string, string>;
   /**
-   * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold permits, chosen by
-   * the caller. Optional for AcquirePermits, where the server makes one and returns it in the lease; required
-   * for HoldPermits. A repeat may have another `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-   * another `holder_id` or `permit_count`. For a minute after the lease ended it is answered by
+   * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+   * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
+   * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
+   * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
    * REQUEST_FINISHED.
    */
   requestId: string;
-  /** How many permits to take. Default 1; at least 1. More than the limit is NEVER_FITS, not an endless wait. */
+  /**
+   * Number of requested permits. Default: 1. Minimum: 1. A number above the limit answers NEVER_FITS
+   * instead of an endless wait.
+   */
   permitCount?:
     | number
     | undefined;
   /**
-   * The limit of the semaphore if this request is the first to name it; from 0, which pauses. Ignored where
-   * it exists: the limit in force counts, so programs with different constants run together. Unset: it must
-   * exist.
+   * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
+   * the semaphore exists: the limit in force counts, so programs with different values can run together.
+   * Unset: the semaphore must exist.
    */
   initialLimit?: number | undefined;
 }
@@ -84,57 +89,58 @@ export interface AcquirePermitsRequest_MetadataEntry {
 
 /** The permits are held. */
 export interface AcquirePermitsResponse {
-  /** The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included. */
+  /** The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait. */
   lease: Lease | undefined;
 }
 
-/** Which lease to prolong. */
+/** The lease to renew. */
 export interface RenewPermitsRequest {
-  /** The lease's id. Required. */
+  /** The id of the lease. Required. */
   leaseId: string;
   /**
-   * The time to live from now on; the same bounds as in AcquirePermitsRequest. Unset: as granted. A longer
-   * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+   * The new time to live, in the range of AcquirePermitsRequest. Unset: the lease's own `ttl`. A longer
+   * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
    */
   ttl: Duration | undefined;
 }
 
-/** The lease was prolonged. */
+/** The lease was renewed. */
 export interface RenewPermitsResponse {
   /** The lease with its new end, counted from the server's receipt of this call. */
   lease: Lease | undefined;
 }
 
-/** Which lease to give back. */
+/** The lease to release. */
 export interface ReleasePermitsRequest {
-  /** The lease's id. Required. */
+  /** The id of the lease. Required. */
   leaseId: string;
 }
 
 /** How the lease ended. */
 export interface ReleasePermitsResponse {
   /**
-   * True: it ended by a release, this one or an earlier try of it, so the work was protected to the end.
-   * False: it had ended before, and others may have taken its permits since.
+   * True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
+   * protected until then. False: the lease had already ended, and other holders may have taken its
+   * permits since then.
    */
   released: boolean;
-  /** Where `released` is false, why the lease had ended, as far as that is known. Otherwise unspecified. */
+  /** If `released` is false: why the lease had ended, if known. Otherwise unspecified. */
   lossCause: LossCause;
 }
 
-/** How the stream begins: with a new request, or with a lease that is held already. */
+/** The start of the stream: a new request, or a held lease. */
 export interface HoldPermitsRequest {
-  /** Where to start. Required. */
+  /** The start. Required. */
   start:
     | //
     /**
-     * Asks for permits. Needs a `request_id`. The same id again waits on in the same place, or attaches when
-     * the lease is held by now.
+     * Acquires permits. Requires a `request_id`. The same id again keeps the place in the queue, or
+     * attaches to the lease that was granted meanwhile.
      */
     { $case: "acquire"; value: AcquirePermitsRequest }
     | //
     /**
-     * Attaches to a held lease, with the same fencing token; never grants. The first event is `granted`.
+     * Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
      * An older stream of the same lease ends with SUPERSEDED.
      */
     { $case: "leaseId"; value: string }
@@ -143,74 +149,86 @@ export interface HoldPermitsRequest {
 
 /** One event of the stream. */
 export interface HoldPermitsResponse {
-  /** What happened. */
+  /** The event. */
   holdEvent: HoldEvent | undefined;
 }
 
-/** What the limit shall be. */
+/** The new limit. */
 export interface SetSemaphoreLimitRequest {
   /** The semaphore's name, as in AcquirePermitsRequest. Required. */
   name: string;
-  /** How many permits may be out at once. Required; from 0, which pauses, to 2147483647. */
+  /**
+   * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+   * semaphore, to 2147483647.
+   */
   limit?:
     | number
     | undefined;
-  /** Change nothing unless this is the limit in force: what the caller has seen. Unset: whatever it is. */
+  /**
+   * The limit must have this value before the change, or nothing is changed. Unset: any value is
+   * accepted.
+   */
   expectedLimit?: number | undefined;
 }
 
 /** The limit is in force. */
 export interface SetSemaphoreLimitResponse {
-  /** The semaphore, right after. */
+  /** The semaphore right after the change. */
   semaphore: Semaphore | undefined;
 }
 
-/** Which semaphore to look at. */
+/** The semaphore to read. */
 export interface GetSemaphoreRequest {
   /** The semaphore's name, as in AcquirePermitsRequest. Required. */
   name: string;
 }
 
-/** The semaphore as it was. */
+/** The state of the semaphore. */
 export interface GetSemaphoreResponse {
   /** The semaphore. */
   semaphore: Semaphore | undefined;
 }
 
-/** Which semaphore to delete. */
+/** The semaphore to delete. */
 export interface DeleteSemaphoreRequest {
   /** The semaphore's name, as in AcquirePermitsRequest. Required. */
   name: string;
-  /** Delete it also while it is held or waited for. Default false: then that is SEMAPHORE_IN_USE. */
+  /**
+   * Also deletes a semaphore with holders or waiters. Default: false, which answers SEMAPHORE_IN_USE for
+   * such a semaphore.
+   */
   force: boolean;
 }
 
-/** The semaphore is gone. */
+/** The semaphore no longer exists. */
 export interface DeleteSemaphoreResponse {
 }
 
 /** The state of one semaphore. */
 export interface Semaphore {
-  /** Its name. */
+  /** The semaphore's name. */
   name: string;
-  /** How many permits may be out at once; 0 pauses. */
+  /** The largest number of permits that may be held at once. 0 means that the semaphore is paused. */
   limit: number;
-  /** How many are out: held, or just being handed over. */
+  /** Number of permits that are held or in a hand-over. */
   usedCount: number;
-  /** By how many `used_count` exceeds `limit`, since it was lowered; nothing is granted until it is 0. */
+  /**
+   * The excess of `used_count` over `limit`, after the limit was lowered. Nothing is granted while the
+   * excess is above 0.
+   */
   overcommittedCount: number;
-  /** How many requests wait. */
+  /** Number of waiters. */
   waiterCount: number;
   /**
-   * The fencing token of the latest grant, or 0 when none is remembered. Later grants have greater ones
-   * either way.
+   * The fencing token of the latest grant, or 0 if the store has forgotten that grant. Later grants have
+   * greater tokens in both cases.
    */
   lastFencingToken: bigint;
-  /** The first 16 holders, by the end of their leases. */
+  /** The first 16 holders, in the order of the ends of their leases. */
   holders: Holder[];
-  /** The first 16 waiters, in the order of the queue. */
+  /** The first 16 waiters, in queue order. */
   waiters: Waiter[];
-  /** How many leases hold permits. */
+  /** Number of leases that hold permits. */
   holderCount: number;
 }
 
@@ -1597,28 +1615,29 @@ export const Semaphore: MessageFns<Semaphore> = {
 };
 
 /**
- * Counting semaphores by name. The permits that leases hold together never exceed the limit in force when
- * the latest of them was granted; each lease has its own time to live, so a crashed holder's permits come
- * back by themselves, however long others ask for. Who must wait has a place in one queue, and whoever is at
- * its head is served first: a request for many permits is not starved by a stream of requests for one.
+ * Counting semaphores by name. At every grant, the permits of all leases together are at most the limit
+ * in force. Each lease has its own `ttl`, so the permits of a crashed holder come back. All waiters of a
+ * name wait in one queue. The first waiter is always granted first, so small requests never starve a
+ * large request.
  *
- * A semaphore comes into being by SetSemaphoreLimit, and then stays until it is deleted; or by the first
- * request that brings an `initial_limit`, and then it is forgotten after a while of idleness.
+ * SetSemaphoreLimit creates a semaphore that stays until it is deleted. A request with an
+ * `initial_limit` creates a semaphore that the store forgets after it was idle for a while.
  *
- * Everything that LockService says of leases, retries, streams and errors holds here too: a lock is a
- * semaphore of one. The fencing tokens of a semaphore tell its leases apart; as several are held at a time,
- * they do not order the holders' writes.
+ * LockService describes leases, retries, streams and errors; all of that applies to semaphores too. The
+ * fencing tokens of a semaphore distinguish its leases. They do not order the writes of its holders,
+ * because several leases are held at the same time.
  */
 export type SemaphoreServiceService = typeof SemaphoreServiceService;
 export const SemaphoreServiceService = {
   /**
-   * Takes permits, all of them at once or none, waiting in the queue for as long as `wait_timeout` and the
-   * call's deadline allow. As LockService.AcquireLock otherwise.
+   * Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+   * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
+   * retries.
    *
-   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once, when more is asked for than the
-   * limit, or when it is lowered below that during the wait), NO_SUCH_SEMAPHORE (unknown and no
-   * `initial_limit`, or deleted during the wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-   * STORE_FULL.
+   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+   * the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
+   * does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
+   * SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
    */
   acquirePermits: {
     path: "/holdfast.v1.SemaphoreService/AcquirePermits" as const,
@@ -1632,10 +1651,11 @@ export const SemaphoreServiceService = {
     responseDeserialize: (value: Buffer): AcquirePermitsResponse => AcquirePermitsResponse.decode(value),
   },
   /**
-   * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
-   * ended lease back. Idempotent.
+   * Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
+   * nearer, and never restores an ended lease. Idempotent.
    *
-   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
+   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
+   * a failover of the store).
    */
   renewPermits: {
     path: "/holdfast.v1.SemaphoreService/RenewPermits" as const,
@@ -1648,8 +1668,8 @@ export const SemaphoreServiceService = {
     responseDeserialize: (value: Buffer): RenewPermitsResponse => RenewPermitsResponse.decode(value),
   },
   /**
-   * Gives a lease back with all its permits, and whoever is next in the queue is granted at once.
-   * Idempotent, and never touches any lease but its own. That the lease had ended is an answer, not an error.
+   * Releases a lease with all its permits, and grants the first waiters in the queue at once.
+   * Idempotent. Never changes another lease. An ended lease is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
    */
@@ -1665,10 +1685,11 @@ export const SemaphoreServiceService = {
     responseDeserialize: (value: Buffer): ReleasePermitsResponse => ReleasePermitsResponse.decode(value),
   },
   /**
-   * Takes permits and keeps them for as long as the stream lives: the server renews the lease, and says at
-   * once when it is lost. Call it without a deadline. As LockService.HoldLock, with the same events.
+   * Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
+   * sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+   * LockService.HoldLock, which has the same events.
    *
-   * Errors: as AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attaching to an ended lease), REATTACH.
+   * Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
    */
   holdPermits: {
     path: "/holdfast.v1.SemaphoreService/HoldPermits" as const,
@@ -1680,18 +1701,20 @@ export const SemaphoreServiceService = {
     responseDeserialize: (value: Buffer): HoldPermitsResponse => HoldPermitsResponse.decode(value),
   },
   /**
-   * Sets how many permits may be out at once; creates the semaphore if there is none. It then stays until it
-   * is deleted.
+   * Sets the limit. Creates the semaphore if it does not exist. The semaphore then stays until it is
+   * deleted.
    *
-   * Raising wakes waiters at once. Lowering takes nothing from anybody who holds: nothing is granted until
-   * what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
-   * fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
+   * A higher limit grants waiters at once. A lower limit takes no permit from a holder: nothing is
+   * granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
+   * can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
+   * with NEVER_FITS.
    *
-   * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
-   * retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
-   * `expected_limit` where that may be.
+   * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
+   * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
+   * `expected_limit` if that can happen.
    *
-   * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
+   * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
+   * does not exist).
    */
   setSemaphoreLimit: {
     path: "/holdfast.v1.SemaphoreService/SetSemaphoreLimit" as const,
@@ -1705,7 +1728,7 @@ export const SemaphoreServiceService = {
     responseDeserialize: (value: Buffer): SetSemaphoreLimitResponse => SetSemaphoreLimitResponse.decode(value),
   },
   /**
-   * Reads the limit, who holds and who waits. A picture of a moment that may be past when it arrives. Changes
+   * Reads the limit, the holders and the waiters. The answer may be out of date on arrival. Changes
    * nothing.
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
@@ -1721,12 +1744,13 @@ export const SemaphoreServiceService = {
     responseDeserialize: (value: Buffer): GetSemaphoreResponse => GetSemaphoreResponse.decode(value),
   },
   /**
-   * Deletes a semaphore that nobody holds or waits for; with `force` any. Then waiters end with
-   * NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
-   * used anew at once, only the fencing token protects what those leases protected.
+   * Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
+   * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
+   * cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+   * the revoked leases.
    *
-   * Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
-   * that semaphore which a repeat deletes: look with GetSemaphore first.
+   * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
+   * retry deletes the new semaphore: call GetSemaphore first.
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
    */
@@ -1745,65 +1769,71 @@ export const SemaphoreServiceService = {
 
 export interface SemaphoreServiceServer extends UntypedServiceImplementation {
   /**
-   * Takes permits, all of them at once or none, waiting in the queue for as long as `wait_timeout` and the
-   * call's deadline allow. As LockService.AcquireLock otherwise.
+   * Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+   * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
+   * retries.
    *
-   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once, when more is asked for than the
-   * limit, or when it is lowered below that during the wait), NO_SUCH_SEMAPHORE (unknown and no
-   * `initial_limit`, or deleted during the wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-   * STORE_FULL.
+   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+   * the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
+   * does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
+   * SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
    */
   acquirePermits: handleUnaryCall<AcquirePermitsRequest, AcquirePermitsResponse>;
   /**
-   * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
-   * ended lease back. Idempotent.
+   * Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
+   * nearer, and never restores an ended lease. Idempotent.
    *
-   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
+   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
+   * a failover of the store).
    */
   renewPermits: handleUnaryCall<RenewPermitsRequest, RenewPermitsResponse>;
   /**
-   * Gives a lease back with all its permits, and whoever is next in the queue is granted at once.
-   * Idempotent, and never touches any lease but its own. That the lease had ended is an answer, not an error.
+   * Releases a lease with all its permits, and grants the first waiters in the queue at once.
+   * Idempotent. Never changes another lease. An ended lease is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
    */
   releasePermits: handleUnaryCall<ReleasePermitsRequest, ReleasePermitsResponse>;
   /**
-   * Takes permits and keeps them for as long as the stream lives: the server renews the lease, and says at
-   * once when it is lost. Call it without a deadline. As LockService.HoldLock, with the same events.
+   * Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
+   * sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+   * LockService.HoldLock, which has the same events.
    *
-   * Errors: as AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attaching to an ended lease), REATTACH.
+   * Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
    */
   holdPermits: handleServerStreamingCall<HoldPermitsRequest, HoldPermitsResponse>;
   /**
-   * Sets how many permits may be out at once; creates the semaphore if there is none. It then stays until it
-   * is deleted.
+   * Sets the limit. Creates the semaphore if it does not exist. The semaphore then stays until it is
+   * deleted.
    *
-   * Raising wakes waiters at once. Lowering takes nothing from anybody who holds: nothing is granted until
-   * what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
-   * fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
+   * A higher limit grants waiters at once. A lower limit takes no permit from a holder: nothing is
+   * granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
+   * can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
+   * with NEVER_FITS.
    *
-   * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
-   * retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
-   * `expected_limit` where that may be.
+   * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
+   * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
+   * `expected_limit` if that can happen.
    *
-   * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
+   * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
+   * does not exist).
    */
   setSemaphoreLimit: handleUnaryCall<SetSemaphoreLimitRequest, SetSemaphoreLimitResponse>;
   /**
-   * Reads the limit, who holds and who waits. A picture of a moment that may be past when it arrives. Changes
+   * Reads the limit, the holders and the waiters. The answer may be out of date on arrival. Changes
    * nothing.
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
    */
   getSemaphore: handleUnaryCall<GetSemaphoreRequest, GetSemaphoreResponse>;
   /**
-   * Deletes a semaphore that nobody holds or waits for; with `force` any. Then waiters end with
-   * NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
-   * used anew at once, only the fencing token protects what those leases protected.
+   * Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
+   * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
+   * cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+   * the revoked leases.
    *
-   * Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
-   * that semaphore which a repeat deletes: look with GetSemaphore first.
+   * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
+   * retry deletes the new semaphore: call GetSemaphore first.
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
    */
@@ -1812,13 +1842,14 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
 
 export interface SemaphoreServiceClient extends Client {
   /**
-   * Takes permits, all of them at once or none, waiting in the queue for as long as `wait_timeout` and the
-   * call's deadline allow. As LockService.AcquireLock otherwise.
+   * Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+   * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
+   * retries.
    *
-   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once, when more is asked for than the
-   * limit, or when it is lowered below that during the wait), NO_SUCH_SEMAPHORE (unknown and no
-   * `initial_limit`, or deleted during the wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-   * STORE_FULL.
+   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+   * the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
+   * does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
+   * SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
    */
   acquirePermits(
     request: AcquirePermitsRequest,
@@ -1836,10 +1867,11 @@ export interface SemaphoreServiceClient extends Client {
     callback: (error: ServiceError | null, response: AcquirePermitsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
-   * ended lease back. Idempotent.
+   * Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
+   * nearer, and never restores an ended lease. Idempotent.
    *
-   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
+   * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
+   * a failover of the store).
    */
   renewPermits(
     request: RenewPermitsRequest,
@@ -1857,8 +1889,8 @@ export interface SemaphoreServiceClient extends Client {
     callback: (error: ServiceError | null, response: RenewPermitsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Gives a lease back with all its permits, and whoever is next in the queue is granted at once.
-   * Idempotent, and never touches any lease but its own. That the lease had ended is an answer, not an error.
+   * Releases a lease with all its permits, and grants the first waiters in the queue at once.
+   * Idempotent. Never changes another lease. An ended lease is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
    */
@@ -1878,10 +1910,11 @@ export interface SemaphoreServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReleasePermitsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Takes permits and keeps them for as long as the stream lives: the server renews the lease, and says at
-   * once when it is lost. Call it without a deadline. As LockService.HoldLock, with the same events.
+   * Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
+   * sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+   * LockService.HoldLock, which has the same events.
    *
-   * Errors: as AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attaching to an ended lease), REATTACH.
+   * Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
    */
   holdPermits(request: HoldPermitsRequest, options?: Partial<CallOptions>): ClientReadableStream<HoldPermitsResponse>;
   holdPermits(
@@ -1890,18 +1923,20 @@ export interface SemaphoreServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<HoldPermitsResponse>;
   /**
-   * Sets how many permits may be out at once; creates the semaphore if there is none. It then stays until it
-   * is deleted.
+   * Sets the limit. Creates the semaphore if it does not exist. The semaphore then stays until it is
+   * deleted.
    *
-   * Raising wakes waiters at once. Lowering takes nothing from anybody who holds: nothing is granted until
-   * what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
-   * fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
+   * A higher limit grants waiters at once. A lower limit takes no permit from a holder: nothing is
+   * granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
+   * can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
+   * with NEVER_FITS.
    *
-   * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
-   * retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
-   * `expected_limit` where that may be.
+   * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
+   * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
+   * `expected_limit` if that can happen.
    *
-   * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
+   * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
+   * does not exist).
    */
   setSemaphoreLimit(
     request: SetSemaphoreLimitRequest,
@@ -1919,7 +1954,7 @@ export interface SemaphoreServiceClient extends Client {
     callback: (error: ServiceError | null, response: SetSemaphoreLimitResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Reads the limit, who holds and who waits. A picture of a moment that may be past when it arrives. Changes
+   * Reads the limit, the holders and the waiters. The answer may be out of date on arrival. Changes
    * nothing.
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
@@ -1940,12 +1975,13 @@ export interface SemaphoreServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetSemaphoreResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Deletes a semaphore that nobody holds or waits for; with `force` any. Then waiters end with
-   * NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
-   * used anew at once, only the fencing token protects what those leases protected.
+   * Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
+   * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
+   * cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+   * the revoked leases.
    *
-   * Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
-   * that semaphore which a repeat deletes: look with GetSemaphore first.
+   * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
+   * retry deletes the new semaphore: call GetSemaphore first.
    *
    * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
    */

@@ -21,7 +21,7 @@ export const protobufPackage = "holdfast.v1";
 
 export const protobufFileName = "holdfast/v1/server_service.proto";
 
-/** An ability that not every version or configuration has. Ask for it here before relying on it. */
+/** A feature that not every version or configuration offers. Check for the feature before use. */
 export enum Feature {
   /** FEATURE_UNSPECIFIED - Never sent. */
   FEATURE_UNSPECIFIED = 0,
@@ -59,25 +59,26 @@ export enum StoreState {
   /** STORE_STATE_UNSPECIFIED - Never sent. */
   STORE_STATE_UNSPECIFIED = 0,
   /**
-   * STORE_STATE_READY - The store answers, and calls are carried out. Of a Redis Cluster: nodes answer that have at least half
-   * of all names; the warnings say which ones do not, and names on those end with STORE_UNAVAILABLE.
+   * STORE_STATE_READY - The store answers, and calls are carried out. In a Redis Cluster: the nodes that answer have at
+   * least half of all names. The warnings list the other nodes; calls for names on those nodes end with
+   * STORE_UNAVAILABLE.
    */
   STORE_STATE_READY = 1,
   /**
-   * STORE_STATE_UNREACHABLE - The store does not answer or refuses to work (of a Redis Cluster: nodes that have more than half of all
-   * names): calls end with STORE_UNAVAILABLE, and health says NOT_SERVING.
+   * STORE_STATE_UNREACHABLE - The store does not answer or refuses to work. In a Redis Cluster: the nodes with more than half of
+   * all names. Calls end with STORE_UNAVAILABLE, and health is NOT_SERVING.
    */
   STORE_STATE_UNREACHABLE = 2,
   /**
-   * STORE_STATE_QUARANTINED - The store answers, but may have forgotten leases: acquiring ends with QUARANTINED until all leases that
-   * may be believed have ended, while renewing and releasing work. Of a Redis Cluster that is so of at least
-   * one node, and acquiring names on the others works. Health says SERVING, and NOT_SERVING of
-   * the service "holdfast.grants".
+   * STORE_STATE_QUARANTINED - The store answers, but may have lost leases. Acquire calls end with QUARANTINED until all lost
+   * leases have ended. Leases can still be renewed and released. In a Redis Cluster: at least one node
+   * is in quarantine, and names on the other nodes can be acquired. Health is SERVING, and NOT_SERVING
+   * for the service "holdfast.grants".
    */
   STORE_STATE_QUARANTINED = 4,
   /**
-   * STORE_STATE_UNSUITABLE - The store answers, but is set up so that it loses leases in ordinary operation (it evicts keys when
-   * memory is short, for instance): health says NOT_SERVING, and the warnings say what to change.
+   * STORE_STATE_UNSUITABLE - The store answers, but its configuration loses leases in normal operation, for example by eviction
+   * of keys. Health is NOT_SERVING, and the warnings say what to change.
    */
   STORE_STATE_UNSUITABLE = 3,
   UNRECOGNIZED = -1,
@@ -101,15 +102,18 @@ export function storeStateToJSON(object: StoreState): string {
   }
 }
 
-/** Why the store may have forgotten leases. */
+/** Why the store may have lost leases. */
 export enum QuarantineCause {
   /** QUARANTINE_CAUSE_UNSPECIFIED - Never sent. */
   QUARANTINE_CAUSE_UNSPECIFIED = 0,
-  /** QUARANTINE_CAUSE_FORGOTTEN - It knew nothing of the service: it was emptied, or is new and HOLDFAST_STORE_IS_NEW does not say so. */
+  /**
+   * QUARANTINE_CAUSE_FORGOTTEN - The store has no data of the service: the store was emptied, or it is new and HOLDFAST_STORE_IS_NEW
+   * is not set.
+   */
   QUARANTINE_CAUSE_FORGOTTEN = 1,
-  /** QUARANTINE_CAUSE_RESTARTED - It was started again, or replaced by another one, and may lack its last writes. */
+  /** QUARANTINE_CAUSE_RESTARTED - The store was restarted or replaced, and may lack its last writes. */
   QUARANTINE_CAUSE_RESTARTED = 2,
-  /** QUARANTINE_CAUSE_CLOCK - Its clock was set forward, so that leases seem to end before their holders' time. */
+  /** QUARANTINE_CAUSE_CLOCK - The store's clock was set forward, so leases expire in the store before their holders' deadlines. */
   QUARANTINE_CAUSE_CLOCK = 3,
   UNRECOGNIZED = -1,
 }
@@ -130,80 +134,83 @@ export function quarantineCauseToJSON(object: QuarantineCause): string {
   }
 }
 
-/** Asks this server about itself. */
+/** No fields. */
 export interface GetServerInfoRequest {
 }
 
-/** This server, now. */
+/** The present state of this server. */
 export interface GetServerInfoResponse {
-  /** Its version, by semantic versioning: "0.1.0". */
+  /** The server's semantic version, for example "0.1.0". */
   version: string;
-  /** The shortest `ttl` that it accepts. */
+  /** The smallest `ttl` that a request may have. */
   minTtl:
     | Duration
     | undefined;
-  /** The longest `ttl` that it accepts. */
+  /** The largest `ttl` that a request may have. */
   maxTtl:
     | Duration
     | undefined;
-  /** The `ttl` of a request that has none. */
+  /** The `ttl` of a request without one. */
   defaultTtl:
     | Duration
     | undefined;
   /**
-   * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-   * `ttl` is less, and by up to a tenth so that not all of them end together.
+   * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+   * lease is shorter, and up to 10 % earlier so that streams do not all end together.
    */
   maxStreamAge:
     | Duration
     | undefined;
-  /** How many may wait for one name before QUEUE_FULL. */
+  /** The maximum number of waiters per name. Further requests end with QUEUE_FULL. */
   maxWaiterCount: number;
-  /** What it offers beyond the plain calls. */
+  /** The features that this server offers. */
   features: Feature[];
-  /** Whether it can work with its store. */
+  /** Whether this server can work with its store. */
   storeState: StoreState;
   /**
-   * What an operator should know about the store, a sentence each: what endangers leases or their
-   * durability, and what to do about it. Empty when all is well.
+   * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+   * remedy. Empty if the store has no problem.
    */
   storeWarnings: string[];
   /**
-   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-   * longest.
+   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+   * that lasts longest.
    */
   quarantine: Quarantine | undefined;
 }
 
-/** The operator's word that nothing need be waited for. */
+/** The operator's assertion that the quarantine is not needed. */
 export interface EndQuarantineRequest {
-  /** Why, for the log: 1 to 512 bytes of UTF-8 without control characters. Required. */
+  /** The operator's reason, for the log. Required: 1 to 512 bytes of UTF-8 without control characters. */
   reason: string;
 }
 
-/** What the operator's word did. */
+/** The result of EndQuarantine. */
 export interface EndQuarantineResponse {
-  /** What was ended: it had so long to go. Unset if there was no quarantine. */
+  /**
+   * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+   * active.
+   */
   endedQuarantine:
     | Quarantine
     | undefined;
   /**
-   * What may go wrong from here on, for how long and what protects then, in a sentence for people; the
-   * server's log has it too. Empty if there was no quarantine.
+   * One sentence for people: what can go wrong now, for how long, and what protects the work. The
+   * server's log has the same sentence. Empty if no quarantine was active.
    */
   risk: string;
 }
 
 /**
- * A time in which nothing is granted, for leases may be believed that the store has forgotten. Renewals and
- * releases go on.
+ * A period without grants after the store may have lost leases. Leases can still be renewed and
+ * released.
  */
 export interface Quarantine {
-  /** How long it still lasts. */
+  /** The remaining time of the quarantine. */
   remainingDuration:
     | Duration
     | undefined;
-  /** What began it. */
+  /** Why the quarantine started. */
   cause: QuarantineCause;
 }
 
@@ -712,14 +719,14 @@ export const Quarantine: MessageFns<Quarantine> = {
 };
 
 /**
- * What a client or an operator may want to know of the server behind the connection. Several servers
- * over one store may be configured differently; each speaks for itself.
+ * Information about the server behind the connection, and its administration. Servers that share one
+ * store may have different configurations: each server answers for itself.
  */
 export type ServerServiceService = typeof ServerServiceService;
 export const ServerServiceService = {
   /**
-   * Describes this server: version, bounds, features and the state of its store. Answers even while the
-   * store is unreachable. Changes nothing.
+   * Reads the version, bounds, features and store state of this server. Also answers while the store is
+   * unreachable. Changes nothing.
    */
   getServerInfo: {
     path: "/holdfast.v1.ServerService/GetServerInfo" as const,
@@ -732,14 +739,16 @@ export const ServerServiceService = {
     responseDeserialize: (value: Buffer): GetServerInfoResponse => GetServerInfoResponse.decode(value),
   },
   /**
-   * Ends the quarantine of the store (of a Redis Cluster: of all nodes that answer), for all servers that
-   * share it: an operator's word that no lease is believed any more, since all clients were stopped for
-   * instance, or that the risk is worth it. Where that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
-   * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
-   * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
-   * the port to those you trust.
+   * Ends the quarantine of the store for all servers that share the store. In a Redis Cluster: the
+   * quarantine of all nodes that answer. With this call an operator asserts that no client relies on an
+   * old lease any more (for example because all clients were stopped), or accepts the risk. If a client
+   * still relies on an old lease, its lock may have two holders until the quarantine would have ended,
+   * and only fencing tokens protect the work. The answer and the server's log describe this risk.
    *
-   * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+   * Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
+   * it: open the port to trusted clients only.
+   *
+   * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
    */
   endQuarantine: {
     path: "/holdfast.v1.ServerService/EndQuarantine" as const,
@@ -755,27 +764,29 @@ export const ServerServiceService = {
 
 export interface ServerServiceServer extends UntypedServiceImplementation {
   /**
-   * Describes this server: version, bounds, features and the state of its store. Answers even while the
-   * store is unreachable. Changes nothing.
+   * Reads the version, bounds, features and store state of this server. Also answers while the store is
+   * unreachable. Changes nothing.
    */
   getServerInfo: handleUnaryCall<GetServerInfoRequest, GetServerInfoResponse>;
   /**
-   * Ends the quarantine of the store (of a Redis Cluster: of all nodes that answer), for all servers that
-   * share it: an operator's word that no lease is believed any more, since all clients were stopped for
-   * instance, or that the risk is worth it. Where that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
-   * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
-   * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
-   * the port to those you trust.
+   * Ends the quarantine of the store for all servers that share the store. In a Redis Cluster: the
+   * quarantine of all nodes that answer. With this call an operator asserts that no client relies on an
+   * old lease any more (for example because all clients were stopped), or accepts the risk. If a client
+   * still relies on an old lease, its lock may have two holders until the quarantine would have ended,
+   * and only fencing tokens protect the work. The answer and the server's log describe this risk.
    *
-   * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+   * Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
+   * it: open the port to trusted clients only.
+   *
+   * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
    */
   endQuarantine: handleUnaryCall<EndQuarantineRequest, EndQuarantineResponse>;
 }
 
 export interface ServerServiceClient extends Client {
   /**
-   * Describes this server: version, bounds, features and the state of its store. Answers even while the
-   * store is unreachable. Changes nothing.
+   * Reads the version, bounds, features and store state of this server. Also answers while the store is
+   * unreachable. Changes nothing.
    */
   getServerInfo(
     request: GetServerInfoRequest,
@@ -793,14 +804,16 @@ export interface ServerServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetServerInfoResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Ends the quarantine of the store (of a Redis Cluster: of all nodes that answer), for all servers that
-   * share it: an operator's word that no lease is believed any more, since all clients were stopped for
-   * instance, or that the risk is worth it. Where that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
-   * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
-   * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
-   * the port to those you trust.
+   * Ends the quarantine of the store for all servers that share the store. In a Redis Cluster: the
+   * quarantine of all nodes that answer. With this call an operator asserts that no client relies on an
+   * old lease any more (for example because all clients were stopped), or accepts the risk. If a client
+   * still relies on an old lease, its lock may have two holders until the quarantine would have ended,
+   * and only fencing tokens protect the work. The answer and the server's log describe this risk.
    *
-   * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+   * Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
+   * it: open the port to trusted clients only.
+   *
+   * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
    */
   endQuarantine(
     request: EndQuarantineRequest,

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What to lock, for how long, and how long to wait.
+ * The lock, the time to live, and the wait.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.AcquireLockRequest}
@@ -65,8 +65,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * The lock's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-   * other character is data and never syntax.
+   * The lock's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+   * other character is data, never syntax.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -87,8 +87,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-   * other character is data and never syntax.
+   * The lock's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+   * other character is data, never syntax.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -113,9 +113,9 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-   * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-   * values are in GetServerInfo.
+   * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+   * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+   * minutes. GetServerInfo has the values of the server.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -127,9 +127,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-   * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-   * values are in GetServerInfo.
+   * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+   * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+   * minutes. GetServerInfo has the values of the server.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -141,9 +141,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-   * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-   * values are in GetServerInfo.
+   * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+   * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+   * minutes. GetServerInfo has the values of the server.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -157,9 +157,9 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration waitTimeout_;
   /**
    * <pre>
-   * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -171,9 +171,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -185,9 +185,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -202,8 +202,9 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object holderId_ = "";
   /**
    * <pre>
-   * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-   * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+   * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+   * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+   * holders.
    * </pre>
    *
    * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -224,8 +225,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-   * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+   * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+   * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+   * holders.
    * </pre>
    *
    * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -274,8 +276,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -296,8 +299,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -308,8 +312,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -327,8 +332,9 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -350,11 +356,10 @@ java.lang.String defaultValue) {
   private volatile java.lang.Object requestId_ = "";
   /**
    * <pre>
-   * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold the lock,
-   * chosen by the caller. Optional for AcquireLock, where the server makes one and returns it in the
-   * lease; required for HoldLock. A repeat may have another `ttl`, `wait_timeout` and `metadata`, but
-   * not another `holder_id` or `mode`. For a minute after the lease ended it is answered by
-   * REQUEST_FINISHED.
+   * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+   * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
+   * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
+   * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
    * </pre>
    *
    * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -375,11 +380,10 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold the lock,
-   * chosen by the caller. Optional for AcquireLock, where the server makes one and returns it in the
-   * lease; required for HoldLock. A repeat may have another `ttl`, `wait_timeout` and `metadata`, but
-   * not another `holder_id` or `mode`. For a minute after the lease ended it is answered by
-   * REQUEST_FINISHED.
+   * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+   * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
+   * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
+   * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
    * </pre>
    *
    * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -404,7 +408,7 @@ java.lang.String defaultValue) {
   private int mode_ = 0;
   /**
    * <pre>
-   * How to hold the lock; default LOCK_MODE_EXCLUSIVE.
+   * The mode of the lock. Default: LOCK_MODE_EXCLUSIVE.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -415,7 +419,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How to hold the lock; default LOCK_MODE_EXCLUSIVE.
+   * The mode of the lock. Default: LOCK_MODE_EXCLUSIVE.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -668,7 +672,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What to lock, for how long, and how long to wait.
+   * The lock, the time to live, and the wait.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.AcquireLockRequest}
@@ -973,8 +977,8 @@ java.lang.String defaultValue) {
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * The lock's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-     * other character is data and never syntax.
+     * The lock's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+     * other character is data, never syntax.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -994,8 +998,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-     * other character is data and never syntax.
+     * The lock's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+     * other character is data, never syntax.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -1016,8 +1020,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-     * other character is data and never syntax.
+     * The lock's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+     * other character is data, never syntax.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -1034,8 +1038,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-     * other character is data and never syntax.
+     * The lock's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+     * other character is data, never syntax.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -1049,8 +1053,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lock's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-     * other character is data and never syntax.
+     * The lock's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+     * other character is data, never syntax.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -1072,9 +1076,9 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-     * values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+     * minutes. GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1085,9 +1089,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-     * values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+     * minutes. GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1102,9 +1106,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-     * values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+     * minutes. GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1124,9 +1128,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-     * values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+     * minutes. GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1144,9 +1148,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-     * values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+     * minutes. GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1171,9 +1175,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-     * values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+     * minutes. GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1190,9 +1194,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-     * values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+     * minutes. GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1204,9 +1208,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-     * values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+     * minutes. GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1221,9 +1225,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-     * values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+     * minutes. GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1247,9 +1251,9 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> waitTimeoutBuilder_;
     /**
      * <pre>
-     * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1260,9 +1264,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1277,9 +1281,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1299,9 +1303,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1319,9 +1323,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1346,9 +1350,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1365,9 +1369,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1379,9 +1383,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1396,9 +1400,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1420,8 +1424,9 @@ java.lang.String defaultValue) {
     private java.lang.Object holderId_ = "";
     /**
      * <pre>
-     * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-     * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+     * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+     * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+     * holders.
      * </pre>
      *
      * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -1441,8 +1446,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-     * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+     * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+     * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+     * holders.
      * </pre>
      *
      * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -1463,8 +1469,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-     * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+     * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+     * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+     * holders.
      * </pre>
      *
      * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -1481,8 +1488,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-     * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+     * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+     * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+     * holders.
      * </pre>
      *
      * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -1496,8 +1504,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-     * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+     * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+     * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+     * holders.
      * </pre>
      *
      * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -1542,8 +1551,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+     * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+     * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+     * text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1564,8 +1574,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+     * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+     * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+     * text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1576,8 +1587,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+     * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+     * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+     * text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1595,8 +1607,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+     * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+     * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+     * text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1620,8 +1633,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+     * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+     * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+     * text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1644,8 +1658,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+     * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+     * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+     * text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1662,8 +1677,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+     * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+     * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+     * text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1679,11 +1695,10 @@ java.lang.String defaultValue) {
     private java.lang.Object requestId_ = "";
     /**
      * <pre>
-     * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold the lock,
-     * chosen by the caller. Optional for AcquireLock, where the server makes one and returns it in the
-     * lease; required for HoldLock. A repeat may have another `ttl`, `wait_timeout` and `metadata`, but
-     * not another `holder_id` or `mode`. For a minute after the lease ended it is answered by
-     * REQUEST_FINISHED.
+     * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+     * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
+     * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
+     * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
      * </pre>
      *
      * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -1703,11 +1718,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold the lock,
-     * chosen by the caller. Optional for AcquireLock, where the server makes one and returns it in the
-     * lease; required for HoldLock. A repeat may have another `ttl`, `wait_timeout` and `metadata`, but
-     * not another `holder_id` or `mode`. For a minute after the lease ended it is answered by
-     * REQUEST_FINISHED.
+     * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+     * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
+     * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
+     * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
      * </pre>
      *
      * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -1728,11 +1742,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold the lock,
-     * chosen by the caller. Optional for AcquireLock, where the server makes one and returns it in the
-     * lease; required for HoldLock. A repeat may have another `ttl`, `wait_timeout` and `metadata`, but
-     * not another `holder_id` or `mode`. For a minute after the lease ended it is answered by
-     * REQUEST_FINISHED.
+     * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+     * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
+     * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
+     * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
      * </pre>
      *
      * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -1749,11 +1762,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold the lock,
-     * chosen by the caller. Optional for AcquireLock, where the server makes one and returns it in the
-     * lease; required for HoldLock. A repeat may have another `ttl`, `wait_timeout` and `metadata`, but
-     * not another `holder_id` or `mode`. For a minute after the lease ended it is answered by
-     * REQUEST_FINISHED.
+     * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+     * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
+     * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
+     * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
      * </pre>
      *
      * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -1767,11 +1779,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold the lock,
-     * chosen by the caller. Optional for AcquireLock, where the server makes one and returns it in the
-     * lease; required for HoldLock. A repeat may have another `ttl`, `wait_timeout` and `metadata`, but
-     * not another `holder_id` or `mode`. For a minute after the lease ended it is answered by
-     * REQUEST_FINISHED.
+     * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+     * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
+     * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
+     * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
      * </pre>
      *
      * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -1791,7 +1802,7 @@ java.lang.String defaultValue) {
     private int mode_ = 0;
     /**
      * <pre>
-     * How to hold the lock; default LOCK_MODE_EXCLUSIVE.
+     * The mode of the lock. Default: LOCK_MODE_EXCLUSIVE.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -1802,7 +1813,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How to hold the lock; default LOCK_MODE_EXCLUSIVE.
+     * The mode of the lock. Default: LOCK_MODE_EXCLUSIVE.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -1817,7 +1828,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How to hold the lock; default LOCK_MODE_EXCLUSIVE.
+     * The mode of the lock. Default: LOCK_MODE_EXCLUSIVE.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -1830,7 +1841,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How to hold the lock; default LOCK_MODE_EXCLUSIVE.
+     * The mode of the lock. Default: LOCK_MODE_EXCLUSIVE.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -1848,7 +1859,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How to hold the lock; default LOCK_MODE_EXCLUSIVE.
+     * The mode of the lock. Default: LOCK_MODE_EXCLUSIVE.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 7 [json_name = "mode"];</code>

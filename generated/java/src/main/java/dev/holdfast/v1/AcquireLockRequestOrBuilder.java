@@ -10,8 +10,8 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * The lock's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-   * other character is data and never syntax.
+   * The lock's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+   * other character is data, never syntax.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -20,8 +20,8 @@ public interface AcquireLockRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * The lock's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-   * other character is data and never syntax.
+   * The lock's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+   * other character is data, never syntax.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -32,9 +32,9 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-   * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-   * values are in GetServerInfo.
+   * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+   * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+   * minutes. GetServerInfo has the values of the server.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -43,9 +43,9 @@ public interface AcquireLockRequestOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-   * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-   * values are in GetServerInfo.
+   * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+   * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+   * minutes. GetServerInfo has the values of the server.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -54,9 +54,9 @@ public interface AcquireLockRequestOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-   * holder blocks the others. Default 30 seconds, from 100 milliseconds to 2 minutes; the server's own
-   * values are in GetServerInfo.
+   * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+   * which a crashed holder blocks other callers. Default: 30 seconds. Range: 100 milliseconds to 2
+   * minutes. GetServerInfo has the values of the server.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -65,9 +65,9 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -76,9 +76,9 @@ public interface AcquireLockRequestOrBuilder extends
   boolean hasWaitTimeout();
   /**
    * <pre>
-   * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -87,9 +87,9 @@ public interface AcquireLockRequestOrBuilder extends
   com.google.protobuf.Duration getWaitTimeout();
   /**
    * <pre>
-   * How long to wait for the lock. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -98,8 +98,9 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-   * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+   * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+   * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+   * holders.
    * </pre>
    *
    * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -108,8 +109,9 @@ public interface AcquireLockRequestOrBuilder extends
   java.lang.String getHolderId();
   /**
    * <pre>
-   * A label for people, shown to whoever looks at the lock: a host name and process id for instance. At
-   * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+   * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+   * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+   * holders.
    * </pre>
    *
    * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -120,8 +122,9 @@ public interface AcquireLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -129,8 +132,9 @@ public interface AcquireLockRequestOrBuilder extends
   int getMetadataCount();
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -145,8 +149,9 @@ public interface AcquireLockRequestOrBuilder extends
   getMetadata();
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -155,8 +160,9 @@ public interface AcquireLockRequestOrBuilder extends
   getMetadataMap();
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -168,8 +174,9 @@ java.lang.String getMetadataOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -179,11 +186,10 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold the lock,
-   * chosen by the caller. Optional for AcquireLock, where the server makes one and returns it in the
-   * lease; required for HoldLock. A repeat may have another `ttl`, `wait_timeout` and `metadata`, but
-   * not another `holder_id` or `mode`. For a minute after the lease ended it is answered by
-   * REQUEST_FINISHED.
+   * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+   * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
+   * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
+   * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
    * </pre>
    *
    * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -192,11 +198,10 @@ java.lang.String defaultValue);
   java.lang.String getRequestId();
   /**
    * <pre>
-   * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold the lock,
-   * chosen by the caller. Optional for AcquireLock, where the server makes one and returns it in the
-   * lease; required for HoldLock. A repeat may have another `ttl`, `wait_timeout` and `metadata`, but
-   * not another `holder_id` or `mode`. For a minute after the lease ended it is answered by
-   * REQUEST_FINISHED.
+   * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+   * the lock. Optional in AcquireLock: the server makes an id and returns it in the lease. Required in
+   * HoldLock. A retry may change `ttl`, `wait_timeout` and `metadata`, but not `holder_id` or `mode`.
+   * Within a minute of the end of the lease, the same id answers REQUEST_FINISHED.
    * </pre>
    *
    * <code>string request_id = 6 [json_name = "requestId"];</code>
@@ -207,7 +212,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How to hold the lock; default LOCK_MODE_EXCLUSIVE.
+   * The mode of the lock. Default: LOCK_MODE_EXCLUSIVE.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 7 [json_name = "mode"];</code>
@@ -216,7 +221,7 @@ java.lang.String defaultValue);
   int getModeValue();
   /**
    * <pre>
-   * How to hold the lock; default LOCK_MODE_EXCLUSIVE.
+   * The mode of the lock. Default: LOCK_MODE_EXCLUSIVE.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 7 [json_name = "mode"];</code>

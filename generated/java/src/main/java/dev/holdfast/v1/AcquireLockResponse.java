@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Lease lease_;
   /**
    * <pre>
-   * The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included.
+   * The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait.
    * </pre>
    *
    * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included.
+   * The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait.
    * </pre>
    *
    * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included.
+   * The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait.
    * </pre>
    *
    * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -438,7 +438,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Lease, dev.holdfast.v1.Lease.Builder, dev.holdfast.v1.LeaseOrBuilder> leaseBuilder_;
     /**
      * <pre>
-     * The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included.
+     * The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -449,7 +449,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included.
+     * The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -464,7 +464,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included.
+     * The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -484,7 +484,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included.
+     * The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -502,7 +502,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included.
+     * The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -527,7 +527,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included.
+     * The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -544,7 +544,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included.
+     * The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -556,7 +556,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included.
+     * The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -571,7 +571,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included.
+     * The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>

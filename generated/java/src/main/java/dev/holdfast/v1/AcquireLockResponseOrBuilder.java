@@ -10,7 +10,7 @@ public interface AcquireLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included.
+   * The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait.
    * </pre>
    *
    * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -19,7 +19,7 @@ public interface AcquireLockResponseOrBuilder extends
   boolean hasLease();
   /**
    * <pre>
-   * The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included.
+   * The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait.
    * </pre>
    *
    * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -28,7 +28,7 @@ public interface AcquireLockResponseOrBuilder extends
   dev.holdfast.v1.Lease getLease();
   /**
    * <pre>
-   * The lease. Its `expire_offset` is counted from the server's receipt of this call, the wait included.
+   * The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait.
    * </pre>
    *
    * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>

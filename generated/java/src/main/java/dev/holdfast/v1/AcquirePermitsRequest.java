@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * How many permits of what, for how long, and how long to wait.
+ * The semaphore, the permits, the time to live, and the wait.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.AcquirePermitsRequest}
@@ -64,8 +64,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * The semaphore's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-   * other character is data and never syntax. A lock of the same name is something else.
+   * The semaphore's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+   * other character is data, never syntax. A lock of the same name is independent.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -86,8 +86,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The semaphore's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-   * other character is data and never syntax. A lock of the same name is something else.
+   * The semaphore's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+   * other character is data, never syntax. A lock of the same name is independent.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -112,9 +112,9 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-   * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-   * server's own values are in GetServerInfo.
+   * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+   * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+   * GetServerInfo has the values of the server.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -126,9 +126,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-   * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-   * server's own values are in GetServerInfo.
+   * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+   * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+   * GetServerInfo has the values of the server.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -140,9 +140,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-   * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-   * server's own values are in GetServerInfo.
+   * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+   * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+   * GetServerInfo has the values of the server.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -156,9 +156,9 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration waitTimeout_;
   /**
    * <pre>
-   * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -170,9 +170,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -184,9 +184,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -201,8 +201,9 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object holderId_ = "";
   /**
    * <pre>
-   * A label for people, shown to whoever looks at the semaphore: a host name and process id for instance. At
-   * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+   * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+   * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+   * holders.
    * </pre>
    *
    * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -223,8 +224,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A label for people, shown to whoever looks at the semaphore: a host name and process id for instance. At
-   * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+   * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+   * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+   * holders.
    * </pre>
    *
    * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -273,8 +275,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -295,8 +298,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -307,8 +311,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -326,8 +331,9 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -349,10 +355,10 @@ java.lang.String defaultValue) {
   private volatile java.lang.Object requestId_ = "";
   /**
    * <pre>
-   * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold permits, chosen by
-   * the caller. Optional for AcquirePermits, where the server makes one and returns it in the lease; required
-   * for HoldPermits. A repeat may have another `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-   * another `holder_id` or `permit_count`. For a minute after the lease ended it is answered by
+   * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+   * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
+   * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
+   * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
    * REQUEST_FINISHED.
    * </pre>
    *
@@ -374,10 +380,10 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold permits, chosen by
-   * the caller. Optional for AcquirePermits, where the server makes one and returns it in the lease; required
-   * for HoldPermits. A repeat may have another `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-   * another `holder_id` or `permit_count`. For a minute after the lease ended it is answered by
+   * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+   * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
+   * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
+   * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
    * REQUEST_FINISHED.
    * </pre>
    *
@@ -403,7 +409,8 @@ java.lang.String defaultValue) {
   private int permitCount_ = 0;
   /**
    * <pre>
-   * How many permits to take. Default 1; at least 1. More than the limit is NEVER_FITS, not an endless wait.
+   * Number of requested permits. Default: 1. Minimum: 1. A number above the limit answers NEVER_FITS
+   * instead of an endless wait.
    * </pre>
    *
    * <code>optional int32 permit_count = 7 [json_name = "permitCount"];</code>
@@ -415,7 +422,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How many permits to take. Default 1; at least 1. More than the limit is NEVER_FITS, not an endless wait.
+   * Number of requested permits. Default: 1. Minimum: 1. A number above the limit answers NEVER_FITS
+   * instead of an endless wait.
    * </pre>
    *
    * <code>optional int32 permit_count = 7 [json_name = "permitCount"];</code>
@@ -430,9 +438,9 @@ java.lang.String defaultValue) {
   private int initialLimit_ = 0;
   /**
    * <pre>
-   * The limit of the semaphore if this request is the first to name it; from 0, which pauses. Ignored where
-   * it exists: the limit in force counts, so programs with different constants run together. Unset: it must
-   * exist.
+   * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
+   * the semaphore exists: the limit in force counts, so programs with different values can run together.
+   * Unset: the semaphore must exist.
    * </pre>
    *
    * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>
@@ -444,9 +452,9 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * The limit of the semaphore if this request is the first to name it; from 0, which pauses. Ignored where
-   * it exists: the limit in force counts, so programs with different constants run together. Unset: it must
-   * exist.
+   * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
+   * the semaphore exists: the limit in force counts, so programs with different values can run together.
+   * Unset: the semaphore must exist.
    * </pre>
    *
    * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>
@@ -721,7 +729,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How many permits of what, for how long, and how long to wait.
+   * The semaphore, the permits, the time to live, and the wait.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.AcquirePermitsRequest}
@@ -1040,8 +1048,8 @@ java.lang.String defaultValue) {
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * The semaphore's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-     * other character is data and never syntax. A lock of the same name is something else.
+     * The semaphore's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+     * other character is data, never syntax. A lock of the same name is independent.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -1061,8 +1069,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The semaphore's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-     * other character is data and never syntax. A lock of the same name is something else.
+     * The semaphore's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+     * other character is data, never syntax. A lock of the same name is independent.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -1083,8 +1091,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The semaphore's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-     * other character is data and never syntax. A lock of the same name is something else.
+     * The semaphore's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+     * other character is data, never syntax. A lock of the same name is independent.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -1101,8 +1109,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The semaphore's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-     * other character is data and never syntax. A lock of the same name is something else.
+     * The semaphore's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+     * other character is data, never syntax. A lock of the same name is independent.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -1116,8 +1124,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The semaphore's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-     * other character is data and never syntax. A lock of the same name is something else.
+     * The semaphore's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+     * other character is data, never syntax. A lock of the same name is independent.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -1139,9 +1147,9 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-     * server's own values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+     * GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1152,9 +1160,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-     * server's own values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+     * GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1169,9 +1177,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-     * server's own values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+     * GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1191,9 +1199,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-     * server's own values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+     * GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1211,9 +1219,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-     * server's own values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+     * GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1238,9 +1246,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-     * server's own values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+     * GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1257,9 +1265,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-     * server's own values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+     * GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1271,9 +1279,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-     * server's own values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+     * GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1288,9 +1296,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-     * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-     * server's own values are in GetServerInfo.
+     * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+     * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+     * GetServerInfo has the values of the server.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -1314,9 +1322,9 @@ java.lang.String defaultValue) {
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> waitTimeoutBuilder_;
     /**
      * <pre>
-     * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1327,9 +1335,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1344,9 +1352,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1366,9 +1374,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1386,9 +1394,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1413,9 +1421,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1432,9 +1440,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1446,9 +1454,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1463,9 +1471,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-     * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-     * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+     * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+     * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+     * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
      * </pre>
      *
      * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -1487,8 +1495,9 @@ java.lang.String defaultValue) {
     private java.lang.Object holderId_ = "";
     /**
      * <pre>
-     * A label for people, shown to whoever looks at the semaphore: a host name and process id for instance. At
-     * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+     * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+     * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+     * holders.
      * </pre>
      *
      * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -1508,8 +1517,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A label for people, shown to whoever looks at the semaphore: a host name and process id for instance. At
-     * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+     * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+     * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+     * holders.
      * </pre>
      *
      * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -1530,8 +1540,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A label for people, shown to whoever looks at the semaphore: a host name and process id for instance. At
-     * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+     * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+     * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+     * holders.
      * </pre>
      *
      * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -1548,8 +1559,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A label for people, shown to whoever looks at the semaphore: a host name and process id for instance. At
-     * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+     * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+     * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+     * holders.
      * </pre>
      *
      * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -1563,8 +1575,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * A label for people, shown to whoever looks at the semaphore: a host name and process id for instance. At
-     * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+     * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+     * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+     * holders.
      * </pre>
      *
      * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -1609,8 +1622,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+     * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+     * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+     * text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1631,8 +1645,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+     * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+     * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+     * text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1643,8 +1658,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+     * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+     * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+     * text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1662,8 +1678,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+     * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+     * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+     * text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1687,8 +1704,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+     * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+     * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+     * text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1711,8 +1729,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+     * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+     * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+     * text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1729,8 +1748,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-     * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+     * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+     * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+     * text.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -1746,10 +1766,10 @@ java.lang.String defaultValue) {
     private java.lang.Object requestId_ = "";
     /**
      * <pre>
-     * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold permits, chosen by
-     * the caller. Optional for AcquirePermits, where the server makes one and returns it in the lease; required
-     * for HoldPermits. A repeat may have another `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-     * another `holder_id` or `permit_count`. For a minute after the lease ended it is answered by
+     * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+     * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
+     * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
+     * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
      * REQUEST_FINISHED.
      * </pre>
      *
@@ -1770,10 +1790,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold permits, chosen by
-     * the caller. Optional for AcquirePermits, where the server makes one and returns it in the lease; required
-     * for HoldPermits. A repeat may have another `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-     * another `holder_id` or `permit_count`. For a minute after the lease ended it is answered by
+     * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+     * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
+     * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
+     * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
      * REQUEST_FINISHED.
      * </pre>
      *
@@ -1795,10 +1815,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold permits, chosen by
-     * the caller. Optional for AcquirePermits, where the server makes one and returns it in the lease; required
-     * for HoldPermits. A repeat may have another `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-     * another `holder_id` or `permit_count`. For a minute after the lease ended it is answered by
+     * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+     * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
+     * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
+     * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
      * REQUEST_FINISHED.
      * </pre>
      *
@@ -1816,10 +1836,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold permits, chosen by
-     * the caller. Optional for AcquirePermits, where the server makes one and returns it in the lease; required
-     * for HoldPermits. A repeat may have another `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-     * another `holder_id` or `permit_count`. For a minute after the lease ended it is answered by
+     * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+     * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
+     * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
+     * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
      * REQUEST_FINISHED.
      * </pre>
      *
@@ -1834,10 +1854,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold permits, chosen by
-     * the caller. Optional for AcquirePermits, where the server makes one and returns it in the lease; required
-     * for HoldPermits. A repeat may have another `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-     * another `holder_id` or `permit_count`. For a minute after the lease ended it is answered by
+     * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+     * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
+     * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
+     * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
      * REQUEST_FINISHED.
      * </pre>
      *
@@ -1858,7 +1878,8 @@ java.lang.String defaultValue) {
     private int permitCount_ ;
     /**
      * <pre>
-     * How many permits to take. Default 1; at least 1. More than the limit is NEVER_FITS, not an endless wait.
+     * Number of requested permits. Default: 1. Minimum: 1. A number above the limit answers NEVER_FITS
+     * instead of an endless wait.
      * </pre>
      *
      * <code>optional int32 permit_count = 7 [json_name = "permitCount"];</code>
@@ -1870,7 +1891,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How many permits to take. Default 1; at least 1. More than the limit is NEVER_FITS, not an endless wait.
+     * Number of requested permits. Default: 1. Minimum: 1. A number above the limit answers NEVER_FITS
+     * instead of an endless wait.
      * </pre>
      *
      * <code>optional int32 permit_count = 7 [json_name = "permitCount"];</code>
@@ -1882,7 +1904,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How many permits to take. Default 1; at least 1. More than the limit is NEVER_FITS, not an endless wait.
+     * Number of requested permits. Default: 1. Minimum: 1. A number above the limit answers NEVER_FITS
+     * instead of an endless wait.
      * </pre>
      *
      * <code>optional int32 permit_count = 7 [json_name = "permitCount"];</code>
@@ -1898,7 +1921,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How many permits to take. Default 1; at least 1. More than the limit is NEVER_FITS, not an endless wait.
+     * Number of requested permits. Default: 1. Minimum: 1. A number above the limit answers NEVER_FITS
+     * instead of an endless wait.
      * </pre>
      *
      * <code>optional int32 permit_count = 7 [json_name = "permitCount"];</code>
@@ -1914,9 +1938,9 @@ java.lang.String defaultValue) {
     private int initialLimit_ ;
     /**
      * <pre>
-     * The limit of the semaphore if this request is the first to name it; from 0, which pauses. Ignored where
-     * it exists: the limit in force counts, so programs with different constants run together. Unset: it must
-     * exist.
+     * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
+     * the semaphore exists: the limit in force counts, so programs with different values can run together.
+     * Unset: the semaphore must exist.
      * </pre>
      *
      * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>
@@ -1928,9 +1952,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The limit of the semaphore if this request is the first to name it; from 0, which pauses. Ignored where
-     * it exists: the limit in force counts, so programs with different constants run together. Unset: it must
-     * exist.
+     * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
+     * the semaphore exists: the limit in force counts, so programs with different values can run together.
+     * Unset: the semaphore must exist.
      * </pre>
      *
      * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>
@@ -1942,9 +1966,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The limit of the semaphore if this request is the first to name it; from 0, which pauses. Ignored where
-     * it exists: the limit in force counts, so programs with different constants run together. Unset: it must
-     * exist.
+     * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
+     * the semaphore exists: the limit in force counts, so programs with different values can run together.
+     * Unset: the semaphore must exist.
      * </pre>
      *
      * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>
@@ -1960,9 +1984,9 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The limit of the semaphore if this request is the first to name it; from 0, which pauses. Ignored where
-     * it exists: the limit in force counts, so programs with different constants run together. Unset: it must
-     * exist.
+     * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
+     * the semaphore exists: the limit in force counts, so programs with different values can run together.
+     * Unset: the semaphore must exist.
      * </pre>
      *
      * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>

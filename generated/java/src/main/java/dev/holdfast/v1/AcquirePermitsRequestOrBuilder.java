@@ -10,8 +10,8 @@ public interface AcquirePermitsRequestOrBuilder extends
 
   /**
    * <pre>
-   * The semaphore's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-   * other character is data and never syntax. A lock of the same name is something else.
+   * The semaphore's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+   * other character is data, never syntax. A lock of the same name is independent.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -20,8 +20,8 @@ public interface AcquirePermitsRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * The semaphore's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. Any
-   * other character is data and never syntax. A lock of the same name is something else.
+   * The semaphore's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. Every
+   * other character is data, never syntax. A lock of the same name is independent.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -32,9 +32,9 @@ public interface AcquirePermitsRequestOrBuilder extends
 
   /**
    * <pre>
-   * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-   * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-   * server's own values are in GetServerInfo.
+   * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+   * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+   * GetServerInfo has the values of the server.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -43,9 +43,9 @@ public interface AcquirePermitsRequestOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-   * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-   * server's own values are in GetServerInfo.
+   * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+   * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+   * GetServerInfo has the values of the server.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -54,9 +54,9 @@ public interface AcquirePermitsRequestOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * How long the lease lives after the grant and after each renewal: the longest time for which a crashed
-   * holder keeps its permits from others. Default 30 seconds, from 100 milliseconds to 2 minutes; the
-   * server's own values are in GetServerInfo.
+   * The remaining time of the lease after the grant and after each renewal. This is the longest time for
+   * which a crashed holder keeps its permits. Default: 30 seconds. Range: 100 milliseconds to 2 minutes.
+   * GetServerInfo has the values of the server.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -65,9 +65,9 @@ public interface AcquirePermitsRequestOrBuilder extends
 
   /**
    * <pre>
-   * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -76,9 +76,9 @@ public interface AcquirePermitsRequestOrBuilder extends
   boolean hasWaitTimeout();
   /**
    * <pre>
-   * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -87,9 +87,9 @@ public interface AcquirePermitsRequestOrBuilder extends
   com.google.protobuf.Duration getWaitTimeout();
   /**
    * <pre>
-   * How long to wait for the permits. Unset: as long as the call's deadline allows. Zero: try once. Not
-   * negative; rounded up to whole milliseconds. No wait outlives the stream age that GetServerInfo names,
-   * nor 200 times `ttl`: a unary call then ends with CONTENDED, a stream with REATTACH.
+   * The longest wait in the queue. Unset: until the call's deadline. Zero: try once. Must not be
+   * negative; rounded up to whole milliseconds. A wait also ends at the stream age in GetServerInfo, or
+   * after 200 times `ttl`: a unary call with CONTENDED, a stream with REATTACH.
    * </pre>
    *
    * <code>.google.protobuf.Duration wait_timeout = 3 [json_name = "waitTimeout"];</code>
@@ -98,8 +98,9 @@ public interface AcquirePermitsRequestOrBuilder extends
 
   /**
    * <pre>
-   * A label for people, shown to whoever looks at the semaphore: a host name and process id for instance. At
-   * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+   * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+   * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+   * holders.
    * </pre>
    *
    * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -108,8 +109,9 @@ public interface AcquirePermitsRequestOrBuilder extends
   java.lang.String getHolderId();
   /**
    * <pre>
-   * A label for people, shown to whoever looks at the semaphore: a host name and process id for instance. At
-   * most 256 bytes, no control characters, no U+FFFD. No authority, no key: two callers with the same one are two holders.
+   * A label that everybody can see, for example a host name and process id. At most 256 bytes, without
+   * control characters and U+FFFD. The label gives no authority: two callers with the same label are two
+   * holders.
    * </pre>
    *
    * <code>string holder_id = 4 [json_name = "holderId"];</code>
@@ -120,8 +122,9 @@ public interface AcquirePermitsRequestOrBuilder extends
 
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -129,8 +132,9 @@ public interface AcquirePermitsRequestOrBuilder extends
   int getMetadataCount();
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -145,8 +149,9 @@ public interface AcquirePermitsRequestOrBuilder extends
   getMetadata();
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -155,8 +160,9 @@ public interface AcquirePermitsRequestOrBuilder extends
   getMetadataMap();
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -168,8 +174,9 @@ java.lang.String getMetadataOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * More to show beside the label, the holder's address for instance. At most 16 pairs, and 4 KiB in all.
-   * Keys are not empty and hold no control characters and no U+FFFD; values may be any text.
+   * More data that everybody can see, for example the holder's address. At most 16 pairs and 4 KiB in
+   * total. Keys must not be empty and must not contain control characters or U+FFFD. Values may be any
+   * text.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 5 [json_name = "metadata"];</code>
@@ -179,10 +186,10 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold permits, chosen by
-   * the caller. Optional for AcquirePermits, where the server makes one and returns it in the lease; required
-   * for HoldPermits. A repeat may have another `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-   * another `holder_id` or `permit_count`. For a minute after the lease ended it is answered by
+   * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+   * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
+   * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
+   * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
    * REQUEST_FINISHED.
    * </pre>
    *
@@ -192,10 +199,10 @@ java.lang.String defaultValue);
   java.lang.String getRequestId();
   /**
    * <pre>
-   * Makes the call safe to repeat. A UUID of version 4 or 7, one for each intent to hold permits, chosen by
-   * the caller. Optional for AcquirePermits, where the server makes one and returns it in the lease; required
-   * for HoldPermits. A repeat may have another `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
-   * another `holder_id` or `permit_count`. For a minute after the lease ended it is answered by
+   * Makes the call idempotent. A UUID of version 4 or 7, chosen by the caller, one per intent to hold
+   * permits. Optional in AcquirePermits: the server makes an id and returns it in the lease. Required in
+   * HoldPermits. A retry may change `ttl`, `wait_timeout`, `metadata` and `initial_limit`, but not
+   * `holder_id` or `permit_count`. Within a minute of the end of the lease, the same id answers
    * REQUEST_FINISHED.
    * </pre>
    *
@@ -207,7 +214,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How many permits to take. Default 1; at least 1. More than the limit is NEVER_FITS, not an endless wait.
+   * Number of requested permits. Default: 1. Minimum: 1. A number above the limit answers NEVER_FITS
+   * instead of an endless wait.
    * </pre>
    *
    * <code>optional int32 permit_count = 7 [json_name = "permitCount"];</code>
@@ -216,7 +224,8 @@ java.lang.String defaultValue);
   boolean hasPermitCount();
   /**
    * <pre>
-   * How many permits to take. Default 1; at least 1. More than the limit is NEVER_FITS, not an endless wait.
+   * Number of requested permits. Default: 1. Minimum: 1. A number above the limit answers NEVER_FITS
+   * instead of an endless wait.
    * </pre>
    *
    * <code>optional int32 permit_count = 7 [json_name = "permitCount"];</code>
@@ -226,9 +235,9 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * The limit of the semaphore if this request is the first to name it; from 0, which pauses. Ignored where
-   * it exists: the limit in force counts, so programs with different constants run together. Unset: it must
-   * exist.
+   * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
+   * the semaphore exists: the limit in force counts, so programs with different values can run together.
+   * Unset: the semaphore must exist.
    * </pre>
    *
    * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>
@@ -237,9 +246,9 @@ java.lang.String defaultValue);
   boolean hasInitialLimit();
   /**
    * <pre>
-   * The limit of the semaphore if this request is the first to name it; from 0, which pauses. Ignored where
-   * it exists: the limit in force counts, so programs with different constants run together. Unset: it must
-   * exist.
+   * The limit of a semaphore that does not exist yet. Minimum: 0, which pauses the semaphore. Ignored if
+   * the semaphore exists: the limit in force counts, so programs with different values can run together.
+   * Unset: the semaphore must exist.
    * </pre>
    *
    * <code>optional int32 initial_limit = 8 [json_name = "initialLimit"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Which semaphore to delete.
+ * The semaphore to delete.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.DeleteSemaphoreRequest}
@@ -95,7 +95,8 @@ private static final long serialVersionUID = 0L;
   private boolean force_ = false;
   /**
    * <pre>
-   * Delete it also while it is held or waited for. Default false: then that is SEMAPHORE_IN_USE.
+   * Also deletes a semaphore with holders or waiters. Default: false, which answers SEMAPHORE_IN_USE for
+   * such a semaphore.
    * </pre>
    *
    * <code>bool force = 2 [json_name = "force"];</code>
@@ -276,7 +277,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which semaphore to delete.
+   * The semaphore to delete.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.DeleteSemaphoreRequest}
@@ -555,7 +556,8 @@ private static final long serialVersionUID = 0L;
     private boolean force_ ;
     /**
      * <pre>
-     * Delete it also while it is held or waited for. Default false: then that is SEMAPHORE_IN_USE.
+     * Also deletes a semaphore with holders or waiters. Default: false, which answers SEMAPHORE_IN_USE for
+     * such a semaphore.
      * </pre>
      *
      * <code>bool force = 2 [json_name = "force"];</code>
@@ -567,7 +569,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Delete it also while it is held or waited for. Default false: then that is SEMAPHORE_IN_USE.
+     * Also deletes a semaphore with holders or waiters. Default: false, which answers SEMAPHORE_IN_USE for
+     * such a semaphore.
      * </pre>
      *
      * <code>bool force = 2 [json_name = "force"];</code>
@@ -583,7 +586,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Delete it also while it is held or waited for. Default false: then that is SEMAPHORE_IN_USE.
+     * Also deletes a semaphore with holders or waiters. Default: false, which answers SEMAPHORE_IN_USE for
+     * such a semaphore.
      * </pre>
      *
      * <code>bool force = 2 [json_name = "force"];</code>

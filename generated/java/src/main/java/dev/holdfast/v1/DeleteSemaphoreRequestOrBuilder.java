@@ -30,7 +30,8 @@ public interface DeleteSemaphoreRequestOrBuilder extends
 
   /**
    * <pre>
-   * Delete it also while it is held or waited for. Default false: then that is SEMAPHORE_IN_USE.
+   * Also deletes a semaphore with holders or waiters. Default: false, which answers SEMAPHORE_IN_USE for
+   * such a semaphore.
    * </pre>
    *
    * <code>bool force = 2 [json_name = "force"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The semaphore is gone.
+ * The semaphore no longer exists.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.DeleteSemaphoreResponse}
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The semaphore is gone.
+   * The semaphore no longer exists.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.DeleteSemaphoreResponse}

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The operator's word that nothing need be waited for.
+ * The operator's assertion that the quarantine is not needed.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.EndQuarantineRequest}
@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * Why, for the log: 1 to 512 bytes of UTF-8 without control characters. Required.
+   * The operator's reason, for the log. Required: 1 to 512 bytes of UTF-8 without control characters.
    * </pre>
    *
    * <code>string reason = 1 [json_name = "reason"];</code>
@@ -70,7 +70,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why, for the log: 1 to 512 bytes of UTF-8 without control characters. Required.
+   * The operator's reason, for the log. Required: 1 to 512 bytes of UTF-8 without control characters.
    * </pre>
    *
    * <code>string reason = 1 [json_name = "reason"];</code>
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The operator's word that nothing need be waited for.
+   * The operator's assertion that the quarantine is not needed.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.EndQuarantineRequest}
@@ -424,7 +424,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * Why, for the log: 1 to 512 bytes of UTF-8 without control characters. Required.
+     * The operator's reason, for the log. Required: 1 to 512 bytes of UTF-8 without control characters.
      * </pre>
      *
      * <code>string reason = 1 [json_name = "reason"];</code>
@@ -444,7 +444,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for the log: 1 to 512 bytes of UTF-8 without control characters. Required.
+     * The operator's reason, for the log. Required: 1 to 512 bytes of UTF-8 without control characters.
      * </pre>
      *
      * <code>string reason = 1 [json_name = "reason"];</code>
@@ -465,7 +465,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for the log: 1 to 512 bytes of UTF-8 without control characters. Required.
+     * The operator's reason, for the log. Required: 1 to 512 bytes of UTF-8 without control characters.
      * </pre>
      *
      * <code>string reason = 1 [json_name = "reason"];</code>
@@ -482,7 +482,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for the log: 1 to 512 bytes of UTF-8 without control characters. Required.
+     * The operator's reason, for the log. Required: 1 to 512 bytes of UTF-8 without control characters.
      * </pre>
      *
      * <code>string reason = 1 [json_name = "reason"];</code>
@@ -496,7 +496,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why, for the log: 1 to 512 bytes of UTF-8 without control characters. Required.
+     * The operator's reason, for the log. Required: 1 to 512 bytes of UTF-8 without control characters.
      * </pre>
      *
      * <code>string reason = 1 [json_name = "reason"];</code>

@@ -10,7 +10,7 @@ public interface EndQuarantineRequestOrBuilder extends
 
   /**
    * <pre>
-   * Why, for the log: 1 to 512 bytes of UTF-8 without control characters. Required.
+   * The operator's reason, for the log. Required: 1 to 512 bytes of UTF-8 without control characters.
    * </pre>
    *
    * <code>string reason = 1 [json_name = "reason"];</code>
@@ -19,7 +19,7 @@ public interface EndQuarantineRequestOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * Why, for the log: 1 to 512 bytes of UTF-8 without control characters. Required.
+   * The operator's reason, for the log. Required: 1 to 512 bytes of UTF-8 without control characters.
    * </pre>
    *
    * <code>string reason = 1 [json_name = "reason"];</code>

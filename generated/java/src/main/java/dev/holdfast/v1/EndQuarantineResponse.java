@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What the operator's word did.
+ * The result of EndQuarantine.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.EndQuarantineResponse}
@@ -49,7 +49,8 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Quarantine endedQuarantine_;
   /**
    * <pre>
-   * What was ended: it had so long to go. Unset if there was no quarantine.
+   * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+   * active.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -61,7 +62,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What was ended: it had so long to go. Unset if there was no quarantine.
+   * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+   * active.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -73,7 +75,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What was ended: it had so long to go. Unset if there was no quarantine.
+   * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+   * active.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -88,8 +91,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object risk_ = "";
   /**
    * <pre>
-   * What may go wrong from here on, for how long and what protects then, in a sentence for people; the
-   * server's log has it too. Empty if there was no quarantine.
+   * One sentence for people: what can go wrong now, for how long, and what protects the work. The
+   * server's log has the same sentence. Empty if no quarantine was active.
    * </pre>
    *
    * <code>string risk = 2 [json_name = "risk"];</code>
@@ -110,8 +113,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What may go wrong from here on, for how long and what protects then, in a sentence for people; the
-   * server's log has it too. Empty if there was no quarantine.
+   * One sentence for people: what can go wrong now, for how long, and what protects the work. The
+   * server's log has the same sentence. Empty if no quarantine was active.
    * </pre>
    *
    * <code>string risk = 2 [json_name = "risk"];</code>
@@ -306,7 +309,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the operator's word did.
+   * The result of EndQuarantine.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.EndQuarantineResponse}
@@ -512,7 +515,8 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Quarantine, dev.holdfast.v1.Quarantine.Builder, dev.holdfast.v1.QuarantineOrBuilder> endedQuarantineBuilder_;
     /**
      * <pre>
-     * What was ended: it had so long to go. Unset if there was no quarantine.
+     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+     * active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -523,7 +527,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was ended: it had so long to go. Unset if there was no quarantine.
+     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+     * active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -538,7 +543,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was ended: it had so long to go. Unset if there was no quarantine.
+     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+     * active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -558,7 +564,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was ended: it had so long to go. Unset if there was no quarantine.
+     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+     * active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -576,7 +583,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was ended: it had so long to go. Unset if there was no quarantine.
+     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+     * active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -601,7 +609,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was ended: it had so long to go. Unset if there was no quarantine.
+     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+     * active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -618,7 +627,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was ended: it had so long to go. Unset if there was no quarantine.
+     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+     * active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -630,7 +640,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was ended: it had so long to go. Unset if there was no quarantine.
+     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+     * active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -645,7 +656,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was ended: it had so long to go. Unset if there was no quarantine.
+     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+     * active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -667,8 +679,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object risk_ = "";
     /**
      * <pre>
-     * What may go wrong from here on, for how long and what protects then, in a sentence for people; the
-     * server's log has it too. Empty if there was no quarantine.
+     * One sentence for people: what can go wrong now, for how long, and what protects the work. The
+     * server's log has the same sentence. Empty if no quarantine was active.
      * </pre>
      *
      * <code>string risk = 2 [json_name = "risk"];</code>
@@ -688,8 +700,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What may go wrong from here on, for how long and what protects then, in a sentence for people; the
-     * server's log has it too. Empty if there was no quarantine.
+     * One sentence for people: what can go wrong now, for how long, and what protects the work. The
+     * server's log has the same sentence. Empty if no quarantine was active.
      * </pre>
      *
      * <code>string risk = 2 [json_name = "risk"];</code>
@@ -710,8 +722,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What may go wrong from here on, for how long and what protects then, in a sentence for people; the
-     * server's log has it too. Empty if there was no quarantine.
+     * One sentence for people: what can go wrong now, for how long, and what protects the work. The
+     * server's log has the same sentence. Empty if no quarantine was active.
      * </pre>
      *
      * <code>string risk = 2 [json_name = "risk"];</code>
@@ -728,8 +740,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What may go wrong from here on, for how long and what protects then, in a sentence for people; the
-     * server's log has it too. Empty if there was no quarantine.
+     * One sentence for people: what can go wrong now, for how long, and what protects the work. The
+     * server's log has the same sentence. Empty if no quarantine was active.
      * </pre>
      *
      * <code>string risk = 2 [json_name = "risk"];</code>
@@ -743,8 +755,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What may go wrong from here on, for how long and what protects then, in a sentence for people; the
-     * server's log has it too. Empty if there was no quarantine.
+     * One sentence for people: what can go wrong now, for how long, and what protects the work. The
+     * server's log has the same sentence. Empty if no quarantine was active.
      * </pre>
      *
      * <code>string risk = 2 [json_name = "risk"];</code>

@@ -10,7 +10,8 @@ public interface EndQuarantineResponseOrBuilder extends
 
   /**
    * <pre>
-   * What was ended: it had so long to go. Unset if there was no quarantine.
+   * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+   * active.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -19,7 +20,8 @@ public interface EndQuarantineResponseOrBuilder extends
   boolean hasEndedQuarantine();
   /**
    * <pre>
-   * What was ended: it had so long to go. Unset if there was no quarantine.
+   * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+   * active.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -28,7 +30,8 @@ public interface EndQuarantineResponseOrBuilder extends
   dev.holdfast.v1.Quarantine getEndedQuarantine();
   /**
    * <pre>
-   * What was ended: it had so long to go. Unset if there was no quarantine.
+   * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
+   * active.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -37,8 +40,8 @@ public interface EndQuarantineResponseOrBuilder extends
 
   /**
    * <pre>
-   * What may go wrong from here on, for how long and what protects then, in a sentence for people; the
-   * server's log has it too. Empty if there was no quarantine.
+   * One sentence for people: what can go wrong now, for how long, and what protects the work. The
+   * server's log has the same sentence. Empty if no quarantine was active.
    * </pre>
    *
    * <code>string risk = 2 [json_name = "risk"];</code>
@@ -47,8 +50,8 @@ public interface EndQuarantineResponseOrBuilder extends
   java.lang.String getRisk();
   /**
    * <pre>
-   * What may go wrong from here on, for how long and what protects then, in a sentence for people; the
-   * server's log has it too. Empty if there was no quarantine.
+   * One sentence for people: what can go wrong now, for how long, and what protects the work. The
+   * server's log has the same sentence. Empty if no quarantine was active.
    * </pre>
    *
    * <code>string risk = 2 [json_name = "risk"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * An ability that not every version or configuration has. Ask for it here before relying on it.
+ * A feature that not every version or configuration offers. Check for the feature before use.
  * </pre>
  *
  * Protobuf enum {@code holdfast.v1.Feature}

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Which lock to look at.
+ * The lock to read.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.GetLockRequest}
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which lock to look at.
+   * The lock to read.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.GetLockRequest}

@@ -10,7 +10,7 @@ public interface GetLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * The lock; for a name never used, a free one.
+   * The lock. An unused name is a free lock.
    * </pre>
    *
    * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>
@@ -19,7 +19,7 @@ public interface GetLockResponseOrBuilder extends
   boolean hasLock();
   /**
    * <pre>
-   * The lock; for a name never used, a free one.
+   * The lock. An unused name is a free lock.
    * </pre>
    *
    * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>
@@ -28,7 +28,7 @@ public interface GetLockResponseOrBuilder extends
   dev.holdfast.v1.Lock getLock();
   /**
    * <pre>
-   * The lock; for a name never used, a free one.
+   * The lock. An unused name is a free lock.
    * </pre>
    *
    * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>

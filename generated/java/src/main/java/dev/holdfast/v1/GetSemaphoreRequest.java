@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Which semaphore to look at.
+ * The semaphore to read.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.GetSemaphoreRequest}
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which semaphore to look at.
+   * The semaphore to read.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.GetSemaphoreRequest}

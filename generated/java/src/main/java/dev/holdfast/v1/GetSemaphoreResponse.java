@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The semaphore as it was.
+ * The state of the semaphore.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.GetSemaphoreResponse}
@@ -246,7 +246,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The semaphore as it was.
+   * The state of the semaphore.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.GetSemaphoreResponse}

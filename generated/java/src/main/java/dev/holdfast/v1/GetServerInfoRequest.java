@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Asks this server about itself.
+ * No fields.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.GetServerInfoRequest}
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Asks this server about itself.
+   * No fields.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.GetServerInfoRequest}

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * This server, now.
+ * The present state of this server.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.GetServerInfoResponse}
@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object version_ = "";
   /**
    * <pre>
-   * Its version, by semantic versioning: "0.1.0".
+   * The server's semantic version, for example "0.1.0".
    * </pre>
    *
    * <code>string version = 1 [json_name = "version"];</code>
@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its version, by semantic versioning: "0.1.0".
+   * The server's semantic version, for example "0.1.0".
    * </pre>
    *
    * <code>string version = 1 [json_name = "version"];</code>
@@ -100,7 +100,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration minTtl_;
   /**
    * <pre>
-   * The shortest `ttl` that it accepts.
+   * The smallest `ttl` that a request may have.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_ttl = 2 [json_name = "minTtl"];</code>
@@ -112,7 +112,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The shortest `ttl` that it accepts.
+   * The smallest `ttl` that a request may have.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_ttl = 2 [json_name = "minTtl"];</code>
@@ -124,7 +124,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The shortest `ttl` that it accepts.
+   * The smallest `ttl` that a request may have.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_ttl = 2 [json_name = "minTtl"];</code>
@@ -138,7 +138,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration maxTtl_;
   /**
    * <pre>
-   * The longest `ttl` that it accepts.
+   * The largest `ttl` that a request may have.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -150,7 +150,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The longest `ttl` that it accepts.
+   * The largest `ttl` that a request may have.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -162,7 +162,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The longest `ttl` that it accepts.
+   * The largest `ttl` that a request may have.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -176,7 +176,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration defaultTtl_;
   /**
    * <pre>
-   * The `ttl` of a request that has none.
+   * The `ttl` of a request without one.
    * </pre>
    *
    * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -188,7 +188,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The `ttl` of a request that has none.
+   * The `ttl` of a request without one.
    * </pre>
    *
    * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -200,7 +200,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The `ttl` of a request that has none.
+   * The `ttl` of a request without one.
    * </pre>
    *
    * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -214,8 +214,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration maxStreamAge_;
   /**
    * <pre>
-   * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-   * `ttl` is less, and by up to a tenth so that not all of them end together.
+   * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+   * lease is shorter, and up to 10 % earlier so that streams do not all end together.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -227,8 +227,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-   * `ttl` is less, and by up to a tenth so that not all of them end together.
+   * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+   * lease is shorter, and up to 10 % earlier so that streams do not all end together.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -240,8 +240,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-   * `ttl` is less, and by up to a tenth so that not all of them end together.
+   * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+   * lease is shorter, and up to 10 % earlier so that streams do not all end together.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -255,7 +255,7 @@ private static final long serialVersionUID = 0L;
   private int maxWaiterCount_ = 0;
   /**
    * <pre>
-   * How many may wait for one name before QUEUE_FULL.
+   * The maximum number of waiters per name. Further requests end with QUEUE_FULL.
    * </pre>
    *
    * <code>int32 max_waiter_count = 6 [json_name = "maxWaiterCount"];</code>
@@ -280,7 +280,7 @@ private static final long serialVersionUID = 0L;
           };
   /**
    * <pre>
-   * What it offers beyond the plain calls.
+   * The features that this server offers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -293,7 +293,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it offers beyond the plain calls.
+   * The features that this server offers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -305,7 +305,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it offers beyond the plain calls.
+   * The features that this server offers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -318,7 +318,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it offers beyond the plain calls.
+   * The features that this server offers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -331,7 +331,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What it offers beyond the plain calls.
+   * The features that this server offers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -348,7 +348,7 @@ private static final long serialVersionUID = 0L;
   private int storeState_ = 0;
   /**
    * <pre>
-   * Whether it can work with its store.
+   * Whether this server can work with its store.
    * </pre>
    *
    * <code>.holdfast.v1.StoreState store_state = 8 [json_name = "storeState"];</code>
@@ -359,7 +359,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether it can work with its store.
+   * Whether this server can work with its store.
    * </pre>
    *
    * <code>.holdfast.v1.StoreState store_state = 8 [json_name = "storeState"];</code>
@@ -376,8 +376,8 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * What an operator should know about the store, a sentence each: what endangers leases or their
-   * durability, and what to do about it. Empty when all is well.
+   * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+   * remedy. Empty if the store has no problem.
    * </pre>
    *
    * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -389,8 +389,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What an operator should know about the store, a sentence each: what endangers leases or their
-   * durability, and what to do about it. Empty when all is well.
+   * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+   * remedy. Empty if the store has no problem.
    * </pre>
    *
    * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -401,8 +401,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What an operator should know about the store, a sentence each: what endangers leases or their
-   * durability, and what to do about it. Empty when all is well.
+   * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+   * remedy. Empty if the store has no problem.
    * </pre>
    *
    * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -414,8 +414,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What an operator should know about the store, a sentence each: what endangers leases or their
-   * durability, and what to do about it. Empty when all is well.
+   * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+   * remedy. Empty if the store has no problem.
    * </pre>
    *
    * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -431,8 +431,8 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Quarantine quarantine_;
   /**
    * <pre>
-   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-   * longest.
+   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+   * that lasts longest.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -444,8 +444,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-   * longest.
+   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+   * that lasts longest.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -457,8 +457,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-   * longest.
+   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+   * that lasts longest.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -769,7 +769,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * This server, now.
+   * The present state of this server.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.GetServerInfoResponse}
@@ -1145,7 +1145,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object version_ = "";
     /**
      * <pre>
-     * Its version, by semantic versioning: "0.1.0".
+     * The server's semantic version, for example "0.1.0".
      * </pre>
      *
      * <code>string version = 1 [json_name = "version"];</code>
@@ -1165,7 +1165,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its version, by semantic versioning: "0.1.0".
+     * The server's semantic version, for example "0.1.0".
      * </pre>
      *
      * <code>string version = 1 [json_name = "version"];</code>
@@ -1186,7 +1186,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its version, by semantic versioning: "0.1.0".
+     * The server's semantic version, for example "0.1.0".
      * </pre>
      *
      * <code>string version = 1 [json_name = "version"];</code>
@@ -1203,7 +1203,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its version, by semantic versioning: "0.1.0".
+     * The server's semantic version, for example "0.1.0".
      * </pre>
      *
      * <code>string version = 1 [json_name = "version"];</code>
@@ -1217,7 +1217,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its version, by semantic versioning: "0.1.0".
+     * The server's semantic version, for example "0.1.0".
      * </pre>
      *
      * <code>string version = 1 [json_name = "version"];</code>
@@ -1239,7 +1239,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> minTtlBuilder_;
     /**
      * <pre>
-     * The shortest `ttl` that it accepts.
+     * The smallest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_ttl = 2 [json_name = "minTtl"];</code>
@@ -1250,7 +1250,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The shortest `ttl` that it accepts.
+     * The smallest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_ttl = 2 [json_name = "minTtl"];</code>
@@ -1265,7 +1265,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The shortest `ttl` that it accepts.
+     * The smallest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_ttl = 2 [json_name = "minTtl"];</code>
@@ -1285,7 +1285,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The shortest `ttl` that it accepts.
+     * The smallest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_ttl = 2 [json_name = "minTtl"];</code>
@@ -1303,7 +1303,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The shortest `ttl` that it accepts.
+     * The smallest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_ttl = 2 [json_name = "minTtl"];</code>
@@ -1328,7 +1328,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The shortest `ttl` that it accepts.
+     * The smallest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_ttl = 2 [json_name = "minTtl"];</code>
@@ -1345,7 +1345,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The shortest `ttl` that it accepts.
+     * The smallest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_ttl = 2 [json_name = "minTtl"];</code>
@@ -1357,7 +1357,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The shortest `ttl` that it accepts.
+     * The smallest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_ttl = 2 [json_name = "minTtl"];</code>
@@ -1372,7 +1372,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The shortest `ttl` that it accepts.
+     * The smallest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration min_ttl = 2 [json_name = "minTtl"];</code>
@@ -1396,7 +1396,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> maxTtlBuilder_;
     /**
      * <pre>
-     * The longest `ttl` that it accepts.
+     * The largest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1407,7 +1407,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The longest `ttl` that it accepts.
+     * The largest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1422,7 +1422,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The longest `ttl` that it accepts.
+     * The largest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1442,7 +1442,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The longest `ttl` that it accepts.
+     * The largest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1460,7 +1460,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The longest `ttl` that it accepts.
+     * The largest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1485,7 +1485,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The longest `ttl` that it accepts.
+     * The largest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1502,7 +1502,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The longest `ttl` that it accepts.
+     * The largest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1514,7 +1514,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The longest `ttl` that it accepts.
+     * The largest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1529,7 +1529,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The longest `ttl` that it accepts.
+     * The largest `ttl` that a request may have.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -1553,7 +1553,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> defaultTtlBuilder_;
     /**
      * <pre>
-     * The `ttl` of a request that has none.
+     * The `ttl` of a request without one.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1564,7 +1564,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request that has none.
+     * The `ttl` of a request without one.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1579,7 +1579,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request that has none.
+     * The `ttl` of a request without one.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1599,7 +1599,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request that has none.
+     * The `ttl` of a request without one.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1617,7 +1617,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request that has none.
+     * The `ttl` of a request without one.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1642,7 +1642,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request that has none.
+     * The `ttl` of a request without one.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1659,7 +1659,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request that has none.
+     * The `ttl` of a request without one.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1671,7 +1671,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request that has none.
+     * The `ttl` of a request without one.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1686,7 +1686,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request that has none.
+     * The `ttl` of a request without one.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1710,8 +1710,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> maxStreamAgeBuilder_;
     /**
      * <pre>
-     * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-     * `ttl` is less, and by up to a tenth so that not all of them end together.
+     * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1722,8 +1722,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-     * `ttl` is less, and by up to a tenth so that not all of them end together.
+     * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1738,8 +1738,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-     * `ttl` is less, and by up to a tenth so that not all of them end together.
+     * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1759,8 +1759,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-     * `ttl` is less, and by up to a tenth so that not all of them end together.
+     * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1778,8 +1778,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-     * `ttl` is less, and by up to a tenth so that not all of them end together.
+     * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1804,8 +1804,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-     * `ttl` is less, and by up to a tenth so that not all of them end together.
+     * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1822,8 +1822,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-     * `ttl` is less, and by up to a tenth so that not all of them end together.
+     * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1835,8 +1835,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-     * `ttl` is less, and by up to a tenth so that not all of them end together.
+     * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1851,8 +1851,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-     * `ttl` is less, and by up to a tenth so that not all of them end together.
+     * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+     * lease is shorter, and up to 10 % earlier so that streams do not all end together.
      * </pre>
      *
      * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -1874,7 +1874,7 @@ private static final long serialVersionUID = 0L;
     private int maxWaiterCount_ ;
     /**
      * <pre>
-     * How many may wait for one name before QUEUE_FULL.
+     * The maximum number of waiters per name. Further requests end with QUEUE_FULL.
      * </pre>
      *
      * <code>int32 max_waiter_count = 6 [json_name = "maxWaiterCount"];</code>
@@ -1886,7 +1886,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many may wait for one name before QUEUE_FULL.
+     * The maximum number of waiters per name. Further requests end with QUEUE_FULL.
      * </pre>
      *
      * <code>int32 max_waiter_count = 6 [json_name = "maxWaiterCount"];</code>
@@ -1902,7 +1902,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many may wait for one name before QUEUE_FULL.
+     * The maximum number of waiters per name. Further requests end with QUEUE_FULL.
      * </pre>
      *
      * <code>int32 max_waiter_count = 6 [json_name = "maxWaiterCount"];</code>
@@ -1925,7 +1925,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it offers beyond the plain calls.
+     * The features that this server offers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -1937,7 +1937,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it offers beyond the plain calls.
+     * The features that this server offers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -1948,7 +1948,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it offers beyond the plain calls.
+     * The features that this server offers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -1960,7 +1960,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it offers beyond the plain calls.
+     * The features that this server offers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -1980,7 +1980,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it offers beyond the plain calls.
+     * The features that this server offers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -1998,7 +1998,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it offers beyond the plain calls.
+     * The features that this server offers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -2016,7 +2016,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it offers beyond the plain calls.
+     * The features that this server offers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -2030,7 +2030,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it offers beyond the plain calls.
+     * The features that this server offers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -2042,7 +2042,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it offers beyond the plain calls.
+     * The features that this server offers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -2054,7 +2054,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it offers beyond the plain calls.
+     * The features that this server offers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -2071,7 +2071,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it offers beyond the plain calls.
+     * The features that this server offers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -2086,7 +2086,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it offers beyond the plain calls.
+     * The features that this server offers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -2106,7 +2106,7 @@ private static final long serialVersionUID = 0L;
     private int storeState_ = 0;
     /**
      * <pre>
-     * Whether it can work with its store.
+     * Whether this server can work with its store.
      * </pre>
      *
      * <code>.holdfast.v1.StoreState store_state = 8 [json_name = "storeState"];</code>
@@ -2117,7 +2117,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it can work with its store.
+     * Whether this server can work with its store.
      * </pre>
      *
      * <code>.holdfast.v1.StoreState store_state = 8 [json_name = "storeState"];</code>
@@ -2132,7 +2132,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it can work with its store.
+     * Whether this server can work with its store.
      * </pre>
      *
      * <code>.holdfast.v1.StoreState store_state = 8 [json_name = "storeState"];</code>
@@ -2145,7 +2145,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it can work with its store.
+     * Whether this server can work with its store.
      * </pre>
      *
      * <code>.holdfast.v1.StoreState store_state = 8 [json_name = "storeState"];</code>
@@ -2163,7 +2163,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it can work with its store.
+     * Whether this server can work with its store.
      * </pre>
      *
      * <code>.holdfast.v1.StoreState store_state = 8 [json_name = "storeState"];</code>
@@ -2186,8 +2186,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an operator should know about the store, a sentence each: what endangers leases or their
-     * durability, and what to do about it. Empty when all is well.
+     * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+     * remedy. Empty if the store has no problem.
      * </pre>
      *
      * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -2200,8 +2200,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an operator should know about the store, a sentence each: what endangers leases or their
-     * durability, and what to do about it. Empty when all is well.
+     * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+     * remedy. Empty if the store has no problem.
      * </pre>
      *
      * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -2212,8 +2212,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an operator should know about the store, a sentence each: what endangers leases or their
-     * durability, and what to do about it. Empty when all is well.
+     * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+     * remedy. Empty if the store has no problem.
      * </pre>
      *
      * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -2225,8 +2225,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an operator should know about the store, a sentence each: what endangers leases or their
-     * durability, and what to do about it. Empty when all is well.
+     * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+     * remedy. Empty if the store has no problem.
      * </pre>
      *
      * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -2239,8 +2239,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an operator should know about the store, a sentence each: what endangers leases or their
-     * durability, and what to do about it. Empty when all is well.
+     * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+     * remedy. Empty if the store has no problem.
      * </pre>
      *
      * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -2259,8 +2259,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an operator should know about the store, a sentence each: what endangers leases or their
-     * durability, and what to do about it. Empty when all is well.
+     * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+     * remedy. Empty if the store has no problem.
      * </pre>
      *
      * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -2278,8 +2278,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an operator should know about the store, a sentence each: what endangers leases or their
-     * durability, and what to do about it. Empty when all is well.
+     * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+     * remedy. Empty if the store has no problem.
      * </pre>
      *
      * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -2297,8 +2297,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an operator should know about the store, a sentence each: what endangers leases or their
-     * durability, and what to do about it. Empty when all is well.
+     * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+     * remedy. Empty if the store has no problem.
      * </pre>
      *
      * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -2313,8 +2313,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What an operator should know about the store, a sentence each: what endangers leases or their
-     * durability, and what to do about it. Empty when all is well.
+     * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+     * remedy. Empty if the store has no problem.
      * </pre>
      *
      * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -2337,8 +2337,8 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Quarantine, dev.holdfast.v1.Quarantine.Builder, dev.holdfast.v1.QuarantineOrBuilder> quarantineBuilder_;
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-     * longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+     * that lasts longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2349,8 +2349,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-     * longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+     * that lasts longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2365,8 +2365,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-     * longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+     * that lasts longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2386,8 +2386,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-     * longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+     * that lasts longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2405,8 +2405,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-     * longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+     * that lasts longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2431,8 +2431,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-     * longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+     * that lasts longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2449,8 +2449,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-     * longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+     * that lasts longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2462,8 +2462,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-     * longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+     * that lasts longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2478,8 +2478,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-     * longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+     * that lasts longest.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>

@@ -10,7 +10,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * Its version, by semantic versioning: "0.1.0".
+   * The server's semantic version, for example "0.1.0".
    * </pre>
    *
    * <code>string version = 1 [json_name = "version"];</code>
@@ -19,7 +19,7 @@ public interface GetServerInfoResponseOrBuilder extends
   java.lang.String getVersion();
   /**
    * <pre>
-   * Its version, by semantic versioning: "0.1.0".
+   * The server's semantic version, for example "0.1.0".
    * </pre>
    *
    * <code>string version = 1 [json_name = "version"];</code>
@@ -30,7 +30,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * The shortest `ttl` that it accepts.
+   * The smallest `ttl` that a request may have.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_ttl = 2 [json_name = "minTtl"];</code>
@@ -39,7 +39,7 @@ public interface GetServerInfoResponseOrBuilder extends
   boolean hasMinTtl();
   /**
    * <pre>
-   * The shortest `ttl` that it accepts.
+   * The smallest `ttl` that a request may have.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_ttl = 2 [json_name = "minTtl"];</code>
@@ -48,7 +48,7 @@ public interface GetServerInfoResponseOrBuilder extends
   com.google.protobuf.Duration getMinTtl();
   /**
    * <pre>
-   * The shortest `ttl` that it accepts.
+   * The smallest `ttl` that a request may have.
    * </pre>
    *
    * <code>.google.protobuf.Duration min_ttl = 2 [json_name = "minTtl"];</code>
@@ -57,7 +57,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * The longest `ttl` that it accepts.
+   * The largest `ttl` that a request may have.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -66,7 +66,7 @@ public interface GetServerInfoResponseOrBuilder extends
   boolean hasMaxTtl();
   /**
    * <pre>
-   * The longest `ttl` that it accepts.
+   * The largest `ttl` that a request may have.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -75,7 +75,7 @@ public interface GetServerInfoResponseOrBuilder extends
   com.google.protobuf.Duration getMaxTtl();
   /**
    * <pre>
-   * The longest `ttl` that it accepts.
+   * The largest `ttl` that a request may have.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_ttl = 3 [json_name = "maxTtl"];</code>
@@ -84,7 +84,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * The `ttl` of a request that has none.
+   * The `ttl` of a request without one.
    * </pre>
    *
    * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -93,7 +93,7 @@ public interface GetServerInfoResponseOrBuilder extends
   boolean hasDefaultTtl();
   /**
    * <pre>
-   * The `ttl` of a request that has none.
+   * The `ttl` of a request without one.
    * </pre>
    *
    * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -102,7 +102,7 @@ public interface GetServerInfoResponseOrBuilder extends
   com.google.protobuf.Duration getDefaultTtl();
   /**
    * <pre>
-   * The `ttl` of a request that has none.
+   * The `ttl` of a request without one.
    * </pre>
    *
    * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -111,8 +111,8 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-   * `ttl` is less, and by up to a tenth so that not all of them end together.
+   * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+   * lease is shorter, and up to 10 % earlier so that streams do not all end together.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -121,8 +121,8 @@ public interface GetServerInfoResponseOrBuilder extends
   boolean hasMaxStreamAge();
   /**
    * <pre>
-   * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-   * `ttl` is less, and by up to a tenth so that not all of them end together.
+   * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+   * lease is shorter, and up to 10 % earlier so that streams do not all end together.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -131,8 +131,8 @@ public interface GetServerInfoResponseOrBuilder extends
   com.google.protobuf.Duration getMaxStreamAge();
   /**
    * <pre>
-   * The greatest age of a hold stream and of a wait. A stream ends earlier where 200 times its lease's
-   * `ttl` is less, and by up to a tenth so that not all of them end together.
+   * The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
+   * lease is shorter, and up to 10 % earlier so that streams do not all end together.
    * </pre>
    *
    * <code>.google.protobuf.Duration max_stream_age = 5 [json_name = "maxStreamAge"];</code>
@@ -141,7 +141,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * How many may wait for one name before QUEUE_FULL.
+   * The maximum number of waiters per name. Further requests end with QUEUE_FULL.
    * </pre>
    *
    * <code>int32 max_waiter_count = 6 [json_name = "maxWaiterCount"];</code>
@@ -151,7 +151,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * What it offers beyond the plain calls.
+   * The features that this server offers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -160,7 +160,7 @@ public interface GetServerInfoResponseOrBuilder extends
   java.util.List<dev.holdfast.v1.Feature> getFeaturesList();
   /**
    * <pre>
-   * What it offers beyond the plain calls.
+   * The features that this server offers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -169,7 +169,7 @@ public interface GetServerInfoResponseOrBuilder extends
   int getFeaturesCount();
   /**
    * <pre>
-   * What it offers beyond the plain calls.
+   * The features that this server offers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -179,7 +179,7 @@ public interface GetServerInfoResponseOrBuilder extends
   dev.holdfast.v1.Feature getFeatures(int index);
   /**
    * <pre>
-   * What it offers beyond the plain calls.
+   * The features that this server offers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -189,7 +189,7 @@ public interface GetServerInfoResponseOrBuilder extends
   getFeaturesValueList();
   /**
    * <pre>
-   * What it offers beyond the plain calls.
+   * The features that this server offers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Feature features = 7 [json_name = "features"];</code>
@@ -200,7 +200,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * Whether it can work with its store.
+   * Whether this server can work with its store.
    * </pre>
    *
    * <code>.holdfast.v1.StoreState store_state = 8 [json_name = "storeState"];</code>
@@ -209,7 +209,7 @@ public interface GetServerInfoResponseOrBuilder extends
   int getStoreStateValue();
   /**
    * <pre>
-   * Whether it can work with its store.
+   * Whether this server can work with its store.
    * </pre>
    *
    * <code>.holdfast.v1.StoreState store_state = 8 [json_name = "storeState"];</code>
@@ -219,8 +219,8 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * What an operator should know about the store, a sentence each: what endangers leases or their
-   * durability, and what to do about it. Empty when all is well.
+   * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+   * remedy. Empty if the store has no problem.
    * </pre>
    *
    * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -230,8 +230,8 @@ public interface GetServerInfoResponseOrBuilder extends
       getStoreWarningsList();
   /**
    * <pre>
-   * What an operator should know about the store, a sentence each: what endangers leases or their
-   * durability, and what to do about it. Empty when all is well.
+   * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+   * remedy. Empty if the store has no problem.
    * </pre>
    *
    * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -240,8 +240,8 @@ public interface GetServerInfoResponseOrBuilder extends
   int getStoreWarningsCount();
   /**
    * <pre>
-   * What an operator should know about the store, a sentence each: what endangers leases or their
-   * durability, and what to do about it. Empty when all is well.
+   * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+   * remedy. Empty if the store has no problem.
    * </pre>
    *
    * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -251,8 +251,8 @@ public interface GetServerInfoResponseOrBuilder extends
   java.lang.String getStoreWarnings(int index);
   /**
    * <pre>
-   * What an operator should know about the store, a sentence each: what endangers leases or their
-   * durability, and what to do about it. Empty when all is well.
+   * Warnings for the operator, one sentence each: a danger for leases or their durability, and the
+   * remedy. Empty if the store has no problem.
    * </pre>
    *
    * <code>repeated string store_warnings = 9 [json_name = "storeWarnings"];</code>
@@ -264,8 +264,8 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-   * longest.
+   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+   * that lasts longest.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -274,8 +274,8 @@ public interface GetServerInfoResponseOrBuilder extends
   boolean hasQuarantine();
   /**
    * <pre>
-   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-   * longest.
+   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+   * that lasts longest.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -284,8 +284,8 @@ public interface GetServerInfoResponseOrBuilder extends
   dev.holdfast.v1.Quarantine getQuarantine();
   /**
    * <pre>
-   * Set while STORE_STATE_QUARANTINED: how long it lasts, and why; of several nodes, the one that lasts
-   * longest.
+   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
+   * that lasts longest.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>

@@ -6,12 +6,11 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * One step in the life of a hold stream, in this order: `queued` (none where nothing has to be waited
- * for, several while the position changes), `granted` once, `renewed` and `renewal_failed` as they come,
- * and last `released` or `lost` when the lease ends.
+ * One event of a hold stream. The order is: `queued` (zero or more), `granted` once, `renewed` and
+ * `renewal_failed` (zero or more), and last `released` or `lost` when the lease ends.
  *
- * Where the stream ends and the lease or the wait does not, or the lease never was granted, none of the
- * last two is sent: the call's status alone says why.
+ * A stream may end while its lease or its wait continues, or before any grant. Then it sends neither
+ * `released` nor `lost`, and the status of the call has the reason.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.HoldEvent}
@@ -101,7 +100,7 @@ private static final long serialVersionUID = 0L;
   public static final int QUEUED_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * The request waits.
+   * The request waits in the queue.
    * </pre>
    *
    * <code>.holdfast.v1.HoldQueued queued = 1 [json_name = "queued"];</code>
@@ -113,7 +112,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The request waits.
+   * The request waits in the queue.
    * </pre>
    *
    * <code>.holdfast.v1.HoldQueued queued = 1 [json_name = "queued"];</code>
@@ -128,7 +127,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The request waits.
+   * The request waits in the queue.
    * </pre>
    *
    * <code>.holdfast.v1.HoldQueued queued = 1 [json_name = "queued"];</code>
@@ -144,7 +143,7 @@ private static final long serialVersionUID = 0L;
   public static final int GRANTED_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * The lease is held from here on.
+   * The lease is held from now on.
    * </pre>
    *
    * <code>.holdfast.v1.HoldGranted granted = 2 [json_name = "granted"];</code>
@@ -156,7 +155,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease is held from here on.
+   * The lease is held from now on.
    * </pre>
    *
    * <code>.holdfast.v1.HoldGranted granted = 2 [json_name = "granted"];</code>
@@ -171,7 +170,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease is held from here on.
+   * The lease is held from now on.
    * </pre>
    *
    * <code>.holdfast.v1.HoldGranted granted = 2 [json_name = "granted"];</code>
@@ -230,7 +229,7 @@ private static final long serialVersionUID = 0L;
   public static final int RENEWAL_FAILED_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * A renewal failed, and the lease still stands.
+   * A renewal failed. The lease is still held.
    * </pre>
    *
    * <code>.holdfast.v1.HoldRenewalFailed renewal_failed = 4 [json_name = "renewalFailed"];</code>
@@ -242,7 +241,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A renewal failed, and the lease still stands.
+   * A renewal failed. The lease is still held.
    * </pre>
    *
    * <code>.holdfast.v1.HoldRenewalFailed renewal_failed = 4 [json_name = "renewalFailed"];</code>
@@ -257,7 +256,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A renewal failed, and the lease still stands.
+   * A renewal failed. The lease is still held.
    * </pre>
    *
    * <code>.holdfast.v1.HoldRenewalFailed renewal_failed = 4 [json_name = "renewalFailed"];</code>
@@ -316,7 +315,7 @@ private static final long serialVersionUID = 0L;
   public static final int LOST_FIELD_NUMBER = 6;
   /**
    * <pre>
-   * The lease is lost. Last event; the call ends ABORTED / LEASE_LOST.
+   * The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST.
    * </pre>
    *
    * <code>.holdfast.v1.HoldLost lost = 6 [json_name = "lost"];</code>
@@ -328,7 +327,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease is lost. Last event; the call ends ABORTED / LEASE_LOST.
+   * The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST.
    * </pre>
    *
    * <code>.holdfast.v1.HoldLost lost = 6 [json_name = "lost"];</code>
@@ -343,7 +342,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease is lost. Last event; the call ends ABORTED / LEASE_LOST.
+   * The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST.
    * </pre>
    *
    * <code>.holdfast.v1.HoldLost lost = 6 [json_name = "lost"];</code>
@@ -603,12 +602,11 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One step in the life of a hold stream, in this order: `queued` (none where nothing has to be waited
-   * for, several while the position changes), `granted` once, `renewed` and `renewal_failed` as they come,
-   * and last `released` or `lost` when the lease ends.
+   * One event of a hold stream. The order is: `queued` (zero or more), `granted` once, `renewed` and
+   * `renewal_failed` (zero or more), and last `released` or `lost` when the lease ends.
    *
-   * Where the stream ends and the lease or the wait does not, or the lease never was granted, none of the
-   * last two is sent: the call's status alone says why.
+   * A stream may end while its lease or its wait continues, or before any grant. Then it sends neither
+   * `released` nor `lost`, and the status of the call has the reason.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.HoldEvent}
@@ -906,7 +904,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.HoldQueued, dev.holdfast.v1.HoldQueued.Builder, dev.holdfast.v1.HoldQueuedOrBuilder> queuedBuilder_;
     /**
      * <pre>
-     * The request waits.
+     * The request waits in the queue.
      * </pre>
      *
      * <code>.holdfast.v1.HoldQueued queued = 1 [json_name = "queued"];</code>
@@ -918,7 +916,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The request waits.
+     * The request waits in the queue.
      * </pre>
      *
      * <code>.holdfast.v1.HoldQueued queued = 1 [json_name = "queued"];</code>
@@ -940,7 +938,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The request waits.
+     * The request waits in the queue.
      * </pre>
      *
      * <code>.holdfast.v1.HoldQueued queued = 1 [json_name = "queued"];</code>
@@ -960,7 +958,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The request waits.
+     * The request waits in the queue.
      * </pre>
      *
      * <code>.holdfast.v1.HoldQueued queued = 1 [json_name = "queued"];</code>
@@ -978,7 +976,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The request waits.
+     * The request waits in the queue.
      * </pre>
      *
      * <code>.holdfast.v1.HoldQueued queued = 1 [json_name = "queued"];</code>
@@ -1005,7 +1003,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The request waits.
+     * The request waits in the queue.
      * </pre>
      *
      * <code>.holdfast.v1.HoldQueued queued = 1 [json_name = "queued"];</code>
@@ -1028,7 +1026,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The request waits.
+     * The request waits in the queue.
      * </pre>
      *
      * <code>.holdfast.v1.HoldQueued queued = 1 [json_name = "queued"];</code>
@@ -1038,7 +1036,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The request waits.
+     * The request waits in the queue.
      * </pre>
      *
      * <code>.holdfast.v1.HoldQueued queued = 1 [json_name = "queued"];</code>
@@ -1056,7 +1054,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The request waits.
+     * The request waits in the queue.
      * </pre>
      *
      * <code>.holdfast.v1.HoldQueued queued = 1 [json_name = "queued"];</code>
@@ -1084,7 +1082,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.HoldGranted, dev.holdfast.v1.HoldGranted.Builder, dev.holdfast.v1.HoldGrantedOrBuilder> grantedBuilder_;
     /**
      * <pre>
-     * The lease is held from here on.
+     * The lease is held from now on.
      * </pre>
      *
      * <code>.holdfast.v1.HoldGranted granted = 2 [json_name = "granted"];</code>
@@ -1096,7 +1094,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is held from here on.
+     * The lease is held from now on.
      * </pre>
      *
      * <code>.holdfast.v1.HoldGranted granted = 2 [json_name = "granted"];</code>
@@ -1118,7 +1116,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is held from here on.
+     * The lease is held from now on.
      * </pre>
      *
      * <code>.holdfast.v1.HoldGranted granted = 2 [json_name = "granted"];</code>
@@ -1138,7 +1136,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is held from here on.
+     * The lease is held from now on.
      * </pre>
      *
      * <code>.holdfast.v1.HoldGranted granted = 2 [json_name = "granted"];</code>
@@ -1156,7 +1154,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is held from here on.
+     * The lease is held from now on.
      * </pre>
      *
      * <code>.holdfast.v1.HoldGranted granted = 2 [json_name = "granted"];</code>
@@ -1183,7 +1181,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is held from here on.
+     * The lease is held from now on.
      * </pre>
      *
      * <code>.holdfast.v1.HoldGranted granted = 2 [json_name = "granted"];</code>
@@ -1206,7 +1204,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is held from here on.
+     * The lease is held from now on.
      * </pre>
      *
      * <code>.holdfast.v1.HoldGranted granted = 2 [json_name = "granted"];</code>
@@ -1216,7 +1214,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is held from here on.
+     * The lease is held from now on.
      * </pre>
      *
      * <code>.holdfast.v1.HoldGranted granted = 2 [json_name = "granted"];</code>
@@ -1234,7 +1232,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is held from here on.
+     * The lease is held from now on.
      * </pre>
      *
      * <code>.holdfast.v1.HoldGranted granted = 2 [json_name = "granted"];</code>
@@ -1440,7 +1438,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.HoldRenewalFailed, dev.holdfast.v1.HoldRenewalFailed.Builder, dev.holdfast.v1.HoldRenewalFailedOrBuilder> renewalFailedBuilder_;
     /**
      * <pre>
-     * A renewal failed, and the lease still stands.
+     * A renewal failed. The lease is still held.
      * </pre>
      *
      * <code>.holdfast.v1.HoldRenewalFailed renewal_failed = 4 [json_name = "renewalFailed"];</code>
@@ -1452,7 +1450,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A renewal failed, and the lease still stands.
+     * A renewal failed. The lease is still held.
      * </pre>
      *
      * <code>.holdfast.v1.HoldRenewalFailed renewal_failed = 4 [json_name = "renewalFailed"];</code>
@@ -1474,7 +1472,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A renewal failed, and the lease still stands.
+     * A renewal failed. The lease is still held.
      * </pre>
      *
      * <code>.holdfast.v1.HoldRenewalFailed renewal_failed = 4 [json_name = "renewalFailed"];</code>
@@ -1494,7 +1492,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A renewal failed, and the lease still stands.
+     * A renewal failed. The lease is still held.
      * </pre>
      *
      * <code>.holdfast.v1.HoldRenewalFailed renewal_failed = 4 [json_name = "renewalFailed"];</code>
@@ -1512,7 +1510,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A renewal failed, and the lease still stands.
+     * A renewal failed. The lease is still held.
      * </pre>
      *
      * <code>.holdfast.v1.HoldRenewalFailed renewal_failed = 4 [json_name = "renewalFailed"];</code>
@@ -1539,7 +1537,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A renewal failed, and the lease still stands.
+     * A renewal failed. The lease is still held.
      * </pre>
      *
      * <code>.holdfast.v1.HoldRenewalFailed renewal_failed = 4 [json_name = "renewalFailed"];</code>
@@ -1562,7 +1560,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A renewal failed, and the lease still stands.
+     * A renewal failed. The lease is still held.
      * </pre>
      *
      * <code>.holdfast.v1.HoldRenewalFailed renewal_failed = 4 [json_name = "renewalFailed"];</code>
@@ -1572,7 +1570,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A renewal failed, and the lease still stands.
+     * A renewal failed. The lease is still held.
      * </pre>
      *
      * <code>.holdfast.v1.HoldRenewalFailed renewal_failed = 4 [json_name = "renewalFailed"];</code>
@@ -1590,7 +1588,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A renewal failed, and the lease still stands.
+     * A renewal failed. The lease is still held.
      * </pre>
      *
      * <code>.holdfast.v1.HoldRenewalFailed renewal_failed = 4 [json_name = "renewalFailed"];</code>
@@ -1796,7 +1794,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.HoldLost, dev.holdfast.v1.HoldLost.Builder, dev.holdfast.v1.HoldLostOrBuilder> lostBuilder_;
     /**
      * <pre>
-     * The lease is lost. Last event; the call ends ABORTED / LEASE_LOST.
+     * The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST.
      * </pre>
      *
      * <code>.holdfast.v1.HoldLost lost = 6 [json_name = "lost"];</code>
@@ -1808,7 +1806,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is lost. Last event; the call ends ABORTED / LEASE_LOST.
+     * The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST.
      * </pre>
      *
      * <code>.holdfast.v1.HoldLost lost = 6 [json_name = "lost"];</code>
@@ -1830,7 +1828,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is lost. Last event; the call ends ABORTED / LEASE_LOST.
+     * The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST.
      * </pre>
      *
      * <code>.holdfast.v1.HoldLost lost = 6 [json_name = "lost"];</code>
@@ -1850,7 +1848,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is lost. Last event; the call ends ABORTED / LEASE_LOST.
+     * The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST.
      * </pre>
      *
      * <code>.holdfast.v1.HoldLost lost = 6 [json_name = "lost"];</code>
@@ -1868,7 +1866,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is lost. Last event; the call ends ABORTED / LEASE_LOST.
+     * The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST.
      * </pre>
      *
      * <code>.holdfast.v1.HoldLost lost = 6 [json_name = "lost"];</code>
@@ -1895,7 +1893,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is lost. Last event; the call ends ABORTED / LEASE_LOST.
+     * The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST.
      * </pre>
      *
      * <code>.holdfast.v1.HoldLost lost = 6 [json_name = "lost"];</code>
@@ -1918,7 +1916,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is lost. Last event; the call ends ABORTED / LEASE_LOST.
+     * The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST.
      * </pre>
      *
      * <code>.holdfast.v1.HoldLost lost = 6 [json_name = "lost"];</code>
@@ -1928,7 +1926,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is lost. Last event; the call ends ABORTED / LEASE_LOST.
+     * The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST.
      * </pre>
      *
      * <code>.holdfast.v1.HoldLost lost = 6 [json_name = "lost"];</code>
@@ -1946,7 +1944,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease is lost. Last event; the call ends ABORTED / LEASE_LOST.
+     * The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST.
      * </pre>
      *
      * <code>.holdfast.v1.HoldLost lost = 6 [json_name = "lost"];</code>

@@ -10,7 +10,7 @@ public interface HoldEventOrBuilder extends
 
   /**
    * <pre>
-   * The request waits.
+   * The request waits in the queue.
    * </pre>
    *
    * <code>.holdfast.v1.HoldQueued queued = 1 [json_name = "queued"];</code>
@@ -19,7 +19,7 @@ public interface HoldEventOrBuilder extends
   boolean hasQueued();
   /**
    * <pre>
-   * The request waits.
+   * The request waits in the queue.
    * </pre>
    *
    * <code>.holdfast.v1.HoldQueued queued = 1 [json_name = "queued"];</code>
@@ -28,7 +28,7 @@ public interface HoldEventOrBuilder extends
   dev.holdfast.v1.HoldQueued getQueued();
   /**
    * <pre>
-   * The request waits.
+   * The request waits in the queue.
    * </pre>
    *
    * <code>.holdfast.v1.HoldQueued queued = 1 [json_name = "queued"];</code>
@@ -37,7 +37,7 @@ public interface HoldEventOrBuilder extends
 
   /**
    * <pre>
-   * The lease is held from here on.
+   * The lease is held from now on.
    * </pre>
    *
    * <code>.holdfast.v1.HoldGranted granted = 2 [json_name = "granted"];</code>
@@ -46,7 +46,7 @@ public interface HoldEventOrBuilder extends
   boolean hasGranted();
   /**
    * <pre>
-   * The lease is held from here on.
+   * The lease is held from now on.
    * </pre>
    *
    * <code>.holdfast.v1.HoldGranted granted = 2 [json_name = "granted"];</code>
@@ -55,7 +55,7 @@ public interface HoldEventOrBuilder extends
   dev.holdfast.v1.HoldGranted getGranted();
   /**
    * <pre>
-   * The lease is held from here on.
+   * The lease is held from now on.
    * </pre>
    *
    * <code>.holdfast.v1.HoldGranted granted = 2 [json_name = "granted"];</code>
@@ -91,7 +91,7 @@ public interface HoldEventOrBuilder extends
 
   /**
    * <pre>
-   * A renewal failed, and the lease still stands.
+   * A renewal failed. The lease is still held.
    * </pre>
    *
    * <code>.holdfast.v1.HoldRenewalFailed renewal_failed = 4 [json_name = "renewalFailed"];</code>
@@ -100,7 +100,7 @@ public interface HoldEventOrBuilder extends
   boolean hasRenewalFailed();
   /**
    * <pre>
-   * A renewal failed, and the lease still stands.
+   * A renewal failed. The lease is still held.
    * </pre>
    *
    * <code>.holdfast.v1.HoldRenewalFailed renewal_failed = 4 [json_name = "renewalFailed"];</code>
@@ -109,7 +109,7 @@ public interface HoldEventOrBuilder extends
   dev.holdfast.v1.HoldRenewalFailed getRenewalFailed();
   /**
    * <pre>
-   * A renewal failed, and the lease still stands.
+   * A renewal failed. The lease is still held.
    * </pre>
    *
    * <code>.holdfast.v1.HoldRenewalFailed renewal_failed = 4 [json_name = "renewalFailed"];</code>
@@ -145,7 +145,7 @@ public interface HoldEventOrBuilder extends
 
   /**
    * <pre>
-   * The lease is lost. Last event; the call ends ABORTED / LEASE_LOST.
+   * The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST.
    * </pre>
    *
    * <code>.holdfast.v1.HoldLost lost = 6 [json_name = "lost"];</code>
@@ -154,7 +154,7 @@ public interface HoldEventOrBuilder extends
   boolean hasLost();
   /**
    * <pre>
-   * The lease is lost. Last event; the call ends ABORTED / LEASE_LOST.
+   * The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST.
    * </pre>
    *
    * <code>.holdfast.v1.HoldLost lost = 6 [json_name = "lost"];</code>
@@ -163,7 +163,7 @@ public interface HoldEventOrBuilder extends
   dev.holdfast.v1.HoldLost getLost();
   /**
    * <pre>
-   * The lease is lost. Last event; the call ends ABORTED / LEASE_LOST.
+   * The lease is lost. Last event; the call ends with ABORTED and LEASE_LOST.
    * </pre>
    *
    * <code>.holdfast.v1.HoldLost lost = 6 [json_name = "lost"];</code>

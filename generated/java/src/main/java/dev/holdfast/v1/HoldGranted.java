@@ -6,8 +6,8 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The lease is held, newly granted or attached to. From here on the server renews it as long as the
- * stream lives and its connection answers HTTP/2 pings.
+ * The lease is held: newly granted, or attached. From now on the server renews the lease as long as the
+ * stream is open and its connection answers HTTP/2 pings.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.HoldGranted}
@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Lease lease_;
   /**
    * <pre>
-   * The lease; keep its `lease_id`, which is what attaches again when the stream breaks.
+   * The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks.
    * </pre>
    *
    * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -61,7 +61,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease; keep its `lease_id`, which is what attaches again when the stream breaks.
+   * The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks.
    * </pre>
    *
    * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -73,7 +73,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease; keep its `lease_id`, which is what attaches again when the stream breaks.
+   * The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks.
    * </pre>
    *
    * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -247,8 +247,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease is held, newly granted or attached to. From here on the server renews it as long as the
-   * stream lives and its connection answers HTTP/2 pings.
+   * The lease is held: newly granted, or attached. From now on the server renews the lease as long as the
+   * stream is open and its connection answers HTTP/2 pings.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.HoldGranted}
@@ -440,7 +440,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Lease, dev.holdfast.v1.Lease.Builder, dev.holdfast.v1.LeaseOrBuilder> leaseBuilder_;
     /**
      * <pre>
-     * The lease; keep its `lease_id`, which is what attaches again when the stream breaks.
+     * The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -451,7 +451,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease; keep its `lease_id`, which is what attaches again when the stream breaks.
+     * The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -466,7 +466,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease; keep its `lease_id`, which is what attaches again when the stream breaks.
+     * The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -486,7 +486,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease; keep its `lease_id`, which is what attaches again when the stream breaks.
+     * The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -504,7 +504,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease; keep its `lease_id`, which is what attaches again when the stream breaks.
+     * The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -529,7 +529,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease; keep its `lease_id`, which is what attaches again when the stream breaks.
+     * The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -546,7 +546,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease; keep its `lease_id`, which is what attaches again when the stream breaks.
+     * The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -558,7 +558,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease; keep its `lease_id`, which is what attaches again when the stream breaks.
+     * The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -573,7 +573,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease; keep its `lease_id`, which is what attaches again when the stream breaks.
+     * The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks.
      * </pre>
      *
      * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>

@@ -10,7 +10,7 @@ public interface HoldGrantedOrBuilder extends
 
   /**
    * <pre>
-   * The lease; keep its `lease_id`, which is what attaches again when the stream breaks.
+   * The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks.
    * </pre>
    *
    * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -19,7 +19,7 @@ public interface HoldGrantedOrBuilder extends
   boolean hasLease();
   /**
    * <pre>
-   * The lease; keep its `lease_id`, which is what attaches again when the stream breaks.
+   * The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks.
    * </pre>
    *
    * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>
@@ -28,7 +28,7 @@ public interface HoldGrantedOrBuilder extends
   dev.holdfast.v1.Lease getLease();
   /**
    * <pre>
-   * The lease; keep its `lease_id`, which is what attaches again when the stream breaks.
+   * The lease. Keep its `lease_id`: a client attaches with this id after the stream breaks.
    * </pre>
    *
    * <code>.holdfast.v1.Lease lease = 1 [json_name = "lease"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * How the stream begins: with a new request, or with a lease that is held already.
+ * The start of the stream: a new request, or a held lease.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.HoldLockRequest}
@@ -88,8 +88,8 @@ private static final long serialVersionUID = 0L;
   public static final int ACQUIRE_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-   * when the lease is held by now.
+   * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+   * attaches to the lease that was granted meanwhile.
    * </pre>
    *
    * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -101,8 +101,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-   * when the lease is held by now.
+   * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+   * attaches to the lease that was granted meanwhile.
    * </pre>
    *
    * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -117,8 +117,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-   * when the lease is held by now.
+   * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+   * attaches to the lease that was granted meanwhile.
    * </pre>
    *
    * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -134,7 +134,7 @@ private static final long serialVersionUID = 0L;
   public static final int LEASE_ID_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * Attaches to a held lease, with the same fencing token; never grants. The first event is `granted`.
+   * Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
    * An older stream of the same lease ends with SUPERSEDED.
    * </pre>
    *
@@ -146,7 +146,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Attaches to a held lease, with the same fencing token; never grants. The first event is `granted`.
+   * Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
    * An older stream of the same lease ends with SUPERSEDED.
    * </pre>
    *
@@ -172,7 +172,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Attaches to a held lease, with the same fencing token; never grants. The first event is `granted`.
+   * Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
    * An older stream of the same lease ends with SUPERSEDED.
    * </pre>
    *
@@ -384,7 +384,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How the stream begins: with a new request, or with a lease that is held already.
+   * The start of the stream: a new request, or a held lease.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.HoldLockRequest}
@@ -604,8 +604,8 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.AcquireLockRequest, dev.holdfast.v1.AcquireLockRequest.Builder, dev.holdfast.v1.AcquireLockRequestOrBuilder> acquireBuilder_;
     /**
      * <pre>
-     * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-     * when the lease is held by now.
+     * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+     * attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -617,8 +617,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-     * when the lease is held by now.
+     * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+     * attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -640,8 +640,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-     * when the lease is held by now.
+     * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+     * attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -661,8 +661,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-     * when the lease is held by now.
+     * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+     * attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -680,8 +680,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-     * when the lease is held by now.
+     * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+     * attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -708,8 +708,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-     * when the lease is held by now.
+     * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+     * attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -732,8 +732,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-     * when the lease is held by now.
+     * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+     * attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -743,8 +743,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-     * when the lease is held by now.
+     * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+     * attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -762,8 +762,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-     * when the lease is held by now.
+     * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+     * attaches to the lease that was granted meanwhile.
      * </pre>
      *
      * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -789,7 +789,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * Attaches to a held lease, with the same fencing token; never grants. The first event is `granted`.
+     * Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
      * An older stream of the same lease ends with SUPERSEDED.
      * </pre>
      *
@@ -802,7 +802,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Attaches to a held lease, with the same fencing token; never grants. The first event is `granted`.
+     * Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
      * An older stream of the same lease ends with SUPERSEDED.
      * </pre>
      *
@@ -829,7 +829,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Attaches to a held lease, with the same fencing token; never grants. The first event is `granted`.
+     * Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
      * An older stream of the same lease ends with SUPERSEDED.
      * </pre>
      *
@@ -857,7 +857,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Attaches to a held lease, with the same fencing token; never grants. The first event is `granted`.
+     * Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
      * An older stream of the same lease ends with SUPERSEDED.
      * </pre>
      *
@@ -875,7 +875,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Attaches to a held lease, with the same fencing token; never grants. The first event is `granted`.
+     * Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
      * An older stream of the same lease ends with SUPERSEDED.
      * </pre>
      *
@@ -892,7 +892,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Attaches to a held lease, with the same fencing token; never grants. The first event is `granted`.
+     * Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
      * An older stream of the same lease ends with SUPERSEDED.
      * </pre>
      *

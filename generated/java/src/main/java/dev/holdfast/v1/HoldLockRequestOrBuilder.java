@@ -10,8 +10,8 @@ public interface HoldLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-   * when the lease is held by now.
+   * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+   * attaches to the lease that was granted meanwhile.
    * </pre>
    *
    * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -20,8 +20,8 @@ public interface HoldLockRequestOrBuilder extends
   boolean hasAcquire();
   /**
    * <pre>
-   * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-   * when the lease is held by now.
+   * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+   * attaches to the lease that was granted meanwhile.
    * </pre>
    *
    * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -30,8 +30,8 @@ public interface HoldLockRequestOrBuilder extends
   dev.holdfast.v1.AcquireLockRequest getAcquire();
   /**
    * <pre>
-   * Asks for the lock. Needs a `request_id`. The same id again waits on in the same place, or attaches
-   * when the lease is held by now.
+   * Acquires the lock. Requires a `request_id`. The same id again keeps the place in the queue, or
+   * attaches to the lease that was granted meanwhile.
    * </pre>
    *
    * <code>.holdfast.v1.AcquireLockRequest acquire = 1 [json_name = "acquire"];</code>
@@ -40,7 +40,7 @@ public interface HoldLockRequestOrBuilder extends
 
   /**
    * <pre>
-   * Attaches to a held lease, with the same fencing token; never grants. The first event is `granted`.
+   * Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
    * An older stream of the same lease ends with SUPERSEDED.
    * </pre>
    *
@@ -50,7 +50,7 @@ public interface HoldLockRequestOrBuilder extends
   boolean hasLeaseId();
   /**
    * <pre>
-   * Attaches to a held lease, with the same fencing token; never grants. The first event is `granted`.
+   * Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
    * An older stream of the same lease ends with SUPERSEDED.
    * </pre>
    *
@@ -60,7 +60,7 @@ public interface HoldLockRequestOrBuilder extends
   java.lang.String getLeaseId();
   /**
    * <pre>
-   * Attaches to a held lease, with the same fencing token; never grants. The first event is `granted`.
+   * Attaches to a held lease, with the same fencing token. Never grants. The first event is `granted`.
    * An older stream of the same lease ends with SUPERSEDED.
    * </pre>
    *

@@ -6,9 +6,9 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The lease is lost; sent at its end at the latest, give or take a few milliseconds, for the deadline that a client
- * keeps by itself is what counts. Stop the protected work at once, and do not go on under a new lease without looking at what others have done
- * in between.
+ * The lease is lost. Sent at most a few milliseconds after the end of the lease: the client's own
+ * deadline is decisive. Stop the protected work at once. Before the work continues under a new lease,
+ * check the changes that other holders have made.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.HoldLost}
@@ -50,7 +50,7 @@ private static final long serialVersionUID = 0L;
   private int cause_ = 0;
   /**
    * <pre>
-   * Why.
+   * Why the lease is lost.
    * </pre>
    *
    * <code>.holdfast.v1.LossCause cause = 1 [json_name = "cause"];</code>
@@ -61,7 +61,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why.
+   * Why the lease is lost.
    * </pre>
    *
    * <code>.holdfast.v1.LossCause cause = 1 [json_name = "cause"];</code>
@@ -230,9 +230,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease is lost; sent at its end at the latest, give or take a few milliseconds, for the deadline that a client
-   * keeps by itself is what counts. Stop the protected work at once, and do not go on under a new lease without looking at what others have done
-   * in between.
+   * The lease is lost. Sent at most a few milliseconds after the end of the lease: the client's own
+   * deadline is decisive. Stop the protected work at once. Before the work continues under a new lease,
+   * check the changes that other holders have made.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.HoldLost}
@@ -405,7 +405,7 @@ private static final long serialVersionUID = 0L;
     private int cause_ = 0;
     /**
      * <pre>
-     * Why.
+     * Why the lease is lost.
      * </pre>
      *
      * <code>.holdfast.v1.LossCause cause = 1 [json_name = "cause"];</code>
@@ -416,7 +416,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why.
+     * Why the lease is lost.
      * </pre>
      *
      * <code>.holdfast.v1.LossCause cause = 1 [json_name = "cause"];</code>
@@ -431,7 +431,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why.
+     * Why the lease is lost.
      * </pre>
      *
      * <code>.holdfast.v1.LossCause cause = 1 [json_name = "cause"];</code>
@@ -444,7 +444,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why.
+     * Why the lease is lost.
      * </pre>
      *
      * <code>.holdfast.v1.LossCause cause = 1 [json_name = "cause"];</code>
@@ -462,7 +462,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why.
+     * Why the lease is lost.
      * </pre>
      *
      * <code>.holdfast.v1.LossCause cause = 1 [json_name = "cause"];</code>

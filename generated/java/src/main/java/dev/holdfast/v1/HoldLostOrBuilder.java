@@ -10,7 +10,7 @@ public interface HoldLostOrBuilder extends
 
   /**
    * <pre>
-   * Why.
+   * Why the lease is lost.
    * </pre>
    *
    * <code>.holdfast.v1.LossCause cause = 1 [json_name = "cause"];</code>
@@ -19,7 +19,7 @@ public interface HoldLostOrBuilder extends
   int getCauseValue();
   /**
    * <pre>
-   * Why.
+   * Why the lease is lost.
    * </pre>
    *
    * <code>.holdfast.v1.LossCause cause = 1 [json_name = "cause"];</code>

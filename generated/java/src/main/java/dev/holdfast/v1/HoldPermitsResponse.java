@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.HoldEvent holdEvent_;
   /**
    * <pre>
-   * What happened.
+   * The event.
    * </pre>
    *
    * <code>.holdfast.v1.HoldEvent hold_event = 1 [json_name = "holdEvent"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What happened.
+   * The event.
    * </pre>
    *
    * <code>.holdfast.v1.HoldEvent hold_event = 1 [json_name = "holdEvent"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What happened.
+   * The event.
    * </pre>
    *
    * <code>.holdfast.v1.HoldEvent hold_event = 1 [json_name = "holdEvent"];</code>
@@ -438,7 +438,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.HoldEvent, dev.holdfast.v1.HoldEvent.Builder, dev.holdfast.v1.HoldEventOrBuilder> holdEventBuilder_;
     /**
      * <pre>
-     * What happened.
+     * The event.
      * </pre>
      *
      * <code>.holdfast.v1.HoldEvent hold_event = 1 [json_name = "holdEvent"];</code>
@@ -449,7 +449,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened.
+     * The event.
      * </pre>
      *
      * <code>.holdfast.v1.HoldEvent hold_event = 1 [json_name = "holdEvent"];</code>
@@ -464,7 +464,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened.
+     * The event.
      * </pre>
      *
      * <code>.holdfast.v1.HoldEvent hold_event = 1 [json_name = "holdEvent"];</code>
@@ -484,7 +484,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened.
+     * The event.
      * </pre>
      *
      * <code>.holdfast.v1.HoldEvent hold_event = 1 [json_name = "holdEvent"];</code>
@@ -502,7 +502,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened.
+     * The event.
      * </pre>
      *
      * <code>.holdfast.v1.HoldEvent hold_event = 1 [json_name = "holdEvent"];</code>
@@ -527,7 +527,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened.
+     * The event.
      * </pre>
      *
      * <code>.holdfast.v1.HoldEvent hold_event = 1 [json_name = "holdEvent"];</code>
@@ -544,7 +544,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened.
+     * The event.
      * </pre>
      *
      * <code>.holdfast.v1.HoldEvent hold_event = 1 [json_name = "holdEvent"];</code>
@@ -556,7 +556,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened.
+     * The event.
      * </pre>
      *
      * <code>.holdfast.v1.HoldEvent hold_event = 1 [json_name = "holdEvent"];</code>
@@ -571,7 +571,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened.
+     * The event.
      * </pre>
      *
      * <code>.holdfast.v1.HoldEvent hold_event = 1 [json_name = "holdEvent"];</code>

@@ -10,7 +10,7 @@ public interface HoldPermitsResponseOrBuilder extends
 
   /**
    * <pre>
-   * What happened.
+   * The event.
    * </pre>
    *
    * <code>.holdfast.v1.HoldEvent hold_event = 1 [json_name = "holdEvent"];</code>
@@ -19,7 +19,7 @@ public interface HoldPermitsResponseOrBuilder extends
   boolean hasHoldEvent();
   /**
    * <pre>
-   * What happened.
+   * The event.
    * </pre>
    *
    * <code>.holdfast.v1.HoldEvent hold_event = 1 [json_name = "holdEvent"];</code>
@@ -28,7 +28,7 @@ public interface HoldPermitsResponseOrBuilder extends
   dev.holdfast.v1.HoldEvent getHoldEvent();
   /**
    * <pre>
-   * What happened.
+   * The event.
    * </pre>
    *
    * <code>.holdfast.v1.HoldEvent hold_event = 1 [json_name = "holdEvent"];</code>

@@ -6,8 +6,8 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The request has a place in the queue. Sent at once when it must wait, then at most every 2 seconds
- * while the position changes.
+ * The request has a place in the queue. Sent at once when the request must wait, then at most every 2
+ * seconds while the position changes.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.HoldQueued}
@@ -51,8 +51,9 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object requestId_ = "";
   /**
    * <pre>
-   * The id under which it waits. Should the stream break, HoldLock with the same id on any server waits
-   * on in the same place (within 10 seconds; later it queues anew).
+   * The id of the waiting request. If the stream breaks, a new HoldLock with the same id keeps the place
+   * in the queue, on any server, within 10 seconds. After 10 seconds the request enters the queue at its
+   * end.
    * </pre>
    *
    * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -73,8 +74,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The id under which it waits. Should the stream break, HoldLock with the same id on any server waits
-   * on in the same place (within 10 seconds; later it queues anew).
+   * The id of the waiting request. If the stream breaks, a new HoldLock with the same id keeps the place
+   * in the queue, on any server, within 10 seconds. After 10 seconds the request enters the queue at its
+   * end.
    * </pre>
    *
    * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -99,7 +101,7 @@ private static final long serialVersionUID = 0L;
   private int position_ = 0;
   /**
    * <pre>
-   * Its place, from 1, which is served next.
+   * Position in the queue. The first waiter has position 1.
    * </pre>
    *
    * <code>int32 position = 2 [json_name = "position"];</code>
@@ -114,7 +116,7 @@ private static final long serialVersionUID = 0L;
   private int waiterCount_ = 0;
   /**
    * <pre>
-   * How many wait in all, this request included.
+   * Number of waiters in the queue, with this request.
    * </pre>
    *
    * <code>int32 waiter_count = 3 [json_name = "waiterCount"];</code>
@@ -129,8 +131,8 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Holder holder_;
   /**
    * <pre>
-   * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-   * does: the resource is just being handed over.
+   * The current holder of the resource. With several holders: the holder of the lease that ends first.
+   * Unset if the resource has no holder at the moment of a hand-over.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -142,8 +144,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-   * does: the resource is just being handed over.
+   * The current holder of the resource. With several holders: the holder of the lease that ends first.
+   * Unset if the resource has no holder at the moment of a hand-over.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -155,8 +157,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-   * does: the resource is just being handed over.
+   * The current holder of the resource. With several holders: the holder of the lease that ends first.
+   * Unset if the resource has no holder at the moment of a hand-over.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -362,8 +364,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The request has a place in the queue. Sent at once when it must wait, then at most every 2 seconds
-   * while the position changes.
+   * The request has a place in the queue. Sent at once when the request must wait, then at most every 2
+   * seconds while the position changes.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.HoldQueued}
@@ -591,8 +593,9 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object requestId_ = "";
     /**
      * <pre>
-     * The id under which it waits. Should the stream break, HoldLock with the same id on any server waits
-     * on in the same place (within 10 seconds; later it queues anew).
+     * The id of the waiting request. If the stream breaks, a new HoldLock with the same id keeps the place
+     * in the queue, on any server, within 10 seconds. After 10 seconds the request enters the queue at its
+     * end.
      * </pre>
      *
      * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -612,8 +615,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id under which it waits. Should the stream break, HoldLock with the same id on any server waits
-     * on in the same place (within 10 seconds; later it queues anew).
+     * The id of the waiting request. If the stream breaks, a new HoldLock with the same id keeps the place
+     * in the queue, on any server, within 10 seconds. After 10 seconds the request enters the queue at its
+     * end.
      * </pre>
      *
      * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -634,8 +638,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id under which it waits. Should the stream break, HoldLock with the same id on any server waits
-     * on in the same place (within 10 seconds; later it queues anew).
+     * The id of the waiting request. If the stream breaks, a new HoldLock with the same id keeps the place
+     * in the queue, on any server, within 10 seconds. After 10 seconds the request enters the queue at its
+     * end.
      * </pre>
      *
      * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -652,8 +657,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id under which it waits. Should the stream break, HoldLock with the same id on any server waits
-     * on in the same place (within 10 seconds; later it queues anew).
+     * The id of the waiting request. If the stream breaks, a new HoldLock with the same id keeps the place
+     * in the queue, on any server, within 10 seconds. After 10 seconds the request enters the queue at its
+     * end.
      * </pre>
      *
      * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -667,8 +673,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id under which it waits. Should the stream break, HoldLock with the same id on any server waits
-     * on in the same place (within 10 seconds; later it queues anew).
+     * The id of the waiting request. If the stream breaks, a new HoldLock with the same id keeps the place
+     * in the queue, on any server, within 10 seconds. After 10 seconds the request enters the queue at its
+     * end.
      * </pre>
      *
      * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -688,7 +695,7 @@ private static final long serialVersionUID = 0L;
     private int position_ ;
     /**
      * <pre>
-     * Its place, from 1, which is served next.
+     * Position in the queue. The first waiter has position 1.
      * </pre>
      *
      * <code>int32 position = 2 [json_name = "position"];</code>
@@ -700,7 +707,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its place, from 1, which is served next.
+     * Position in the queue. The first waiter has position 1.
      * </pre>
      *
      * <code>int32 position = 2 [json_name = "position"];</code>
@@ -716,7 +723,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its place, from 1, which is served next.
+     * Position in the queue. The first waiter has position 1.
      * </pre>
      *
      * <code>int32 position = 2 [json_name = "position"];</code>
@@ -732,7 +739,7 @@ private static final long serialVersionUID = 0L;
     private int waiterCount_ ;
     /**
      * <pre>
-     * How many wait in all, this request included.
+     * Number of waiters in the queue, with this request.
      * </pre>
      *
      * <code>int32 waiter_count = 3 [json_name = "waiterCount"];</code>
@@ -744,7 +751,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many wait in all, this request included.
+     * Number of waiters in the queue, with this request.
      * </pre>
      *
      * <code>int32 waiter_count = 3 [json_name = "waiterCount"];</code>
@@ -760,7 +767,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many wait in all, this request included.
+     * Number of waiters in the queue, with this request.
      * </pre>
      *
      * <code>int32 waiter_count = 3 [json_name = "waiterCount"];</code>
@@ -778,8 +785,8 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Holder, dev.holdfast.v1.Holder.Builder, dev.holdfast.v1.HolderOrBuilder> holderBuilder_;
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-     * does: the resource is just being handed over.
+     * The current holder of the resource. With several holders: the holder of the lease that ends first.
+     * Unset if the resource has no holder at the moment of a hand-over.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -790,8 +797,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-     * does: the resource is just being handed over.
+     * The current holder of the resource. With several holders: the holder of the lease that ends first.
+     * Unset if the resource has no holder at the moment of a hand-over.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -806,8 +813,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-     * does: the resource is just being handed over.
+     * The current holder of the resource. With several holders: the holder of the lease that ends first.
+     * Unset if the resource has no holder at the moment of a hand-over.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -827,8 +834,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-     * does: the resource is just being handed over.
+     * The current holder of the resource. With several holders: the holder of the lease that ends first.
+     * Unset if the resource has no holder at the moment of a hand-over.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -846,8 +853,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-     * does: the resource is just being handed over.
+     * The current holder of the resource. With several holders: the holder of the lease that ends first.
+     * Unset if the resource has no holder at the moment of a hand-over.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -872,8 +879,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-     * does: the resource is just being handed over.
+     * The current holder of the resource. With several holders: the holder of the lease that ends first.
+     * Unset if the resource has no holder at the moment of a hand-over.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -890,8 +897,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-     * does: the resource is just being handed over.
+     * The current holder of the resource. With several holders: the holder of the lease that ends first.
+     * Unset if the resource has no holder at the moment of a hand-over.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -903,8 +910,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-     * does: the resource is just being handed over.
+     * The current holder of the resource. With several holders: the holder of the lease that ends first.
+     * Unset if the resource has no holder at the moment of a hand-over.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -919,8 +926,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-     * does: the resource is just being handed over.
+     * The current holder of the resource. With several holders: the holder of the lease that ends first.
+     * Unset if the resource has no holder at the moment of a hand-over.
      * </pre>
      *
      * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>

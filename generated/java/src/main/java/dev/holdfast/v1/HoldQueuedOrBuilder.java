@@ -10,8 +10,9 @@ public interface HoldQueuedOrBuilder extends
 
   /**
    * <pre>
-   * The id under which it waits. Should the stream break, HoldLock with the same id on any server waits
-   * on in the same place (within 10 seconds; later it queues anew).
+   * The id of the waiting request. If the stream breaks, a new HoldLock with the same id keeps the place
+   * in the queue, on any server, within 10 seconds. After 10 seconds the request enters the queue at its
+   * end.
    * </pre>
    *
    * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -20,8 +21,9 @@ public interface HoldQueuedOrBuilder extends
   java.lang.String getRequestId();
   /**
    * <pre>
-   * The id under which it waits. Should the stream break, HoldLock with the same id on any server waits
-   * on in the same place (within 10 seconds; later it queues anew).
+   * The id of the waiting request. If the stream breaks, a new HoldLock with the same id keeps the place
+   * in the queue, on any server, within 10 seconds. After 10 seconds the request enters the queue at its
+   * end.
    * </pre>
    *
    * <code>string request_id = 1 [json_name = "requestId"];</code>
@@ -32,7 +34,7 @@ public interface HoldQueuedOrBuilder extends
 
   /**
    * <pre>
-   * Its place, from 1, which is served next.
+   * Position in the queue. The first waiter has position 1.
    * </pre>
    *
    * <code>int32 position = 2 [json_name = "position"];</code>
@@ -42,7 +44,7 @@ public interface HoldQueuedOrBuilder extends
 
   /**
    * <pre>
-   * How many wait in all, this request included.
+   * Number of waiters in the queue, with this request.
    * </pre>
    *
    * <code>int32 waiter_count = 3 [json_name = "waiterCount"];</code>
@@ -52,8 +54,8 @@ public interface HoldQueuedOrBuilder extends
 
   /**
    * <pre>
-   * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-   * does: the resource is just being handed over.
+   * The current holder of the resource. With several holders: the holder of the lease that ends first.
+   * Unset if the resource has no holder at the moment of a hand-over.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -62,8 +64,8 @@ public interface HoldQueuedOrBuilder extends
   boolean hasHolder();
   /**
    * <pre>
-   * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-   * does: the resource is just being handed over.
+   * The current holder of the resource. With several holders: the holder of the lease that ends first.
+   * Unset if the resource has no holder at the moment of a hand-over.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>
@@ -72,8 +74,8 @@ public interface HoldQueuedOrBuilder extends
   dev.holdfast.v1.Holder getHolder();
   /**
    * <pre>
-   * Who holds the resource now; of several holders the one whose lease ends first. Unset when nobody
-   * does: the resource is just being handed over.
+   * The current holder of the resource. With several holders: the holder of the lease that ends first.
+   * Unset if the resource has no holder at the moment of a hand-over.
    * </pre>
    *
    * <code>.holdfast.v1.Holder holder = 4 [json_name = "holder"];</code>

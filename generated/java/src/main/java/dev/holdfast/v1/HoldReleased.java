@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The lease was given back by ReleaseLock; the protected work was protected to the end.
+ * The lease was released by its `lease_id`. The work was protected until the release.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.HoldReleased}
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease was given back by ReleaseLock; the protected work was protected to the end.
+   * The lease was released by its `lease_id`. The work was protected until the release.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.HoldReleased}

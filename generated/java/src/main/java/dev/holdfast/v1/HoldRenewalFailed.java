@@ -6,8 +6,8 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * A renewal failed or was not answered in time. The lease stands until its last confirmed end, and the
- * server goes on trying: finish or bring to a safe point what cannot be left half done.
+ * A renewal failed or timed out. The lease is held until its last confirmed end, and the server retries
+ * the renewal. Bring the protected work to a safe point.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.HoldRenewalFailed}
@@ -91,7 +91,7 @@ private static final long serialVersionUID = 0L;
   private int cause_ = 0;
   /**
    * <pre>
-   * What keeps the renewal from succeeding: what the loss will be called if it comes to that.
+   * Why the renewal fails. A later loss has the same cause.
    * </pre>
    *
    * <code>.holdfast.v1.LossCause cause = 2 [json_name = "cause"];</code>
@@ -102,7 +102,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What keeps the renewal from succeeding: what the loss will be called if it comes to that.
+   * Why the renewal fails. A later loss has the same cause.
    * </pre>
    *
    * <code>.holdfast.v1.LossCause cause = 2 [json_name = "cause"];</code>
@@ -287,8 +287,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A renewal failed or was not answered in time. The lease stands until its last confirmed end, and the
-   * server goes on trying: finish or bring to a safe point what cannot be left half done.
+   * A renewal failed or timed out. The lease is held until its last confirmed end, and the server retries
+   * the renewal. Bring the protected work to a safe point.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.HoldRenewalFailed}
@@ -656,7 +656,7 @@ private static final long serialVersionUID = 0L;
     private int cause_ = 0;
     /**
      * <pre>
-     * What keeps the renewal from succeeding: what the loss will be called if it comes to that.
+     * Why the renewal fails. A later loss has the same cause.
      * </pre>
      *
      * <code>.holdfast.v1.LossCause cause = 2 [json_name = "cause"];</code>
@@ -667,7 +667,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What keeps the renewal from succeeding: what the loss will be called if it comes to that.
+     * Why the renewal fails. A later loss has the same cause.
      * </pre>
      *
      * <code>.holdfast.v1.LossCause cause = 2 [json_name = "cause"];</code>
@@ -682,7 +682,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What keeps the renewal from succeeding: what the loss will be called if it comes to that.
+     * Why the renewal fails. A later loss has the same cause.
      * </pre>
      *
      * <code>.holdfast.v1.LossCause cause = 2 [json_name = "cause"];</code>
@@ -695,7 +695,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What keeps the renewal from succeeding: what the loss will be called if it comes to that.
+     * Why the renewal fails. A later loss has the same cause.
      * </pre>
      *
      * <code>.holdfast.v1.LossCause cause = 2 [json_name = "cause"];</code>
@@ -713,7 +713,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What keeps the renewal from succeeding: what the loss will be called if it comes to that.
+     * Why the renewal fails. A later loss has the same cause.
      * </pre>
      *
      * <code>.holdfast.v1.LossCause cause = 2 [json_name = "cause"];</code>

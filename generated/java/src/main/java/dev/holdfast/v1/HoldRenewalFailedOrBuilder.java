@@ -40,7 +40,7 @@ public interface HoldRenewalFailedOrBuilder extends
 
   /**
    * <pre>
-   * What keeps the renewal from succeeding: what the loss will be called if it comes to that.
+   * Why the renewal fails. A later loss has the same cause.
    * </pre>
    *
    * <code>.holdfast.v1.LossCause cause = 2 [json_name = "cause"];</code>
@@ -49,7 +49,7 @@ public interface HoldRenewalFailedOrBuilder extends
   int getCauseValue();
   /**
    * <pre>
-   * What keeps the renewal from succeeding: what the loss will be called if it comes to that.
+   * Why the renewal fails. A later loss has the same cause.
    * </pre>
    *
    * <code>.holdfast.v1.LossCause cause = 2 [json_name = "cause"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The lease was renewed; sent every third of the ttl, at least every 10 seconds.
+ * The lease was renewed. Sent every third of the `ttl`, at least every 10 seconds.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.HoldRenewed}
@@ -246,7 +246,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease was renewed; sent every third of the ttl, at least every 10 seconds.
+   * The lease was renewed. Sent every third of the `ttl`, at least every 10 seconds.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.HoldRenewed}

@@ -6,8 +6,8 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What anybody may see of a lease that is held. It shows neither the `lease_id` nor the `request_id`:
- * to see a holder is no authority over it.
+ * The public view of a held lease. Contains neither the `lease_id` nor the `request_id`, so it gives no
+ * authority over the lease.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.Holder}
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object holderId_ = "";
   /**
    * <pre>
-   * The label that the holder gave itself; may be empty, and need not be unique.
+   * The holder's own label. May be empty, and need not be unique.
    * </pre>
    *
    * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -85,7 +85,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The label that the holder gave itself; may be empty, and need not be unique.
+   * The holder's own label. May be empty, and need not be unique.
    * </pre>
    *
    * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -134,7 +134,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the holder said about itself when it asked, an address for instance.
+   * The holder's own data from its acquire request, for example an address.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -155,7 +155,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the holder said about itself when it asked, an address for instance.
+   * The holder's own data from its acquire request, for example an address.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -166,7 +166,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the holder said about itself when it asked, an address for instance.
+   * The holder's own data from its acquire request, for example an address.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -184,7 +184,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What the holder said about itself when it asked, an address for instance.
+   * The holder's own data from its acquire request, for example an address.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -205,7 +205,7 @@ java.lang.String defaultValue) {
   private long fencingToken_ = 0L;
   /**
    * <pre>
-   * The fencing token of its lease.
+   * The fencing token of the lease.
    * </pre>
    *
    * <code>int64 fencing_token = 3 [json_name = "fencingToken"];</code>
@@ -220,7 +220,7 @@ java.lang.String defaultValue) {
   private int permitCount_ = 0;
   /**
    * <pre>
-   * How many permits it has; 1 for a lock.
+   * Number of permits that the lease holds. 1 for a lock.
    * </pre>
    *
    * <code>int32 permit_count = 4 [json_name = "permitCount"];</code>
@@ -235,7 +235,7 @@ java.lang.String defaultValue) {
   private int mode_ = 0;
   /**
    * <pre>
-   * How it holds the lock; unspecified for a semaphore.
+   * The mode of the lock. Unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -246,7 +246,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How it holds the lock; unspecified for a semaphore.
+   * The mode of the lock. Unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -261,7 +261,7 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Timestamp acquireTime_;
   /**
    * <pre>
-   * When the lease was granted, by the store's wall clock. For display only.
+   * Time of the grant on the store's wall clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp acquire_time = 6 [json_name = "acquireTime"];</code>
@@ -273,7 +273,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When the lease was granted, by the store's wall clock. For display only.
+   * Time of the grant on the store's wall clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp acquire_time = 6 [json_name = "acquireTime"];</code>
@@ -285,7 +285,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When the lease was granted, by the store's wall clock. For display only.
+   * Time of the grant on the store's wall clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp acquire_time = 6 [json_name = "acquireTime"];</code>
@@ -299,8 +299,8 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Timestamp expireTime_;
   /**
    * <pre>
-   * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-   * `Lease.expire_offset`.
+   * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+   * use `Lease.expire_offset`.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 7 [json_name = "expireTime"];</code>
@@ -312,8 +312,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-   * `Lease.expire_offset`.
+   * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+   * use `Lease.expire_offset`.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 7 [json_name = "expireTime"];</code>
@@ -325,8 +325,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-   * `Lease.expire_offset`.
+   * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+   * use `Lease.expire_offset`.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 7 [json_name = "expireTime"];</code>
@@ -340,7 +340,7 @@ java.lang.String defaultValue) {
   private boolean revoked_ = false;
   /**
    * <pre>
-   * The lease was revoked: it is renewed no more, and what it takes stays taken until `expire_time`.
+   * The lease was revoked. A revoked lease cannot be renewed, and keeps its permits until `expire_time`.
    * </pre>
    *
    * <code>bool revoked = 8 [json_name = "revoked"];</code>
@@ -608,8 +608,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What anybody may see of a lease that is held. It shows neither the `lease_id` nor the `request_id`:
-   * to see a holder is no authority over it.
+   * The public view of a held lease. Contains neither the `lease_id` nor the `request_id`, so it gives no
+   * authority over the lease.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.Holder}
@@ -922,7 +922,7 @@ java.lang.String defaultValue) {
     private java.lang.Object holderId_ = "";
     /**
      * <pre>
-     * The label that the holder gave itself; may be empty, and need not be unique.
+     * The holder's own label. May be empty, and need not be unique.
      * </pre>
      *
      * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -942,7 +942,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The label that the holder gave itself; may be empty, and need not be unique.
+     * The holder's own label. May be empty, and need not be unique.
      * </pre>
      *
      * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -963,7 +963,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The label that the holder gave itself; may be empty, and need not be unique.
+     * The holder's own label. May be empty, and need not be unique.
      * </pre>
      *
      * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -980,7 +980,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The label that the holder gave itself; may be empty, and need not be unique.
+     * The holder's own label. May be empty, and need not be unique.
      * </pre>
      *
      * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -994,7 +994,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The label that the holder gave itself; may be empty, and need not be unique.
+     * The holder's own label. May be empty, and need not be unique.
      * </pre>
      *
      * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -1039,7 +1039,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the holder said about itself when it asked, an address for instance.
+     * The holder's own data from its acquire request, for example an address.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -1060,7 +1060,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the holder said about itself when it asked, an address for instance.
+     * The holder's own data from its acquire request, for example an address.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -1071,7 +1071,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the holder said about itself when it asked, an address for instance.
+     * The holder's own data from its acquire request, for example an address.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -1089,7 +1089,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the holder said about itself when it asked, an address for instance.
+     * The holder's own data from its acquire request, for example an address.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -1113,7 +1113,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the holder said about itself when it asked, an address for instance.
+     * The holder's own data from its acquire request, for example an address.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -1136,7 +1136,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the holder said about itself when it asked, an address for instance.
+     * The holder's own data from its acquire request, for example an address.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -1153,7 +1153,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the holder said about itself when it asked, an address for instance.
+     * The holder's own data from its acquire request, for example an address.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -1169,7 +1169,7 @@ java.lang.String defaultValue) {
     private long fencingToken_ ;
     /**
      * <pre>
-     * The fencing token of its lease.
+     * The fencing token of the lease.
      * </pre>
      *
      * <code>int64 fencing_token = 3 [json_name = "fencingToken"];</code>
@@ -1181,7 +1181,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The fencing token of its lease.
+     * The fencing token of the lease.
      * </pre>
      *
      * <code>int64 fencing_token = 3 [json_name = "fencingToken"];</code>
@@ -1197,7 +1197,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The fencing token of its lease.
+     * The fencing token of the lease.
      * </pre>
      *
      * <code>int64 fencing_token = 3 [json_name = "fencingToken"];</code>
@@ -1213,7 +1213,7 @@ java.lang.String defaultValue) {
     private int permitCount_ ;
     /**
      * <pre>
-     * How many permits it has; 1 for a lock.
+     * Number of permits that the lease holds. 1 for a lock.
      * </pre>
      *
      * <code>int32 permit_count = 4 [json_name = "permitCount"];</code>
@@ -1225,7 +1225,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How many permits it has; 1 for a lock.
+     * Number of permits that the lease holds. 1 for a lock.
      * </pre>
      *
      * <code>int32 permit_count = 4 [json_name = "permitCount"];</code>
@@ -1241,7 +1241,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How many permits it has; 1 for a lock.
+     * Number of permits that the lease holds. 1 for a lock.
      * </pre>
      *
      * <code>int32 permit_count = 4 [json_name = "permitCount"];</code>
@@ -1257,7 +1257,7 @@ java.lang.String defaultValue) {
     private int mode_ = 0;
     /**
      * <pre>
-     * How it holds the lock; unspecified for a semaphore.
+     * The mode of the lock. Unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -1268,7 +1268,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it holds the lock; unspecified for a semaphore.
+     * The mode of the lock. Unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -1283,7 +1283,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it holds the lock; unspecified for a semaphore.
+     * The mode of the lock. Unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -1296,7 +1296,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it holds the lock; unspecified for a semaphore.
+     * The mode of the lock. Unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -1314,7 +1314,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it holds the lock; unspecified for a semaphore.
+     * The mode of the lock. Unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -1332,7 +1332,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> acquireTimeBuilder_;
     /**
      * <pre>
-     * When the lease was granted, by the store's wall clock. For display only.
+     * Time of the grant on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp acquire_time = 6 [json_name = "acquireTime"];</code>
@@ -1343,7 +1343,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease was granted, by the store's wall clock. For display only.
+     * Time of the grant on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp acquire_time = 6 [json_name = "acquireTime"];</code>
@@ -1358,7 +1358,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease was granted, by the store's wall clock. For display only.
+     * Time of the grant on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp acquire_time = 6 [json_name = "acquireTime"];</code>
@@ -1378,7 +1378,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease was granted, by the store's wall clock. For display only.
+     * Time of the grant on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp acquire_time = 6 [json_name = "acquireTime"];</code>
@@ -1396,7 +1396,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease was granted, by the store's wall clock. For display only.
+     * Time of the grant on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp acquire_time = 6 [json_name = "acquireTime"];</code>
@@ -1421,7 +1421,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease was granted, by the store's wall clock. For display only.
+     * Time of the grant on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp acquire_time = 6 [json_name = "acquireTime"];</code>
@@ -1438,7 +1438,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease was granted, by the store's wall clock. For display only.
+     * Time of the grant on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp acquire_time = 6 [json_name = "acquireTime"];</code>
@@ -1450,7 +1450,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease was granted, by the store's wall clock. For display only.
+     * Time of the grant on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp acquire_time = 6 [json_name = "acquireTime"];</code>
@@ -1465,7 +1465,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease was granted, by the store's wall clock. For display only.
+     * Time of the grant on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp acquire_time = 6 [json_name = "acquireTime"];</code>
@@ -1489,8 +1489,8 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> expireTimeBuilder_;
     /**
      * <pre>
-     * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-     * `Lease.expire_offset`.
+     * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+     * use `Lease.expire_offset`.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 7 [json_name = "expireTime"];</code>
@@ -1501,8 +1501,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-     * `Lease.expire_offset`.
+     * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+     * use `Lease.expire_offset`.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 7 [json_name = "expireTime"];</code>
@@ -1517,8 +1517,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-     * `Lease.expire_offset`.
+     * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+     * use `Lease.expire_offset`.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 7 [json_name = "expireTime"];</code>
@@ -1538,8 +1538,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-     * `Lease.expire_offset`.
+     * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+     * use `Lease.expire_offset`.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 7 [json_name = "expireTime"];</code>
@@ -1557,8 +1557,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-     * `Lease.expire_offset`.
+     * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+     * use `Lease.expire_offset`.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 7 [json_name = "expireTime"];</code>
@@ -1583,8 +1583,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-     * `Lease.expire_offset`.
+     * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+     * use `Lease.expire_offset`.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 7 [json_name = "expireTime"];</code>
@@ -1601,8 +1601,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-     * `Lease.expire_offset`.
+     * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+     * use `Lease.expire_offset`.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 7 [json_name = "expireTime"];</code>
@@ -1614,8 +1614,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-     * `Lease.expire_offset`.
+     * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+     * use `Lease.expire_offset`.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 7 [json_name = "expireTime"];</code>
@@ -1630,8 +1630,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-     * `Lease.expire_offset`.
+     * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+     * use `Lease.expire_offset`.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp expire_time = 7 [json_name = "expireTime"];</code>
@@ -1653,7 +1653,7 @@ java.lang.String defaultValue) {
     private boolean revoked_ ;
     /**
      * <pre>
-     * The lease was revoked: it is renewed no more, and what it takes stays taken until `expire_time`.
+     * The lease was revoked. A revoked lease cannot be renewed, and keeps its permits until `expire_time`.
      * </pre>
      *
      * <code>bool revoked = 8 [json_name = "revoked"];</code>
@@ -1665,7 +1665,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lease was revoked: it is renewed no more, and what it takes stays taken until `expire_time`.
+     * The lease was revoked. A revoked lease cannot be renewed, and keeps its permits until `expire_time`.
      * </pre>
      *
      * <code>bool revoked = 8 [json_name = "revoked"];</code>
@@ -1681,7 +1681,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The lease was revoked: it is renewed no more, and what it takes stays taken until `expire_time`.
+     * The lease was revoked. A revoked lease cannot be renewed, and keeps its permits until `expire_time`.
      * </pre>
      *
      * <code>bool revoked = 8 [json_name = "revoked"];</code>

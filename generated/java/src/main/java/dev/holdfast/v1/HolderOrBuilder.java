@@ -10,7 +10,7 @@ public interface HolderOrBuilder extends
 
   /**
    * <pre>
-   * The label that the holder gave itself; may be empty, and need not be unique.
+   * The holder's own label. May be empty, and need not be unique.
    * </pre>
    *
    * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -19,7 +19,7 @@ public interface HolderOrBuilder extends
   java.lang.String getHolderId();
   /**
    * <pre>
-   * The label that the holder gave itself; may be empty, and need not be unique.
+   * The holder's own label. May be empty, and need not be unique.
    * </pre>
    *
    * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -30,7 +30,7 @@ public interface HolderOrBuilder extends
 
   /**
    * <pre>
-   * What the holder said about itself when it asked, an address for instance.
+   * The holder's own data from its acquire request, for example an address.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -38,7 +38,7 @@ public interface HolderOrBuilder extends
   int getMetadataCount();
   /**
    * <pre>
-   * What the holder said about itself when it asked, an address for instance.
+   * The holder's own data from its acquire request, for example an address.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -53,7 +53,7 @@ public interface HolderOrBuilder extends
   getMetadata();
   /**
    * <pre>
-   * What the holder said about itself when it asked, an address for instance.
+   * The holder's own data from its acquire request, for example an address.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -62,7 +62,7 @@ public interface HolderOrBuilder extends
   getMetadataMap();
   /**
    * <pre>
-   * What the holder said about itself when it asked, an address for instance.
+   * The holder's own data from its acquire request, for example an address.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -74,7 +74,7 @@ java.lang.String getMetadataOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * What the holder said about itself when it asked, an address for instance.
+   * The holder's own data from its acquire request, for example an address.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -84,7 +84,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * The fencing token of its lease.
+   * The fencing token of the lease.
    * </pre>
    *
    * <code>int64 fencing_token = 3 [json_name = "fencingToken"];</code>
@@ -94,7 +94,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How many permits it has; 1 for a lock.
+   * Number of permits that the lease holds. 1 for a lock.
    * </pre>
    *
    * <code>int32 permit_count = 4 [json_name = "permitCount"];</code>
@@ -104,7 +104,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How it holds the lock; unspecified for a semaphore.
+   * The mode of the lock. Unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -113,7 +113,7 @@ java.lang.String defaultValue);
   int getModeValue();
   /**
    * <pre>
-   * How it holds the lock; unspecified for a semaphore.
+   * The mode of the lock. Unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 5 [json_name = "mode"];</code>
@@ -123,7 +123,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * When the lease was granted, by the store's wall clock. For display only.
+   * Time of the grant on the store's wall clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp acquire_time = 6 [json_name = "acquireTime"];</code>
@@ -132,7 +132,7 @@ java.lang.String defaultValue);
   boolean hasAcquireTime();
   /**
    * <pre>
-   * When the lease was granted, by the store's wall clock. For display only.
+   * Time of the grant on the store's wall clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp acquire_time = 6 [json_name = "acquireTime"];</code>
@@ -141,7 +141,7 @@ java.lang.String defaultValue);
   com.google.protobuf.Timestamp getAcquireTime();
   /**
    * <pre>
-   * When the lease was granted, by the store's wall clock. For display only.
+   * Time of the grant on the store's wall clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp acquire_time = 6 [json_name = "acquireTime"];</code>
@@ -150,8 +150,8 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-   * `Lease.expire_offset`.
+   * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+   * use `Lease.expire_offset`.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 7 [json_name = "expireTime"];</code>
@@ -160,8 +160,8 @@ java.lang.String defaultValue);
   boolean hasExpireTime();
   /**
    * <pre>
-   * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-   * `Lease.expire_offset`.
+   * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+   * use `Lease.expire_offset`.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 7 [json_name = "expireTime"];</code>
@@ -170,8 +170,8 @@ java.lang.String defaultValue);
   com.google.protobuf.Timestamp getExpireTime();
   /**
    * <pre>
-   * When the lease ends unless it is renewed, by the store's wall clock. For display only: reckon with
-   * `Lease.expire_offset`.
+   * End of the lease on the store's wall clock, unless the lease is renewed. For display only: programs
+   * use `Lease.expire_offset`.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp expire_time = 7 [json_name = "expireTime"];</code>
@@ -180,7 +180,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * The lease was revoked: it is renewed no more, and what it takes stays taken until `expire_time`.
+   * The lease was revoked. A revoked lease cannot be renewed, and keeps its permits until `expire_time`.
    * </pre>
    *
    * <code>bool revoked = 8 [json_name = "revoked"];</code>

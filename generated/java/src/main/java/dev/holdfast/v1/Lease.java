@@ -6,16 +6,17 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * A time-bounded grant. It ends by itself when nobody renews it, so a crashed holder blocks the others
- * for no longer than its time to live.
+ * A time-bounded grant. A lease expires unless it is renewed, so a crashed holder blocks other callers
+ * no longer than one `ttl`.
  *
- * When it ends, in the caller's own terms: read a monotonic clock before sending the call (`t0`) and
- * once more when the answer is there (`receipt`); then
+ * The caller computes the end of a lease on its own monotonic clock. It reads the clock before it sends
+ * the call (`t0`), and again when the answer arrives (`receipt`). Then
  *
  *     deadline = min(t0 + expire_offset, receipt + ttl)
  *
- * is never later than the true end, with no clock shared with anybody. Of several answers about one
- * lease the latest deadline counts. Start no step of the protected work past the deadline.
+ * is never later than the true end. No clock is shared with the server. Several answers about one lease
+ * give several deadlines: the latest deadline counts. Start no step of the protected work after the
+ * deadline.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.Lease}
@@ -61,9 +62,9 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object leaseId_ = "";
   /**
    * <pre>
-   * The sole authority to renew and to release; whoever has it speaks for the lease, so treat it as a
-   * secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. It says by itself which resource it
-   * belongs to: calls that take it need no name.
+   * The sole authority to renew and to release. Every program that knows the id can act for the lease,
+   * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+   * resource: calls that take a `lease_id` need no `name`.
    * </pre>
    *
    * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -84,9 +85,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The sole authority to renew and to release; whoever has it speaks for the lease, so treat it as a
-   * secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. It says by itself which resource it
-   * belongs to: calls that take it need no name.
+   * The sole authority to renew and to release. Every program that knows the id can act for the lease,
+   * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+   * resource: calls that take a `lease_id` need no `name`.
    * </pre>
    *
    * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -112,7 +113,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * The resource that is held, as the caller named it.
+   * The name of the lock or semaphore, as the caller sent it.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -133,7 +134,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The resource that is held, as the caller named it.
+   * The name of the lock or semaphore, as the caller sent it.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -159,8 +160,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object requestId_ = "";
   /**
    * <pre>
-   * The id under which the grant was asked for: the caller's own, or the one the server made when the
-   * caller sent none. Sending it again gives this same lease.
+   * The id of the acquire request: the caller's own id, or the id that the server made for a caller
+   * without one. The same `request_id` again gives this same lease.
    * </pre>
    *
    * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -181,8 +182,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The id under which the grant was asked for: the caller's own, or the one the server made when the
-   * caller sent none. Sending it again gives this same lease.
+   * The id of the acquire request: the caller's own id, or the id that the server made for a caller
+   * without one. The same `request_id` again gives this same lease.
    * </pre>
    *
    * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -207,11 +208,10 @@ private static final long serialVersionUID = 0L;
   private long fencingToken_ = 0L;
   /**
    * <pre>
-   * Unique among all grants, and greater than that of every earlier grant of the same name. Send it
-   * along with each write to the store that the lock protects and let that store refuse any write with
-   * a token lower than the highest it has seen: this alone stops a holder that was suspended past its
-   * deadline and does not know it yet (the "fencing token" of Kleppmann, and before that the sequencer
-   * of Chubby). Positive and below 2^53, so that it is exact as a double too.
+   * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
+   * the token with each write to the protected store, and let that store refuse a token below the
+   * highest token that it has seen. Only this stops a holder that was suspended past its deadline and
+   * does not know it yet. Positive and below 2^53, so a double holds the exact value.
    * </pre>
    *
    * <code>int64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -226,7 +226,7 @@ private static final long serialVersionUID = 0L;
   private int permitCount_ = 0;
   /**
    * <pre>
-   * How many permits of the resource the lease takes; 1 for a lock.
+   * Number of permits that the lease holds. 1 for a lock.
    * </pre>
    *
    * <code>int32 permit_count = 5 [json_name = "permitCount"];</code>
@@ -241,7 +241,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * The granted time to live: how long the lease lives on after each renewal.
+   * The granted time to live: the remaining time of the lease after each renewal.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -253,7 +253,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The granted time to live: how long the lease lives on after each renewal.
+   * The granted time to live: the remaining time of the lease after each renewal.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -265,7 +265,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The granted time to live: how long the lease lives on after each renewal.
+   * The granted time to live: the remaining time of the lease after each renewal.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -279,9 +279,9 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration expireOffset_;
   /**
    * <pre>
-   * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-   * that is the call that opened it, so there the offset grows from event to event. Never later than
-   * the true end; the drift between two clocks is already taken off.
+   * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+   * this is the call that opened the stream, so the offset grows from event to event. Never later than
+   * the true end: the drift between two clocks is already subtracted.
    * </pre>
    *
    * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -293,9 +293,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-   * that is the call that opened it, so there the offset grows from event to event. Never later than
-   * the true end; the drift between two clocks is already taken off.
+   * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+   * this is the call that opened the stream, so the offset grows from event to event. Never later than
+   * the true end: the drift between two clocks is already subtracted.
    * </pre>
    *
    * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -307,9 +307,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-   * that is the call that opened it, so there the offset grows from event to event. Never later than
-   * the true end; the drift between two clocks is already taken off.
+   * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+   * this is the call that opened the stream, so the offset grows from event to event. Never later than
+   * the true end: the drift between two clocks is already subtracted.
    * </pre>
    *
    * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -552,16 +552,17 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A time-bounded grant. It ends by itself when nobody renews it, so a crashed holder blocks the others
-   * for no longer than its time to live.
+   * A time-bounded grant. A lease expires unless it is renewed, so a crashed holder blocks other callers
+   * no longer than one `ttl`.
    *
-   * When it ends, in the caller's own terms: read a monotonic clock before sending the call (`t0`) and
-   * once more when the answer is there (`receipt`); then
+   * The caller computes the end of a lease on its own monotonic clock. It reads the clock before it sends
+   * the call (`t0`), and again when the answer arrives (`receipt`). Then
    *
    *     deadline = min(t0 + expire_offset, receipt + ttl)
    *
-   * is never later than the true end, with no clock shared with anybody. Of several answers about one
-   * lease the latest deadline counts. Start no step of the protected work past the deadline.
+   * is never later than the true end. No clock is shared with the server. Several answers about one lease
+   * give several deadlines: the latest deadline counts. Start no step of the protected work after the
+   * deadline.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.Lease}
@@ -839,9 +840,9 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object leaseId_ = "";
     /**
      * <pre>
-     * The sole authority to renew and to release; whoever has it speaks for the lease, so treat it as a
-     * secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. It says by itself which resource it
-     * belongs to: calls that take it need no name.
+     * The sole authority to renew and to release. Every program that knows the id can act for the lease,
+     * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+     * resource: calls that take a `lease_id` need no `name`.
      * </pre>
      *
      * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -861,9 +862,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The sole authority to renew and to release; whoever has it speaks for the lease, so treat it as a
-     * secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. It says by itself which resource it
-     * belongs to: calls that take it need no name.
+     * The sole authority to renew and to release. Every program that knows the id can act for the lease,
+     * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+     * resource: calls that take a `lease_id` need no `name`.
      * </pre>
      *
      * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -884,9 +885,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The sole authority to renew and to release; whoever has it speaks for the lease, so treat it as a
-     * secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. It says by itself which resource it
-     * belongs to: calls that take it need no name.
+     * The sole authority to renew and to release. Every program that knows the id can act for the lease,
+     * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+     * resource: calls that take a `lease_id` need no `name`.
      * </pre>
      *
      * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -903,9 +904,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The sole authority to renew and to release; whoever has it speaks for the lease, so treat it as a
-     * secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. It says by itself which resource it
-     * belongs to: calls that take it need no name.
+     * The sole authority to renew and to release. Every program that knows the id can act for the lease,
+     * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+     * resource: calls that take a `lease_id` need no `name`.
      * </pre>
      *
      * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -919,9 +920,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The sole authority to renew and to release; whoever has it speaks for the lease, so treat it as a
-     * secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. It says by itself which resource it
-     * belongs to: calls that take it need no name.
+     * The sole authority to renew and to release. Every program that knows the id can act for the lease,
+     * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+     * resource: calls that take a `lease_id` need no `name`.
      * </pre>
      *
      * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -941,7 +942,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * The resource that is held, as the caller named it.
+     * The name of the lock or semaphore, as the caller sent it.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -961,7 +962,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The resource that is held, as the caller named it.
+     * The name of the lock or semaphore, as the caller sent it.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -982,7 +983,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The resource that is held, as the caller named it.
+     * The name of the lock or semaphore, as the caller sent it.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -999,7 +1000,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The resource that is held, as the caller named it.
+     * The name of the lock or semaphore, as the caller sent it.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -1013,7 +1014,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The resource that is held, as the caller named it.
+     * The name of the lock or semaphore, as the caller sent it.
      * </pre>
      *
      * <code>string name = 2 [json_name = "name"];</code>
@@ -1033,8 +1034,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object requestId_ = "";
     /**
      * <pre>
-     * The id under which the grant was asked for: the caller's own, or the one the server made when the
-     * caller sent none. Sending it again gives this same lease.
+     * The id of the acquire request: the caller's own id, or the id that the server made for a caller
+     * without one. The same `request_id` again gives this same lease.
      * </pre>
      *
      * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -1054,8 +1055,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id under which the grant was asked for: the caller's own, or the one the server made when the
-     * caller sent none. Sending it again gives this same lease.
+     * The id of the acquire request: the caller's own id, or the id that the server made for a caller
+     * without one. The same `request_id` again gives this same lease.
      * </pre>
      *
      * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -1076,8 +1077,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id under which the grant was asked for: the caller's own, or the one the server made when the
-     * caller sent none. Sending it again gives this same lease.
+     * The id of the acquire request: the caller's own id, or the id that the server made for a caller
+     * without one. The same `request_id` again gives this same lease.
      * </pre>
      *
      * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -1094,8 +1095,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id under which the grant was asked for: the caller's own, or the one the server made when the
-     * caller sent none. Sending it again gives this same lease.
+     * The id of the acquire request: the caller's own id, or the id that the server made for a caller
+     * without one. The same `request_id` again gives this same lease.
      * </pre>
      *
      * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -1109,8 +1110,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id under which the grant was asked for: the caller's own, or the one the server made when the
-     * caller sent none. Sending it again gives this same lease.
+     * The id of the acquire request: the caller's own id, or the id that the server made for a caller
+     * without one. The same `request_id` again gives this same lease.
      * </pre>
      *
      * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -1130,11 +1131,10 @@ private static final long serialVersionUID = 0L;
     private long fencingToken_ ;
     /**
      * <pre>
-     * Unique among all grants, and greater than that of every earlier grant of the same name. Send it
-     * along with each write to the store that the lock protects and let that store refuse any write with
-     * a token lower than the highest it has seen: this alone stops a holder that was suspended past its
-     * deadline and does not know it yet (the "fencing token" of Kleppmann, and before that the sequencer
-     * of Chubby). Positive and below 2^53, so that it is exact as a double too.
+     * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
+     * the token with each write to the protected store, and let that store refuse a token below the
+     * highest token that it has seen. Only this stops a holder that was suspended past its deadline and
+     * does not know it yet. Positive and below 2^53, so a double holds the exact value.
      * </pre>
      *
      * <code>int64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -1146,11 +1146,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Unique among all grants, and greater than that of every earlier grant of the same name. Send it
-     * along with each write to the store that the lock protects and let that store refuse any write with
-     * a token lower than the highest it has seen: this alone stops a holder that was suspended past its
-     * deadline and does not know it yet (the "fencing token" of Kleppmann, and before that the sequencer
-     * of Chubby). Positive and below 2^53, so that it is exact as a double too.
+     * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
+     * the token with each write to the protected store, and let that store refuse a token below the
+     * highest token that it has seen. Only this stops a holder that was suspended past its deadline and
+     * does not know it yet. Positive and below 2^53, so a double holds the exact value.
      * </pre>
      *
      * <code>int64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -1166,11 +1165,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Unique among all grants, and greater than that of every earlier grant of the same name. Send it
-     * along with each write to the store that the lock protects and let that store refuse any write with
-     * a token lower than the highest it has seen: this alone stops a holder that was suspended past its
-     * deadline and does not know it yet (the "fencing token" of Kleppmann, and before that the sequencer
-     * of Chubby). Positive and below 2^53, so that it is exact as a double too.
+     * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
+     * the token with each write to the protected store, and let that store refuse a token below the
+     * highest token that it has seen. Only this stops a holder that was suspended past its deadline and
+     * does not know it yet. Positive and below 2^53, so a double holds the exact value.
      * </pre>
      *
      * <code>int64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -1186,7 +1184,7 @@ private static final long serialVersionUID = 0L;
     private int permitCount_ ;
     /**
      * <pre>
-     * How many permits of the resource the lease takes; 1 for a lock.
+     * Number of permits that the lease holds. 1 for a lock.
      * </pre>
      *
      * <code>int32 permit_count = 5 [json_name = "permitCount"];</code>
@@ -1198,7 +1196,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many permits of the resource the lease takes; 1 for a lock.
+     * Number of permits that the lease holds. 1 for a lock.
      * </pre>
      *
      * <code>int32 permit_count = 5 [json_name = "permitCount"];</code>
@@ -1214,7 +1212,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many permits of the resource the lease takes; 1 for a lock.
+     * Number of permits that the lease holds. 1 for a lock.
      * </pre>
      *
      * <code>int32 permit_count = 5 [json_name = "permitCount"];</code>
@@ -1232,7 +1230,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * The granted time to live: how long the lease lives on after each renewal.
+     * The granted time to live: the remaining time of the lease after each renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1243,7 +1241,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: how long the lease lives on after each renewal.
+     * The granted time to live: the remaining time of the lease after each renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1258,7 +1256,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: how long the lease lives on after each renewal.
+     * The granted time to live: the remaining time of the lease after each renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1278,7 +1276,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: how long the lease lives on after each renewal.
+     * The granted time to live: the remaining time of the lease after each renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1296,7 +1294,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: how long the lease lives on after each renewal.
+     * The granted time to live: the remaining time of the lease after each renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1321,7 +1319,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: how long the lease lives on after each renewal.
+     * The granted time to live: the remaining time of the lease after each renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1338,7 +1336,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: how long the lease lives on after each renewal.
+     * The granted time to live: the remaining time of the lease after each renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1350,7 +1348,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: how long the lease lives on after each renewal.
+     * The granted time to live: the remaining time of the lease after each renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1365,7 +1363,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The granted time to live: how long the lease lives on after each renewal.
+     * The granted time to live: the remaining time of the lease after each renewal.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -1389,9 +1387,9 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> expireOffsetBuilder_;
     /**
      * <pre>
-     * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-     * that is the call that opened it, so there the offset grows from event to event. Never later than
-     * the true end; the drift between two clocks is already taken off.
+     * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+     * this is the call that opened the stream, so the offset grows from event to event. Never later than
+     * the true end: the drift between two clocks is already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1402,9 +1400,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-     * that is the call that opened it, so there the offset grows from event to event. Never later than
-     * the true end; the drift between two clocks is already taken off.
+     * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+     * this is the call that opened the stream, so the offset grows from event to event. Never later than
+     * the true end: the drift between two clocks is already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1419,9 +1417,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-     * that is the call that opened it, so there the offset grows from event to event. Never later than
-     * the true end; the drift between two clocks is already taken off.
+     * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+     * this is the call that opened the stream, so the offset grows from event to event. Never later than
+     * the true end: the drift between two clocks is already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1441,9 +1439,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-     * that is the call that opened it, so there the offset grows from event to event. Never later than
-     * the true end; the drift between two clocks is already taken off.
+     * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+     * this is the call that opened the stream, so the offset grows from event to event. Never later than
+     * the true end: the drift between two clocks is already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1461,9 +1459,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-     * that is the call that opened it, so there the offset grows from event to event. Never later than
-     * the true end; the drift between two clocks is already taken off.
+     * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+     * this is the call that opened the stream, so the offset grows from event to event. Never later than
+     * the true end: the drift between two clocks is already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1488,9 +1486,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-     * that is the call that opened it, so there the offset grows from event to event. Never later than
-     * the true end; the drift between two clocks is already taken off.
+     * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+     * this is the call that opened the stream, so the offset grows from event to event. Never later than
+     * the true end: the drift between two clocks is already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1507,9 +1505,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-     * that is the call that opened it, so there the offset grows from event to event. Never later than
-     * the true end; the drift between two clocks is already taken off.
+     * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+     * this is the call that opened the stream, so the offset grows from event to event. Never later than
+     * the true end: the drift between two clocks is already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1521,9 +1519,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-     * that is the call that opened it, so there the offset grows from event to event. Never later than
-     * the true end; the drift between two clocks is already taken off.
+     * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+     * this is the call that opened the stream, so the offset grows from event to event. Never later than
+     * the true end: the drift between two clocks is already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -1538,9 +1536,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-     * that is the call that opened it, so there the offset grows from event to event. Never later than
-     * the true end; the drift between two clocks is already taken off.
+     * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+     * this is the call that opened the stream, so the offset grows from event to event. Never later than
+     * the true end: the drift between two clocks is already subtracted.
      * </pre>
      *
      * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>

@@ -10,9 +10,9 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * The sole authority to renew and to release; whoever has it speaks for the lease, so treat it as a
-   * secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. It says by itself which resource it
-   * belongs to: calls that take it need no name.
+   * The sole authority to renew and to release. Every program that knows the id can act for the lease,
+   * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+   * resource: calls that take a `lease_id` need no `name`.
    * </pre>
    *
    * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -21,9 +21,9 @@ public interface LeaseOrBuilder extends
   java.lang.String getLeaseId();
   /**
    * <pre>
-   * The sole authority to renew and to release; whoever has it speaks for the lease, so treat it as a
-   * secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. It says by itself which resource it
-   * belongs to: calls that take it need no name.
+   * The sole authority to renew and to release. Every program that knows the id can act for the lease,
+   * so treat the id as a secret. Opaque, unguessable, URL-safe ASCII of at most 1 KiB. The id names its
+   * resource: calls that take a `lease_id` need no `name`.
    * </pre>
    *
    * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -34,7 +34,7 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * The resource that is held, as the caller named it.
+   * The name of the lock or semaphore, as the caller sent it.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -43,7 +43,7 @@ public interface LeaseOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * The resource that is held, as the caller named it.
+   * The name of the lock or semaphore, as the caller sent it.
    * </pre>
    *
    * <code>string name = 2 [json_name = "name"];</code>
@@ -54,8 +54,8 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * The id under which the grant was asked for: the caller's own, or the one the server made when the
-   * caller sent none. Sending it again gives this same lease.
+   * The id of the acquire request: the caller's own id, or the id that the server made for a caller
+   * without one. The same `request_id` again gives this same lease.
    * </pre>
    *
    * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -64,8 +64,8 @@ public interface LeaseOrBuilder extends
   java.lang.String getRequestId();
   /**
    * <pre>
-   * The id under which the grant was asked for: the caller's own, or the one the server made when the
-   * caller sent none. Sending it again gives this same lease.
+   * The id of the acquire request: the caller's own id, or the id that the server made for a caller
+   * without one. The same `request_id` again gives this same lease.
    * </pre>
    *
    * <code>string request_id = 3 [json_name = "requestId"];</code>
@@ -76,11 +76,10 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * Unique among all grants, and greater than that of every earlier grant of the same name. Send it
-   * along with each write to the store that the lock protects and let that store refuse any write with
-   * a token lower than the highest it has seen: this alone stops a holder that was suspended past its
-   * deadline and does not know it yet (the "fencing token" of Kleppmann, and before that the sequencer
-   * of Chubby). Positive and below 2^53, so that it is exact as a double too.
+   * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
+   * the token with each write to the protected store, and let that store refuse a token below the
+   * highest token that it has seen. Only this stops a holder that was suspended past its deadline and
+   * does not know it yet. Positive and below 2^53, so a double holds the exact value.
    * </pre>
    *
    * <code>int64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -90,7 +89,7 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * How many permits of the resource the lease takes; 1 for a lock.
+   * Number of permits that the lease holds. 1 for a lock.
    * </pre>
    *
    * <code>int32 permit_count = 5 [json_name = "permitCount"];</code>
@@ -100,7 +99,7 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * The granted time to live: how long the lease lives on after each renewal.
+   * The granted time to live: the remaining time of the lease after each renewal.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -109,7 +108,7 @@ public interface LeaseOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * The granted time to live: how long the lease lives on after each renewal.
+   * The granted time to live: the remaining time of the lease after each renewal.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -118,7 +117,7 @@ public interface LeaseOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * The granted time to live: how long the lease lives on after each renewal.
+   * The granted time to live: the remaining time of the lease after each renewal.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6 [json_name = "ttl"];</code>
@@ -127,9 +126,9 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-   * that is the call that opened it, so there the offset grows from event to event. Never later than
-   * the true end; the drift between two clocks is already taken off.
+   * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+   * this is the call that opened the stream, so the offset grows from event to event. Never later than
+   * the true end: the drift between two clocks is already subtracted.
    * </pre>
    *
    * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -138,9 +137,9 @@ public interface LeaseOrBuilder extends
   boolean hasExpireOffset();
   /**
    * <pre>
-   * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-   * that is the call that opened it, so there the offset grows from event to event. Never later than
-   * the true end; the drift between two clocks is already taken off.
+   * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+   * this is the call that opened the stream, so the offset grows from event to event. Never later than
+   * the true end: the drift between two clocks is already subtracted.
    * </pre>
    *
    * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>
@@ -149,9 +148,9 @@ public interface LeaseOrBuilder extends
   com.google.protobuf.Duration getExpireOffset();
   /**
    * <pre>
-   * When the lease ends, counted from the moment at which the server received *this call*. For a stream
-   * that is the call that opened it, so there the offset grows from event to event. Never later than
-   * the true end; the drift between two clocks is already taken off.
+   * The end of the lease, counted from the moment at which the server received *this call*. In a stream
+   * this is the call that opened the stream, so the offset grows from event to event. Never later than
+   * the true end: the drift between two clocks is already subtracted.
    * </pre>
    *
    * <code>.google.protobuf.Duration expire_offset = 7 [json_name = "expireOffset"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The state of one lock. It is free when `holder_count` is 0.
+ * The state of one lock. The lock is free if `holder_count` is 0.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.Lock}
@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Its name.
+   * The lock's name.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its name.
+   * The lock's name.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -97,8 +97,8 @@ private static final long serialVersionUID = 0L;
   private long lastFencingToken_ = 0L;
   /**
    * <pre>
-   * The fencing token of the latest grant, or 0 when none is remembered. Later grants have greater ones
-   * either way.
+   * The fencing token of the latest grant, or 0 if the store has forgotten that grant. Later grants have
+   * greater tokens in both cases.
    * </pre>
    *
    * <code>int64 last_fencing_token = 2 [json_name = "lastFencingToken"];</code>
@@ -113,7 +113,7 @@ private static final long serialVersionUID = 0L;
   private int holderCount_ = 0;
   /**
    * <pre>
-   * How many hold it; at most 1, or more in LOCK_MODE_SHARED.
+   * Number of holders. At most 1, or more in LOCK_MODE_SHARED.
    * </pre>
    *
    * <code>int32 holder_count = 3 [json_name = "holderCount"];</code>
@@ -128,7 +128,7 @@ private static final long serialVersionUID = 0L;
   private int waiterCount_ = 0;
   /**
    * <pre>
-   * How many wait for it.
+   * Number of waiters.
    * </pre>
    *
    * <code>int32 waiter_count = 4 [json_name = "waiterCount"];</code>
@@ -144,7 +144,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.holdfast.v1.Holder> holders_;
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -155,7 +155,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -167,7 +167,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -178,7 +178,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -189,7 +189,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -205,7 +205,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.holdfast.v1.Waiter> waiters_;
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -216,7 +216,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -228,7 +228,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -239,7 +239,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -250,7 +250,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -479,7 +479,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The state of one lock. It is free when `holder_count` is 0.
+   * The state of one lock. The lock is free if `holder_count` is 0.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.Lock}
@@ -804,7 +804,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Its name.
+     * The lock's name.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -824,7 +824,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * The lock's name.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -845,7 +845,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * The lock's name.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -862,7 +862,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * The lock's name.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -876,7 +876,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * The lock's name.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -896,8 +896,8 @@ private static final long serialVersionUID = 0L;
     private long lastFencingToken_ ;
     /**
      * <pre>
-     * The fencing token of the latest grant, or 0 when none is remembered. Later grants have greater ones
-     * either way.
+     * The fencing token of the latest grant, or 0 if the store has forgotten that grant. Later grants have
+     * greater tokens in both cases.
      * </pre>
      *
      * <code>int64 last_fencing_token = 2 [json_name = "lastFencingToken"];</code>
@@ -909,8 +909,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The fencing token of the latest grant, or 0 when none is remembered. Later grants have greater ones
-     * either way.
+     * The fencing token of the latest grant, or 0 if the store has forgotten that grant. Later grants have
+     * greater tokens in both cases.
      * </pre>
      *
      * <code>int64 last_fencing_token = 2 [json_name = "lastFencingToken"];</code>
@@ -926,8 +926,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The fencing token of the latest grant, or 0 when none is remembered. Later grants have greater ones
-     * either way.
+     * The fencing token of the latest grant, or 0 if the store has forgotten that grant. Later grants have
+     * greater tokens in both cases.
      * </pre>
      *
      * <code>int64 last_fencing_token = 2 [json_name = "lastFencingToken"];</code>
@@ -943,7 +943,7 @@ private static final long serialVersionUID = 0L;
     private int holderCount_ ;
     /**
      * <pre>
-     * How many hold it; at most 1, or more in LOCK_MODE_SHARED.
+     * Number of holders. At most 1, or more in LOCK_MODE_SHARED.
      * </pre>
      *
      * <code>int32 holder_count = 3 [json_name = "holderCount"];</code>
@@ -955,7 +955,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many hold it; at most 1, or more in LOCK_MODE_SHARED.
+     * Number of holders. At most 1, or more in LOCK_MODE_SHARED.
      * </pre>
      *
      * <code>int32 holder_count = 3 [json_name = "holderCount"];</code>
@@ -971,7 +971,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many hold it; at most 1, or more in LOCK_MODE_SHARED.
+     * Number of holders. At most 1, or more in LOCK_MODE_SHARED.
      * </pre>
      *
      * <code>int32 holder_count = 3 [json_name = "holderCount"];</code>
@@ -987,7 +987,7 @@ private static final long serialVersionUID = 0L;
     private int waiterCount_ ;
     /**
      * <pre>
-     * How many wait for it.
+     * Number of waiters.
      * </pre>
      *
      * <code>int32 waiter_count = 4 [json_name = "waiterCount"];</code>
@@ -999,7 +999,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many wait for it.
+     * Number of waiters.
      * </pre>
      *
      * <code>int32 waiter_count = 4 [json_name = "waiterCount"];</code>
@@ -1015,7 +1015,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many wait for it.
+     * Number of waiters.
      * </pre>
      *
      * <code>int32 waiter_count = 4 [json_name = "waiterCount"];</code>
@@ -1042,7 +1042,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1056,7 +1056,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1070,7 +1070,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1084,7 +1084,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1105,7 +1105,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1123,7 +1123,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1143,7 +1143,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1164,7 +1164,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1182,7 +1182,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1200,7 +1200,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1219,7 +1219,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1236,7 +1236,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1253,7 +1253,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1264,7 +1264,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1278,7 +1278,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1293,7 +1293,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1304,7 +1304,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1316,7 +1316,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -1354,7 +1354,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1368,7 +1368,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1382,7 +1382,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1396,7 +1396,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1417,7 +1417,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1435,7 +1435,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1455,7 +1455,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1476,7 +1476,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1494,7 +1494,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1512,7 +1512,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1531,7 +1531,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1548,7 +1548,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1565,7 +1565,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1576,7 +1576,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1590,7 +1590,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1605,7 +1605,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1616,7 +1616,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -1628,7 +1628,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * How a lock is to be held.
+ * The mode of a lock.
  * </pre>
  *
  * Protobuf enum {@code holdfast.v1.LockMode}
@@ -23,7 +23,7 @@ public enum LockMode
   LOCK_MODE_UNSPECIFIED(0),
   /**
    * <pre>
-   * One holder at a time, and nobody beside it.
+   * One holder, and no other holder of any mode.
    * </pre>
    *
    * <code>LOCK_MODE_EXCLUSIVE = 1;</code>
@@ -31,8 +31,8 @@ public enum LockMode
   LOCK_MODE_EXCLUSIVE(1),
   /**
    * <pre>
-   * Any number of shared holders at a time, and no exclusive one beside them. Offered by servers that
-   * list FEATURE_SHARED_LOCKS in GetServerInfo.
+   * Any number of shared holders, and no exclusive holder. Servers with FEATURE_SHARED_LOCKS in
+   * GetServerInfo offer this mode.
    * </pre>
    *
    * <code>LOCK_MODE_SHARED = 2;</code>
@@ -51,7 +51,7 @@ public enum LockMode
   public static final int LOCK_MODE_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * One holder at a time, and nobody beside it.
+   * One holder, and no other holder of any mode.
    * </pre>
    *
    * <code>LOCK_MODE_EXCLUSIVE = 1;</code>
@@ -59,8 +59,8 @@ public enum LockMode
   public static final int LOCK_MODE_EXCLUSIVE_VALUE = 1;
   /**
    * <pre>
-   * Any number of shared holders at a time, and no exclusive one beside them. Offered by servers that
-   * list FEATURE_SHARED_LOCKS in GetServerInfo.
+   * Any number of shared holders, and no exclusive holder. Servers with FEATURE_SHARED_LOCKS in
+   * GetServerInfo offer this mode.
    * </pre>
    *
    * <code>LOCK_MODE_SHARED = 2;</code>

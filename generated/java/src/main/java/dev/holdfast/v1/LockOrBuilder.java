@@ -10,7 +10,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * Its name.
+   * The lock's name.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -19,7 +19,7 @@ public interface LockOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Its name.
+   * The lock's name.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -30,8 +30,8 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * The fencing token of the latest grant, or 0 when none is remembered. Later grants have greater ones
-   * either way.
+   * The fencing token of the latest grant, or 0 if the store has forgotten that grant. Later grants have
+   * greater tokens in both cases.
    * </pre>
    *
    * <code>int64 last_fencing_token = 2 [json_name = "lastFencingToken"];</code>
@@ -41,7 +41,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * How many hold it; at most 1, or more in LOCK_MODE_SHARED.
+   * Number of holders. At most 1, or more in LOCK_MODE_SHARED.
    * </pre>
    *
    * <code>int32 holder_count = 3 [json_name = "holderCount"];</code>
@@ -51,7 +51,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * How many wait for it.
+   * Number of waiters.
    * </pre>
    *
    * <code>int32 waiter_count = 4 [json_name = "waiterCount"];</code>
@@ -61,7 +61,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -70,7 +70,7 @@ public interface LockOrBuilder extends
       getHoldersList();
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -78,7 +78,7 @@ public interface LockOrBuilder extends
   dev.holdfast.v1.Holder getHolders(int index);
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -86,7 +86,7 @@ public interface LockOrBuilder extends
   int getHoldersCount();
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -95,7 +95,7 @@ public interface LockOrBuilder extends
       getHoldersOrBuilderList();
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 5 [json_name = "holders"];</code>
@@ -105,7 +105,7 @@ public interface LockOrBuilder extends
 
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -114,7 +114,7 @@ public interface LockOrBuilder extends
       getWaitersList();
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -122,7 +122,7 @@ public interface LockOrBuilder extends
   dev.holdfast.v1.Waiter getWaiters(int index);
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -130,7 +130,7 @@ public interface LockOrBuilder extends
   int getWaitersCount();
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>
@@ -139,7 +139,7 @@ public interface LockOrBuilder extends
       getWaitersOrBuilderList();
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 6 [json_name = "waiters"];</code>

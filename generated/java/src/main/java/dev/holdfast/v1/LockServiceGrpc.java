@@ -4,14 +4,14 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
- * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
- * shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
- * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
- * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
- * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
- * Not offered: re-entrance, upgrade, downgrade. The same `holder_id` with a new `request_id` queues like
- * anybody else.
+ * Locks by name. A lock needs no creation: an unused name is a free lock, and the store forgets an idle
+ * lock after a while. All waiters of a name, shared and exclusive, wait in one queue and are granted in
+ * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
+ * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
+ * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
+ * DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+ * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
+ * `request_id` waits in the queue like any other request.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -223,27 +223,29 @@ public final class LockServiceGrpc {
 
   /**
    * <pre>
-   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
-   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
-   * shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
-   * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
-   * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
-   * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
-   * Not offered: re-entrance, upgrade, downgrade. The same `holder_id` with a new `request_id` queues like
-   * anybody else.
+   * Locks by name. A lock needs no creation: an unused name is a free lock, and the store forgets an idle
+   * lock after a while. All waiters of a name, shared and exclusive, wait in one queue and are granted in
+   * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
+   * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
+   * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
+   * DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+   * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
+   * `request_id` waits in the queue like any other request.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Takes the lock, waiting in the queue for as long as `wait_timeout` and the call's deadline allow. The
-     * server answers shortly before the deadline, so that a wait ends with an answer and no reset. The
-     * lease then lives for its `ttl`, to be renewed by RenewLock or kept by HoldLock with its `lease_id`.
-     * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
-     * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
+     * Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
+     * deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
+     * lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
+     * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
+     * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
+     * of the first attempt.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL.
+     * `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+     * STORE_FULL, QUARANTINED.
      * </pre>
      */
     default void acquireLock(dev.holdfast.v1.AcquireLockRequest request,
@@ -253,9 +255,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
-     * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
+     * Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
+     * nearer, and never restores an ended lease. Idempotent.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
+     * a failover of the store).
      * </pre>
      */
     default void renewLock(dev.holdfast.v1.RenewLockRequest request,
@@ -265,9 +268,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Gives a lease back, and the next in the queue is granted at once. Idempotent, and never touches any
-     * lease but its own: releasing late frees nobody else. That the lease had ended is an answer, not an
-     * error.
+     * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+     * another lease, also not after this lease has ended. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -278,18 +280,18 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes the lock and keeps it for as long as the stream lives: the server renews the lease, and says
-     * at once when it is lost. Call it without a deadline.
-     * However the stream ends (network, drain, crash, cancel), the lease lives on to its `ttl`: nobody can
-     * conclude from a broken connection that the worker behind it has stopped. ReleaseLock gives it back
-     * sooner; cancelling alone does not. A stream lives for at most an hour or 200 times the `ttl`,
-     * whichever is less, then it ends with REATTACH.
-     * After any end but `released` and `lost`: before `granted` call again with the same `request_id`, on
-     * any server, and wait on in the same place; after it call with the `lease_id`, and go on with the
-     * same fencing token.
-     * The server judges by the connection: a worker that hangs behind a live one keeps its lease. Where
-     * that matters use AcquireLock, and renew from the work itself.
-     * Errors: as AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attaching to an ended lease),
+     * Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
+     * sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+     * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
+     * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
+     * releases the lease earlier; a cancellation does not. A stream ends with REATTACH after an hour, or
+     * after 200 times the `ttl` if that is shorter.
+     * If the stream ends without `released` or `lost`, open a new stream on any server. Before `granted`,
+     * use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
+     * `lease_id`: the fencing token stays the same.
+     * The server observes only the connection: a hung worker behind an open connection keeps its lease. If
+     * that matters, use AcquireLock, and renew from the protected work itself.
+     * Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
      * REATTACH.
      * </pre>
      */
@@ -300,8 +302,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Reads who holds a lock and who waits for it. A picture of a moment that may be past when it arrives:
-     * good for people and dashboards, no reason to enter the critical section. Changes nothing.
+     * Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
+     * display, never as a reason to enter the critical section. Changes nothing.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -314,14 +316,14 @@ public final class LockServiceGrpc {
   /**
    * Base class for the server implementation of the service LockService.
    * <pre>
-   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
-   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
-   * shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
-   * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
-   * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
-   * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
-   * Not offered: re-entrance, upgrade, downgrade. The same `holder_id` with a new `request_id` queues like
-   * anybody else.
+   * Locks by name. A lock needs no creation: an unused name is a free lock, and the store forgets an idle
+   * lock after a while. All waiters of a name, shared and exclusive, wait in one queue and are granted in
+   * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
+   * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
+   * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
+   * DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+   * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
+   * `request_id` waits in the queue like any other request.
    * </pre>
    */
   public static abstract class LockServiceImplBase
@@ -335,14 +337,14 @@ public final class LockServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service LockService.
    * <pre>
-   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
-   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
-   * shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
-   * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
-   * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
-   * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
-   * Not offered: re-entrance, upgrade, downgrade. The same `holder_id` with a new `request_id` queues like
-   * anybody else.
+   * Locks by name. A lock needs no creation: an unused name is a free lock, and the store forgets an idle
+   * lock after a while. All waiters of a name, shared and exclusive, wait in one queue and are granted in
+   * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
+   * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
+   * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
+   * DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+   * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
+   * `request_id` waits in the queue like any other request.
    * </pre>
    */
   public static final class LockServiceStub
@@ -360,13 +362,15 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes the lock, waiting in the queue for as long as `wait_timeout` and the call's deadline allow. The
-     * server answers shortly before the deadline, so that a wait ends with an answer and no reset. The
-     * lease then lives for its `ttl`, to be renewed by RenewLock or kept by HoldLock with its `lease_id`.
-     * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
-     * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
+     * Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
+     * deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
+     * lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
+     * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
+     * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
+     * of the first attempt.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL.
+     * `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+     * STORE_FULL, QUARANTINED.
      * </pre>
      */
     public void acquireLock(dev.holdfast.v1.AcquireLockRequest request,
@@ -377,9 +381,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
-     * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
+     * Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
+     * nearer, and never restores an ended lease. Idempotent.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
+     * a failover of the store).
      * </pre>
      */
     public void renewLock(dev.holdfast.v1.RenewLockRequest request,
@@ -390,9 +395,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Gives a lease back, and the next in the queue is granted at once. Idempotent, and never touches any
-     * lease but its own: releasing late frees nobody else. That the lease had ended is an answer, not an
-     * error.
+     * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+     * another lease, also not after this lease has ended. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -404,18 +408,18 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes the lock and keeps it for as long as the stream lives: the server renews the lease, and says
-     * at once when it is lost. Call it without a deadline.
-     * However the stream ends (network, drain, crash, cancel), the lease lives on to its `ttl`: nobody can
-     * conclude from a broken connection that the worker behind it has stopped. ReleaseLock gives it back
-     * sooner; cancelling alone does not. A stream lives for at most an hour or 200 times the `ttl`,
-     * whichever is less, then it ends with REATTACH.
-     * After any end but `released` and `lost`: before `granted` call again with the same `request_id`, on
-     * any server, and wait on in the same place; after it call with the `lease_id`, and go on with the
-     * same fencing token.
-     * The server judges by the connection: a worker that hangs behind a live one keeps its lease. Where
-     * that matters use AcquireLock, and renew from the work itself.
-     * Errors: as AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attaching to an ended lease),
+     * Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
+     * sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+     * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
+     * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
+     * releases the lease earlier; a cancellation does not. A stream ends with REATTACH after an hour, or
+     * after 200 times the `ttl` if that is shorter.
+     * If the stream ends without `released` or `lost`, open a new stream on any server. Before `granted`,
+     * use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
+     * `lease_id`: the fencing token stays the same.
+     * The server observes only the connection: a hung worker behind an open connection keeps its lease. If
+     * that matters, use AcquireLock, and renew from the protected work itself.
+     * Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
      * REATTACH.
      * </pre>
      */
@@ -427,8 +431,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Reads who holds a lock and who waits for it. A picture of a moment that may be past when it arrives:
-     * good for people and dashboards, no reason to enter the critical section. Changes nothing.
+     * Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
+     * display, never as a reason to enter the critical section. Changes nothing.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -442,14 +446,14 @@ public final class LockServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service LockService.
    * <pre>
-   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
-   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
-   * shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
-   * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
-   * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
-   * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
-   * Not offered: re-entrance, upgrade, downgrade. The same `holder_id` with a new `request_id` queues like
-   * anybody else.
+   * Locks by name. A lock needs no creation: an unused name is a free lock, and the store forgets an idle
+   * lock after a while. All waiters of a name, shared and exclusive, wait in one queue and are granted in
+   * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
+   * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
+   * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
+   * DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+   * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
+   * `request_id` waits in the queue like any other request.
    * </pre>
    */
   public static final class LockServiceBlockingStub
@@ -467,13 +471,15 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes the lock, waiting in the queue for as long as `wait_timeout` and the call's deadline allow. The
-     * server answers shortly before the deadline, so that a wait ends with an answer and no reset. The
-     * lease then lives for its `ttl`, to be renewed by RenewLock or kept by HoldLock with its `lease_id`.
-     * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
-     * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
+     * Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
+     * deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
+     * lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
+     * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
+     * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
+     * of the first attempt.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL.
+     * `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+     * STORE_FULL, QUARANTINED.
      * </pre>
      */
     public dev.holdfast.v1.AcquireLockResponse acquireLock(dev.holdfast.v1.AcquireLockRequest request) {
@@ -483,9 +489,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
-     * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
+     * Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
+     * nearer, and never restores an ended lease. Idempotent.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
+     * a failover of the store).
      * </pre>
      */
     public dev.holdfast.v1.RenewLockResponse renewLock(dev.holdfast.v1.RenewLockRequest request) {
@@ -495,9 +502,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Gives a lease back, and the next in the queue is granted at once. Idempotent, and never touches any
-     * lease but its own: releasing late frees nobody else. That the lease had ended is an answer, not an
-     * error.
+     * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+     * another lease, also not after this lease has ended. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -508,18 +514,18 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes the lock and keeps it for as long as the stream lives: the server renews the lease, and says
-     * at once when it is lost. Call it without a deadline.
-     * However the stream ends (network, drain, crash, cancel), the lease lives on to its `ttl`: nobody can
-     * conclude from a broken connection that the worker behind it has stopped. ReleaseLock gives it back
-     * sooner; cancelling alone does not. A stream lives for at most an hour or 200 times the `ttl`,
-     * whichever is less, then it ends with REATTACH.
-     * After any end but `released` and `lost`: before `granted` call again with the same `request_id`, on
-     * any server, and wait on in the same place; after it call with the `lease_id`, and go on with the
-     * same fencing token.
-     * The server judges by the connection: a worker that hangs behind a live one keeps its lease. Where
-     * that matters use AcquireLock, and renew from the work itself.
-     * Errors: as AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attaching to an ended lease),
+     * Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
+     * sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+     * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
+     * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
+     * releases the lease earlier; a cancellation does not. A stream ends with REATTACH after an hour, or
+     * after 200 times the `ttl` if that is shorter.
+     * If the stream ends without `released` or `lost`, open a new stream on any server. Before `granted`,
+     * use the same `request_id`: the request keeps its place in the queue. After `granted`, use the
+     * `lease_id`: the fencing token stays the same.
+     * The server observes only the connection: a hung worker behind an open connection keeps its lease. If
+     * that matters, use AcquireLock, and renew from the protected work itself.
+     * Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
      * REATTACH.
      * </pre>
      */
@@ -531,8 +537,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Reads who holds a lock and who waits for it. A picture of a moment that may be past when it arrives:
-     * good for people and dashboards, no reason to enter the critical section. Changes nothing.
+     * Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
+     * display, never as a reason to enter the critical section. Changes nothing.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -545,14 +551,14 @@ public final class LockServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service LockService.
    * <pre>
-   * Locks by name. A lock needs no creation: a name never used is a free lock, and an idle one is
-   * forgotten after a while. Whoever must wait has a place in one queue and is served in the order of asking,
-   * shared and exclusive alike: a reader behind a waiting writer waits, so neither starves.
-   * "Not granted" is an error, never a flag inside OK: a caller who forgets to look must not enter the
-   * critical section. Besides the errors named at each call, any call may end with STORE_UNAVAILABLE,
-   * OUTCOME_UNKNOWN, DRAINING or INTERNAL; `ErrorReason` says what each of them asks for.
-   * Not offered: re-entrance, upgrade, downgrade. The same `holder_id` with a new `request_id` queues like
-   * anybody else.
+   * Locks by name. A lock needs no creation: an unused name is a free lock, and the store forgets an idle
+   * lock after a while. All waiters of a name, shared and exclusive, wait in one queue and are granted in
+   * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
+   * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
+   * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
+   * DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+   * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
+   * `request_id` waits in the queue like any other request.
    * </pre>
    */
   public static final class LockServiceFutureStub
@@ -570,13 +576,15 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Takes the lock, waiting in the queue for as long as `wait_timeout` and the call's deadline allow. The
-     * server answers shortly before the deadline, so that a wait ends with an answer and no reset. The
-     * lease then lives for its `ttl`, to be renewed by RenewLock or kept by HoldLock with its `lease_id`.
-     * Idempotent with a `request_id`: again the same lease with the time that remains, or the same place
-     * in the queue. Without one a retry after a lost answer waits behind the lease that it never saw.
+     * Acquires the lock. Waits in the queue for up to `wait_timeout`, and no longer than the call's
+     * deadline. The server answers shortly before the deadline, so a wait ends with an answer. The lease
+     * lives for its `ttl`: renew it with RenewLock, or keep it with HoldLock and its `lease_id`.
+     * Idempotent with a `request_id`: a retry gets the same lease with the remaining time, or keeps the
+     * same place in the queue. Without a `request_id`, a retry after a lost answer waits behind the lease
+     * of the first attempt.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, SUPERSEDED (a newer call with the same
-     * `request_id` waits in its place), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL.
+     * `request_id` has taken over the place in the queue), REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
+     * STORE_FULL, QUARANTINED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.AcquireLockResponse> acquireLock(
@@ -587,9 +595,10 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
-     * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
+     * Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
+     * nearer, and never restores an ended lease. Idempotent.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
+     * a failover of the store).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.RenewLockResponse> renewLock(
@@ -600,9 +609,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Gives a lease back, and the next in the queue is granted at once. Idempotent, and never touches any
-     * lease but its own: releasing late frees nobody else. That the lease had ended is an answer, not an
-     * error.
+     * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+     * another lease, also not after this lease has ended. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -614,8 +622,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Reads who holds a lock and who waits for it. A picture of a moment that may be past when it arrives:
-     * good for people and dashboards, no reason to enter the critical section. Changes nothing.
+     * Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
+     * display, never as a reason to enter the critical section. Changes nothing.
      * Errors: INVALID_FIELD.
      * </pre>
      */

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Why a lease ended, or is about to, other than by its release.
+ * The cause of a loss: why a lease ended without a release, or why its renewal fails.
  * </pre>
  *
  * Protobuf enum {@code holdfast.v1.LossCause}
@@ -15,8 +15,7 @@ public enum LossCause
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * The cause is not known: the lease ended too long ago for the server to remember (a minute), or it
-   * never was.
+   * The cause is not known: the lease ended more than a minute ago, or never existed.
    * </pre>
    *
    * <code>LOSS_CAUSE_UNSPECIFIED = 0;</code>
@@ -24,7 +23,7 @@ public enum LossCause
   LOSS_CAUSE_UNSPECIFIED(0),
   /**
    * <pre>
-   * Its time ran out before it was renewed.
+   * The lease was not renewed in time.
    * </pre>
    *
    * <code>LOSS_CAUSE_EXPIRED = 1;</code>
@@ -32,7 +31,7 @@ public enum LossCause
   LOSS_CAUSE_EXPIRED(1),
   /**
    * <pre>
-   * An operator took it away.
+   * An operator revoked the lease.
    * </pre>
    *
    * <code>LOSS_CAUSE_REVOKED = 2;</code>
@@ -40,7 +39,7 @@ public enum LossCause
   LOSS_CAUSE_REVOKED(2),
   /**
    * <pre>
-   * The store has no trace of it although it should still live: its data were lost or deleted.
+   * The store has no record of the lease before its end: the store lost or deleted its data.
    * </pre>
    *
    * <code>LOSS_CAUSE_STORE_RESET = 3;</code>
@@ -48,7 +47,7 @@ public enum LossCause
   LOSS_CAUSE_STORE_RESET(3),
   /**
    * <pre>
-   * The store could not be reached to renew it before its last confirmed end.
+   * The store could not be reached for a renewal before the last confirmed end.
    * </pre>
    *
    * <code>LOSS_CAUSE_STORE_UNAVAILABLE = 4;</code>
@@ -59,8 +58,7 @@ public enum LossCause
 
   /**
    * <pre>
-   * The cause is not known: the lease ended too long ago for the server to remember (a minute), or it
-   * never was.
+   * The cause is not known: the lease ended more than a minute ago, or never existed.
    * </pre>
    *
    * <code>LOSS_CAUSE_UNSPECIFIED = 0;</code>
@@ -68,7 +66,7 @@ public enum LossCause
   public static final int LOSS_CAUSE_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * Its time ran out before it was renewed.
+   * The lease was not renewed in time.
    * </pre>
    *
    * <code>LOSS_CAUSE_EXPIRED = 1;</code>
@@ -76,7 +74,7 @@ public enum LossCause
   public static final int LOSS_CAUSE_EXPIRED_VALUE = 1;
   /**
    * <pre>
-   * An operator took it away.
+   * An operator revoked the lease.
    * </pre>
    *
    * <code>LOSS_CAUSE_REVOKED = 2;</code>
@@ -84,7 +82,7 @@ public enum LossCause
   public static final int LOSS_CAUSE_REVOKED_VALUE = 2;
   /**
    * <pre>
-   * The store has no trace of it although it should still live: its data were lost or deleted.
+   * The store has no record of the lease before its end: the store lost or deleted its data.
    * </pre>
    *
    * <code>LOSS_CAUSE_STORE_RESET = 3;</code>
@@ -92,7 +90,7 @@ public enum LossCause
   public static final int LOSS_CAUSE_STORE_RESET_VALUE = 3;
   /**
    * <pre>
-   * The store could not be reached to renew it before its last confirmed end.
+   * The store could not be reached for a renewal before the last confirmed end.
    * </pre>
    *
    * <code>LOSS_CAUSE_STORE_UNAVAILABLE = 4;</code>

@@ -6,8 +6,8 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * A time in which nothing is granted, for leases may be believed that the store has forgotten. Renewals and
- * releases go on.
+ * A period without grants after the store may have lost leases. Leases can still be renewed and
+ * released.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.Quarantine}
@@ -50,7 +50,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration remainingDuration_;
   /**
    * <pre>
-   * How long it still lasts.
+   * The remaining time of the quarantine.
    * </pre>
    *
    * <code>.google.protobuf.Duration remaining_duration = 1 [json_name = "remainingDuration"];</code>
@@ -62,7 +62,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long it still lasts.
+   * The remaining time of the quarantine.
    * </pre>
    *
    * <code>.google.protobuf.Duration remaining_duration = 1 [json_name = "remainingDuration"];</code>
@@ -74,7 +74,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How long it still lasts.
+   * The remaining time of the quarantine.
    * </pre>
    *
    * <code>.google.protobuf.Duration remaining_duration = 1 [json_name = "remainingDuration"];</code>
@@ -88,7 +88,7 @@ private static final long serialVersionUID = 0L;
   private int cause_ = 0;
   /**
    * <pre>
-   * What began it.
+   * Why the quarantine started.
    * </pre>
    *
    * <code>.holdfast.v1.QuarantineCause cause = 2 [json_name = "cause"];</code>
@@ -99,7 +99,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What began it.
+   * Why the quarantine started.
    * </pre>
    *
    * <code>.holdfast.v1.QuarantineCause cause = 2 [json_name = "cause"];</code>
@@ -284,8 +284,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A time in which nothing is granted, for leases may be believed that the store has forgotten. Renewals and
-   * releases go on.
+   * A period without grants after the store may have lost leases. Leases can still be renewed and
+   * released.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.Quarantine}
@@ -489,7 +489,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> remainingDurationBuilder_;
     /**
      * <pre>
-     * How long it still lasts.
+     * The remaining time of the quarantine.
      * </pre>
      *
      * <code>.google.protobuf.Duration remaining_duration = 1 [json_name = "remainingDuration"];</code>
@@ -500,7 +500,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it still lasts.
+     * The remaining time of the quarantine.
      * </pre>
      *
      * <code>.google.protobuf.Duration remaining_duration = 1 [json_name = "remainingDuration"];</code>
@@ -515,7 +515,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it still lasts.
+     * The remaining time of the quarantine.
      * </pre>
      *
      * <code>.google.protobuf.Duration remaining_duration = 1 [json_name = "remainingDuration"];</code>
@@ -535,7 +535,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it still lasts.
+     * The remaining time of the quarantine.
      * </pre>
      *
      * <code>.google.protobuf.Duration remaining_duration = 1 [json_name = "remainingDuration"];</code>
@@ -553,7 +553,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it still lasts.
+     * The remaining time of the quarantine.
      * </pre>
      *
      * <code>.google.protobuf.Duration remaining_duration = 1 [json_name = "remainingDuration"];</code>
@@ -578,7 +578,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it still lasts.
+     * The remaining time of the quarantine.
      * </pre>
      *
      * <code>.google.protobuf.Duration remaining_duration = 1 [json_name = "remainingDuration"];</code>
@@ -595,7 +595,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it still lasts.
+     * The remaining time of the quarantine.
      * </pre>
      *
      * <code>.google.protobuf.Duration remaining_duration = 1 [json_name = "remainingDuration"];</code>
@@ -607,7 +607,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it still lasts.
+     * The remaining time of the quarantine.
      * </pre>
      *
      * <code>.google.protobuf.Duration remaining_duration = 1 [json_name = "remainingDuration"];</code>
@@ -622,7 +622,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How long it still lasts.
+     * The remaining time of the quarantine.
      * </pre>
      *
      * <code>.google.protobuf.Duration remaining_duration = 1 [json_name = "remainingDuration"];</code>
@@ -644,7 +644,7 @@ private static final long serialVersionUID = 0L;
     private int cause_ = 0;
     /**
      * <pre>
-     * What began it.
+     * Why the quarantine started.
      * </pre>
      *
      * <code>.holdfast.v1.QuarantineCause cause = 2 [json_name = "cause"];</code>
@@ -655,7 +655,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What began it.
+     * Why the quarantine started.
      * </pre>
      *
      * <code>.holdfast.v1.QuarantineCause cause = 2 [json_name = "cause"];</code>
@@ -670,7 +670,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What began it.
+     * Why the quarantine started.
      * </pre>
      *
      * <code>.holdfast.v1.QuarantineCause cause = 2 [json_name = "cause"];</code>
@@ -683,7 +683,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What began it.
+     * Why the quarantine started.
      * </pre>
      *
      * <code>.holdfast.v1.QuarantineCause cause = 2 [json_name = "cause"];</code>
@@ -701,7 +701,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What began it.
+     * Why the quarantine started.
      * </pre>
      *
      * <code>.holdfast.v1.QuarantineCause cause = 2 [json_name = "cause"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Why the store may have forgotten leases.
+ * Why the store may have lost leases.
  * </pre>
  *
  * Protobuf enum {@code holdfast.v1.QuarantineCause}
@@ -23,7 +23,8 @@ public enum QuarantineCause
   QUARANTINE_CAUSE_UNSPECIFIED(0),
   /**
    * <pre>
-   * It knew nothing of the service: it was emptied, or is new and HOLDFAST_STORE_IS_NEW does not say so.
+   * The store has no data of the service: the store was emptied, or it is new and HOLDFAST_STORE_IS_NEW
+   * is not set.
    * </pre>
    *
    * <code>QUARANTINE_CAUSE_FORGOTTEN = 1;</code>
@@ -31,7 +32,7 @@ public enum QuarantineCause
   QUARANTINE_CAUSE_FORGOTTEN(1),
   /**
    * <pre>
-   * It was started again, or replaced by another one, and may lack its last writes.
+   * The store was restarted or replaced, and may lack its last writes.
    * </pre>
    *
    * <code>QUARANTINE_CAUSE_RESTARTED = 2;</code>
@@ -39,7 +40,7 @@ public enum QuarantineCause
   QUARANTINE_CAUSE_RESTARTED(2),
   /**
    * <pre>
-   * Its clock was set forward, so that leases seem to end before their holders' time.
+   * The store's clock was set forward, so leases expire in the store before their holders' deadlines.
    * </pre>
    *
    * <code>QUARANTINE_CAUSE_CLOCK = 3;</code>
@@ -58,7 +59,8 @@ public enum QuarantineCause
   public static final int QUARANTINE_CAUSE_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * It knew nothing of the service: it was emptied, or is new and HOLDFAST_STORE_IS_NEW does not say so.
+   * The store has no data of the service: the store was emptied, or it is new and HOLDFAST_STORE_IS_NEW
+   * is not set.
    * </pre>
    *
    * <code>QUARANTINE_CAUSE_FORGOTTEN = 1;</code>
@@ -66,7 +68,7 @@ public enum QuarantineCause
   public static final int QUARANTINE_CAUSE_FORGOTTEN_VALUE = 1;
   /**
    * <pre>
-   * It was started again, or replaced by another one, and may lack its last writes.
+   * The store was restarted or replaced, and may lack its last writes.
    * </pre>
    *
    * <code>QUARANTINE_CAUSE_RESTARTED = 2;</code>
@@ -74,7 +76,7 @@ public enum QuarantineCause
   public static final int QUARANTINE_CAUSE_RESTARTED_VALUE = 2;
   /**
    * <pre>
-   * Its clock was set forward, so that leases seem to end before their holders' time.
+   * The store's clock was set forward, so leases expire in the store before their holders' deadlines.
    * </pre>
    *
    * <code>QUARANTINE_CAUSE_CLOCK = 3;</code>

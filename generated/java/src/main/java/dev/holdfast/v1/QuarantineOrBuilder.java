@@ -10,7 +10,7 @@ public interface QuarantineOrBuilder extends
 
   /**
    * <pre>
-   * How long it still lasts.
+   * The remaining time of the quarantine.
    * </pre>
    *
    * <code>.google.protobuf.Duration remaining_duration = 1 [json_name = "remainingDuration"];</code>
@@ -19,7 +19,7 @@ public interface QuarantineOrBuilder extends
   boolean hasRemainingDuration();
   /**
    * <pre>
-   * How long it still lasts.
+   * The remaining time of the quarantine.
    * </pre>
    *
    * <code>.google.protobuf.Duration remaining_duration = 1 [json_name = "remainingDuration"];</code>
@@ -28,7 +28,7 @@ public interface QuarantineOrBuilder extends
   com.google.protobuf.Duration getRemainingDuration();
   /**
    * <pre>
-   * How long it still lasts.
+   * The remaining time of the quarantine.
    * </pre>
    *
    * <code>.google.protobuf.Duration remaining_duration = 1 [json_name = "remainingDuration"];</code>
@@ -37,7 +37,7 @@ public interface QuarantineOrBuilder extends
 
   /**
    * <pre>
-   * What began it.
+   * Why the quarantine started.
    * </pre>
    *
    * <code>.holdfast.v1.QuarantineCause cause = 2 [json_name = "cause"];</code>
@@ -46,7 +46,7 @@ public interface QuarantineOrBuilder extends
   int getCauseValue();
   /**
    * <pre>
-   * What began it.
+   * Why the quarantine started.
    * </pre>
    *
    * <code>.holdfast.v1.QuarantineCause cause = 2 [json_name = "cause"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Which lease to give back.
+ * The lease to release.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.ReleaseLockRequest}
@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object leaseId_ = "";
   /**
    * <pre>
-   * The lease's id. Required.
+   * The id of the lease. Required.
    * </pre>
    *
    * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -70,7 +70,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease's id. Required.
+   * The id of the lease. Required.
    * </pre>
    *
    * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which lease to give back.
+   * The lease to release.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.ReleaseLockRequest}
@@ -424,7 +424,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object leaseId_ = "";
     /**
      * <pre>
-     * The lease's id. Required.
+     * The id of the lease. Required.
      * </pre>
      *
      * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -444,7 +444,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease's id. Required.
+     * The id of the lease. Required.
      * </pre>
      *
      * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -465,7 +465,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease's id. Required.
+     * The id of the lease. Required.
      * </pre>
      *
      * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -482,7 +482,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease's id. Required.
+     * The id of the lease. Required.
      * </pre>
      *
      * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -496,7 +496,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease's id. Required.
+     * The id of the lease. Required.
      * </pre>
      *
      * <code>string lease_id = 1 [json_name = "leaseId"];</code>

@@ -10,7 +10,7 @@ public interface ReleasePermitsRequestOrBuilder extends
 
   /**
    * <pre>
-   * The lease's id. Required.
+   * The id of the lease. Required.
    * </pre>
    *
    * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -19,7 +19,7 @@ public interface ReleasePermitsRequestOrBuilder extends
   java.lang.String getLeaseId();
   /**
    * <pre>
-   * The lease's id. Required.
+   * The id of the lease. Required.
    * </pre>
    *
    * <code>string lease_id = 1 [json_name = "leaseId"];</code>

@@ -48,8 +48,9 @@ private static final long serialVersionUID = 0L;
   private boolean released_ = false;
   /**
    * <pre>
-   * True: it ended by a release, this one or an earlier try of it, so the work was protected to the end.
-   * False: it had ended before, and others may have taken its permits since.
+   * True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
+   * protected until then. False: the lease had already ended, and other holders may have taken its
+   * permits since then.
    * </pre>
    *
    * <code>bool released = 1 [json_name = "released"];</code>
@@ -64,7 +65,7 @@ private static final long serialVersionUID = 0L;
   private int lossCause_ = 0;
   /**
    * <pre>
-   * Where `released` is false, why the lease had ended, as far as that is known. Otherwise unspecified.
+   * If `released` is false: why the lease had ended, if known. Otherwise unspecified.
    * </pre>
    *
    * <code>.holdfast.v1.LossCause loss_cause = 2 [json_name = "lossCause"];</code>
@@ -75,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where `released` is false, why the lease had ended, as far as that is known. Otherwise unspecified.
+   * If `released` is false: why the lease had ended, if known. Otherwise unspecified.
    * </pre>
    *
    * <code>.holdfast.v1.LossCause loss_cause = 2 [json_name = "lossCause"];</code>
@@ -441,8 +442,9 @@ private static final long serialVersionUID = 0L;
     private boolean released_ ;
     /**
      * <pre>
-     * True: it ended by a release, this one or an earlier try of it, so the work was protected to the end.
-     * False: it had ended before, and others may have taken its permits since.
+     * True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
+     * protected until then. False: the lease had already ended, and other holders may have taken its
+     * permits since then.
      * </pre>
      *
      * <code>bool released = 1 [json_name = "released"];</code>
@@ -454,8 +456,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True: it ended by a release, this one or an earlier try of it, so the work was protected to the end.
-     * False: it had ended before, and others may have taken its permits since.
+     * True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
+     * protected until then. False: the lease had already ended, and other holders may have taken its
+     * permits since then.
      * </pre>
      *
      * <code>bool released = 1 [json_name = "released"];</code>
@@ -471,8 +474,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True: it ended by a release, this one or an earlier try of it, so the work was protected to the end.
-     * False: it had ended before, and others may have taken its permits since.
+     * True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
+     * protected until then. False: the lease had already ended, and other holders may have taken its
+     * permits since then.
      * </pre>
      *
      * <code>bool released = 1 [json_name = "released"];</code>
@@ -488,7 +492,7 @@ private static final long serialVersionUID = 0L;
     private int lossCause_ = 0;
     /**
      * <pre>
-     * Where `released` is false, why the lease had ended, as far as that is known. Otherwise unspecified.
+     * If `released` is false: why the lease had ended, if known. Otherwise unspecified.
      * </pre>
      *
      * <code>.holdfast.v1.LossCause loss_cause = 2 [json_name = "lossCause"];</code>
@@ -499,7 +503,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where `released` is false, why the lease had ended, as far as that is known. Otherwise unspecified.
+     * If `released` is false: why the lease had ended, if known. Otherwise unspecified.
      * </pre>
      *
      * <code>.holdfast.v1.LossCause loss_cause = 2 [json_name = "lossCause"];</code>
@@ -514,7 +518,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where `released` is false, why the lease had ended, as far as that is known. Otherwise unspecified.
+     * If `released` is false: why the lease had ended, if known. Otherwise unspecified.
      * </pre>
      *
      * <code>.holdfast.v1.LossCause loss_cause = 2 [json_name = "lossCause"];</code>
@@ -527,7 +531,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where `released` is false, why the lease had ended, as far as that is known. Otherwise unspecified.
+     * If `released` is false: why the lease had ended, if known. Otherwise unspecified.
      * </pre>
      *
      * <code>.holdfast.v1.LossCause loss_cause = 2 [json_name = "lossCause"];</code>
@@ -545,7 +549,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where `released` is false, why the lease had ended, as far as that is known. Otherwise unspecified.
+     * If `released` is false: why the lease had ended, if known. Otherwise unspecified.
      * </pre>
      *
      * <code>.holdfast.v1.LossCause loss_cause = 2 [json_name = "lossCause"];</code>

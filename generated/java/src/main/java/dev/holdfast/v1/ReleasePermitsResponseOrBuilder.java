@@ -10,8 +10,9 @@ public interface ReleasePermitsResponseOrBuilder extends
 
   /**
    * <pre>
-   * True: it ended by a release, this one or an earlier try of it, so the work was protected to the end.
-   * False: it had ended before, and others may have taken its permits since.
+   * True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
+   * protected until then. False: the lease had already ended, and other holders may have taken its
+   * permits since then.
    * </pre>
    *
    * <code>bool released = 1 [json_name = "released"];</code>
@@ -21,7 +22,7 @@ public interface ReleasePermitsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Where `released` is false, why the lease had ended, as far as that is known. Otherwise unspecified.
+   * If `released` is false: why the lease had ended, if known. Otherwise unspecified.
    * </pre>
    *
    * <code>.holdfast.v1.LossCause loss_cause = 2 [json_name = "lossCause"];</code>
@@ -30,7 +31,7 @@ public interface ReleasePermitsResponseOrBuilder extends
   int getLossCauseValue();
   /**
    * <pre>
-   * Where `released` is false, why the lease had ended, as far as that is known. Otherwise unspecified.
+   * If `released` is false: why the lease had ended, if known. Otherwise unspecified.
    * </pre>
    *
    * <code>.holdfast.v1.LossCause loss_cause = 2 [json_name = "lossCause"];</code>

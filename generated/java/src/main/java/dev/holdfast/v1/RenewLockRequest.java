@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Which lease to prolong.
+ * The lease to renew.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.RenewLockRequest}
@@ -50,7 +50,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object leaseId_ = "";
   /**
    * <pre>
-   * The lease's id. Required.
+   * The id of the lease. Required.
    * </pre>
    *
    * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -71,7 +71,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease's id. Required.
+   * The id of the lease. Required.
    * </pre>
    *
    * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -96,8 +96,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration ttl_;
   /**
    * <pre>
-   * The time to live from now on; the same bounds as in AcquireLockRequest. Unset: as granted. A longer
-   * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+   * The new time to live, in the range of AcquireLockRequest. Unset: the lease's own `ttl`. A longer
+   * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -109,8 +109,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The time to live from now on; the same bounds as in AcquireLockRequest. Unset: as granted. A longer
-   * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+   * The new time to live, in the range of AcquireLockRequest. Unset: the lease's own `ttl`. A longer
+   * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -122,8 +122,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The time to live from now on; the same bounds as in AcquireLockRequest. Unset: as granted. A longer
-   * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+   * The new time to live, in the range of AcquireLockRequest. Unset: the lease's own `ttl`. A longer
+   * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -307,7 +307,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which lease to prolong.
+   * The lease to renew.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.RenewLockRequest}
@@ -511,7 +511,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object leaseId_ = "";
     /**
      * <pre>
-     * The lease's id. Required.
+     * The id of the lease. Required.
      * </pre>
      *
      * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -531,7 +531,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease's id. Required.
+     * The id of the lease. Required.
      * </pre>
      *
      * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -552,7 +552,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease's id. Required.
+     * The id of the lease. Required.
      * </pre>
      *
      * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -569,7 +569,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease's id. Required.
+     * The id of the lease. Required.
      * </pre>
      *
      * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -583,7 +583,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lease's id. Required.
+     * The id of the lease. Required.
      * </pre>
      *
      * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -605,8 +605,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
     /**
      * <pre>
-     * The time to live from now on; the same bounds as in AcquireLockRequest. Unset: as granted. A longer
-     * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+     * The new time to live, in the range of AcquireLockRequest. Unset: the lease's own `ttl`. A longer
+     * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -617,8 +617,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The time to live from now on; the same bounds as in AcquireLockRequest. Unset: as granted. A longer
-     * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+     * The new time to live, in the range of AcquireLockRequest. Unset: the lease's own `ttl`. A longer
+     * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -633,8 +633,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The time to live from now on; the same bounds as in AcquireLockRequest. Unset: as granted. A longer
-     * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+     * The new time to live, in the range of AcquireLockRequest. Unset: the lease's own `ttl`. A longer
+     * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -654,8 +654,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The time to live from now on; the same bounds as in AcquireLockRequest. Unset: as granted. A longer
-     * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+     * The new time to live, in the range of AcquireLockRequest. Unset: the lease's own `ttl`. A longer
+     * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -673,8 +673,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The time to live from now on; the same bounds as in AcquireLockRequest. Unset: as granted. A longer
-     * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+     * The new time to live, in the range of AcquireLockRequest. Unset: the lease's own `ttl`. A longer
+     * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -699,8 +699,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The time to live from now on; the same bounds as in AcquireLockRequest. Unset: as granted. A longer
-     * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+     * The new time to live, in the range of AcquireLockRequest. Unset: the lease's own `ttl`. A longer
+     * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -717,8 +717,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The time to live from now on; the same bounds as in AcquireLockRequest. Unset: as granted. A longer
-     * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+     * The new time to live, in the range of AcquireLockRequest. Unset: the lease's own `ttl`. A longer
+     * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -730,8 +730,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The time to live from now on; the same bounds as in AcquireLockRequest. Unset: as granted. A longer
-     * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+     * The new time to live, in the range of AcquireLockRequest. Unset: the lease's own `ttl`. A longer
+     * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -746,8 +746,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The time to live from now on; the same bounds as in AcquireLockRequest. Unset: as granted. A longer
-     * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+     * The new time to live, in the range of AcquireLockRequest. Unset: the lease's own `ttl`. A longer
+     * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>

@@ -10,7 +10,7 @@ public interface RenewPermitsRequestOrBuilder extends
 
   /**
    * <pre>
-   * The lease's id. Required.
+   * The id of the lease. Required.
    * </pre>
    *
    * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -19,7 +19,7 @@ public interface RenewPermitsRequestOrBuilder extends
   java.lang.String getLeaseId();
   /**
    * <pre>
-   * The lease's id. Required.
+   * The id of the lease. Required.
    * </pre>
    *
    * <code>string lease_id = 1 [json_name = "leaseId"];</code>
@@ -30,8 +30,8 @@ public interface RenewPermitsRequestOrBuilder extends
 
   /**
    * <pre>
-   * The time to live from now on; the same bounds as in AcquirePermitsRequest. Unset: as granted. A longer
-   * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+   * The new time to live, in the range of AcquirePermitsRequest. Unset: the lease's own `ttl`. A longer
+   * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -40,8 +40,8 @@ public interface RenewPermitsRequestOrBuilder extends
   boolean hasTtl();
   /**
    * <pre>
-   * The time to live from now on; the same bounds as in AcquirePermitsRequest. Unset: as granted. A longer
-   * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+   * The new time to live, in the range of AcquirePermitsRequest. Unset: the lease's own `ttl`. A longer
+   * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>
@@ -50,8 +50,8 @@ public interface RenewPermitsRequestOrBuilder extends
   com.google.protobuf.Duration getTtl();
   /**
    * <pre>
-   * The time to live from now on; the same bounds as in AcquirePermitsRequest. Unset: as granted. A longer
-   * one becomes the lease's, a shorter one only counts where it brings the end no nearer.
+   * The new time to live, in the range of AcquirePermitsRequest. Unset: the lease's own `ttl`. A longer
+   * value becomes the lease's `ttl`. A shorter value never brings the end of the lease nearer.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 2 [json_name = "ttl"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The lease was prolonged.
+ * The lease was renewed.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.RenewPermitsResponse}
@@ -246,7 +246,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lease was prolonged.
+   * The lease was renewed.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.RenewPermitsResponse}

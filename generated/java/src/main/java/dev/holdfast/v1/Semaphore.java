@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Its name.
+   * The semaphore's name.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its name.
+   * The semaphore's name.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -97,7 +97,7 @@ private static final long serialVersionUID = 0L;
   private int limit_ = 0;
   /**
    * <pre>
-   * How many permits may be out at once; 0 pauses.
+   * The largest number of permits that may be held at once. 0 means that the semaphore is paused.
    * </pre>
    *
    * <code>int32 limit = 2 [json_name = "limit"];</code>
@@ -112,7 +112,7 @@ private static final long serialVersionUID = 0L;
   private int usedCount_ = 0;
   /**
    * <pre>
-   * How many are out: held, or just being handed over.
+   * Number of permits that are held or in a hand-over.
    * </pre>
    *
    * <code>int32 used_count = 3 [json_name = "usedCount"];</code>
@@ -127,7 +127,8 @@ private static final long serialVersionUID = 0L;
   private int overcommittedCount_ = 0;
   /**
    * <pre>
-   * By how many `used_count` exceeds `limit`, since it was lowered; nothing is granted until it is 0.
+   * The excess of `used_count` over `limit`, after the limit was lowered. Nothing is granted while the
+   * excess is above 0.
    * </pre>
    *
    * <code>int32 overcommitted_count = 4 [json_name = "overcommittedCount"];</code>
@@ -142,7 +143,7 @@ private static final long serialVersionUID = 0L;
   private int waiterCount_ = 0;
   /**
    * <pre>
-   * How many requests wait.
+   * Number of waiters.
    * </pre>
    *
    * <code>int32 waiter_count = 5 [json_name = "waiterCount"];</code>
@@ -157,8 +158,8 @@ private static final long serialVersionUID = 0L;
   private long lastFencingToken_ = 0L;
   /**
    * <pre>
-   * The fencing token of the latest grant, or 0 when none is remembered. Later grants have greater ones
-   * either way.
+   * The fencing token of the latest grant, or 0 if the store has forgotten that grant. Later grants have
+   * greater tokens in both cases.
    * </pre>
    *
    * <code>int64 last_fencing_token = 6 [json_name = "lastFencingToken"];</code>
@@ -174,7 +175,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.holdfast.v1.Holder> holders_;
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -185,7 +186,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -197,7 +198,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -208,7 +209,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -219,7 +220,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -235,7 +236,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.holdfast.v1.Waiter> waiters_;
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -246,7 +247,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -258,7 +259,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -269,7 +270,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -280,7 +281,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -295,7 +296,7 @@ private static final long serialVersionUID = 0L;
   private int holderCount_ = 0;
   /**
    * <pre>
-   * How many leases hold permits.
+   * Number of leases that hold permits.
    * </pre>
    *
    * <code>int32 holder_count = 9 [json_name = "holderCount"];</code>
@@ -918,7 +919,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Its name.
+     * The semaphore's name.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -938,7 +939,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * The semaphore's name.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -959,7 +960,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * The semaphore's name.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -976,7 +977,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * The semaphore's name.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -990,7 +991,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * The semaphore's name.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -1010,7 +1011,7 @@ private static final long serialVersionUID = 0L;
     private int limit_ ;
     /**
      * <pre>
-     * How many permits may be out at once; 0 pauses.
+     * The largest number of permits that may be held at once. 0 means that the semaphore is paused.
      * </pre>
      *
      * <code>int32 limit = 2 [json_name = "limit"];</code>
@@ -1022,7 +1023,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many permits may be out at once; 0 pauses.
+     * The largest number of permits that may be held at once. 0 means that the semaphore is paused.
      * </pre>
      *
      * <code>int32 limit = 2 [json_name = "limit"];</code>
@@ -1038,7 +1039,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many permits may be out at once; 0 pauses.
+     * The largest number of permits that may be held at once. 0 means that the semaphore is paused.
      * </pre>
      *
      * <code>int32 limit = 2 [json_name = "limit"];</code>
@@ -1054,7 +1055,7 @@ private static final long serialVersionUID = 0L;
     private int usedCount_ ;
     /**
      * <pre>
-     * How many are out: held, or just being handed over.
+     * Number of permits that are held or in a hand-over.
      * </pre>
      *
      * <code>int32 used_count = 3 [json_name = "usedCount"];</code>
@@ -1066,7 +1067,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many are out: held, or just being handed over.
+     * Number of permits that are held or in a hand-over.
      * </pre>
      *
      * <code>int32 used_count = 3 [json_name = "usedCount"];</code>
@@ -1082,7 +1083,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many are out: held, or just being handed over.
+     * Number of permits that are held or in a hand-over.
      * </pre>
      *
      * <code>int32 used_count = 3 [json_name = "usedCount"];</code>
@@ -1098,7 +1099,8 @@ private static final long serialVersionUID = 0L;
     private int overcommittedCount_ ;
     /**
      * <pre>
-     * By how many `used_count` exceeds `limit`, since it was lowered; nothing is granted until it is 0.
+     * The excess of `used_count` over `limit`, after the limit was lowered. Nothing is granted while the
+     * excess is above 0.
      * </pre>
      *
      * <code>int32 overcommitted_count = 4 [json_name = "overcommittedCount"];</code>
@@ -1110,7 +1112,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By how many `used_count` exceeds `limit`, since it was lowered; nothing is granted until it is 0.
+     * The excess of `used_count` over `limit`, after the limit was lowered. Nothing is granted while the
+     * excess is above 0.
      * </pre>
      *
      * <code>int32 overcommitted_count = 4 [json_name = "overcommittedCount"];</code>
@@ -1126,7 +1129,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * By how many `used_count` exceeds `limit`, since it was lowered; nothing is granted until it is 0.
+     * The excess of `used_count` over `limit`, after the limit was lowered. Nothing is granted while the
+     * excess is above 0.
      * </pre>
      *
      * <code>int32 overcommitted_count = 4 [json_name = "overcommittedCount"];</code>
@@ -1142,7 +1146,7 @@ private static final long serialVersionUID = 0L;
     private int waiterCount_ ;
     /**
      * <pre>
-     * How many requests wait.
+     * Number of waiters.
      * </pre>
      *
      * <code>int32 waiter_count = 5 [json_name = "waiterCount"];</code>
@@ -1154,7 +1158,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many requests wait.
+     * Number of waiters.
      * </pre>
      *
      * <code>int32 waiter_count = 5 [json_name = "waiterCount"];</code>
@@ -1170,7 +1174,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many requests wait.
+     * Number of waiters.
      * </pre>
      *
      * <code>int32 waiter_count = 5 [json_name = "waiterCount"];</code>
@@ -1186,8 +1190,8 @@ private static final long serialVersionUID = 0L;
     private long lastFencingToken_ ;
     /**
      * <pre>
-     * The fencing token of the latest grant, or 0 when none is remembered. Later grants have greater ones
-     * either way.
+     * The fencing token of the latest grant, or 0 if the store has forgotten that grant. Later grants have
+     * greater tokens in both cases.
      * </pre>
      *
      * <code>int64 last_fencing_token = 6 [json_name = "lastFencingToken"];</code>
@@ -1199,8 +1203,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The fencing token of the latest grant, or 0 when none is remembered. Later grants have greater ones
-     * either way.
+     * The fencing token of the latest grant, or 0 if the store has forgotten that grant. Later grants have
+     * greater tokens in both cases.
      * </pre>
      *
      * <code>int64 last_fencing_token = 6 [json_name = "lastFencingToken"];</code>
@@ -1216,8 +1220,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The fencing token of the latest grant, or 0 when none is remembered. Later grants have greater ones
-     * either way.
+     * The fencing token of the latest grant, or 0 if the store has forgotten that grant. Later grants have
+     * greater tokens in both cases.
      * </pre>
      *
      * <code>int64 last_fencing_token = 6 [json_name = "lastFencingToken"];</code>
@@ -1244,7 +1248,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1258,7 +1262,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1272,7 +1276,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1286,7 +1290,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1307,7 +1311,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1325,7 +1329,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1345,7 +1349,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1366,7 +1370,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1384,7 +1388,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1402,7 +1406,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1421,7 +1425,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1438,7 +1442,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1455,7 +1459,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1466,7 +1470,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1480,7 +1484,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1495,7 +1499,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1506,7 +1510,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1518,7 +1522,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, by the end of their leases.
+     * The first 16 holders, in the order of the ends of their leases.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1556,7 +1560,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1570,7 +1574,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1584,7 +1588,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1598,7 +1602,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1619,7 +1623,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1637,7 +1641,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1657,7 +1661,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1678,7 +1682,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1696,7 +1700,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1714,7 +1718,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1733,7 +1737,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1750,7 +1754,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1767,7 +1771,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1778,7 +1782,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1792,7 +1796,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1807,7 +1811,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1818,7 +1822,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1830,7 +1834,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 waiters, in the order of the queue.
+     * The first 16 waiters, in queue order.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -1857,7 +1861,7 @@ private static final long serialVersionUID = 0L;
     private int holderCount_ ;
     /**
      * <pre>
-     * How many leases hold permits.
+     * Number of leases that hold permits.
      * </pre>
      *
      * <code>int32 holder_count = 9 [json_name = "holderCount"];</code>
@@ -1869,7 +1873,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many leases hold permits.
+     * Number of leases that hold permits.
      * </pre>
      *
      * <code>int32 holder_count = 9 [json_name = "holderCount"];</code>
@@ -1885,7 +1889,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many leases hold permits.
+     * Number of leases that hold permits.
      * </pre>
      *
      * <code>int32 holder_count = 9 [json_name = "holderCount"];</code>

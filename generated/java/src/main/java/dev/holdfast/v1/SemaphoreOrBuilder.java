@@ -10,7 +10,7 @@ public interface SemaphoreOrBuilder extends
 
   /**
    * <pre>
-   * Its name.
+   * The semaphore's name.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -19,7 +19,7 @@ public interface SemaphoreOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Its name.
+   * The semaphore's name.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -30,7 +30,7 @@ public interface SemaphoreOrBuilder extends
 
   /**
    * <pre>
-   * How many permits may be out at once; 0 pauses.
+   * The largest number of permits that may be held at once. 0 means that the semaphore is paused.
    * </pre>
    *
    * <code>int32 limit = 2 [json_name = "limit"];</code>
@@ -40,7 +40,7 @@ public interface SemaphoreOrBuilder extends
 
   /**
    * <pre>
-   * How many are out: held, or just being handed over.
+   * Number of permits that are held or in a hand-over.
    * </pre>
    *
    * <code>int32 used_count = 3 [json_name = "usedCount"];</code>
@@ -50,7 +50,8 @@ public interface SemaphoreOrBuilder extends
 
   /**
    * <pre>
-   * By how many `used_count` exceeds `limit`, since it was lowered; nothing is granted until it is 0.
+   * The excess of `used_count` over `limit`, after the limit was lowered. Nothing is granted while the
+   * excess is above 0.
    * </pre>
    *
    * <code>int32 overcommitted_count = 4 [json_name = "overcommittedCount"];</code>
@@ -60,7 +61,7 @@ public interface SemaphoreOrBuilder extends
 
   /**
    * <pre>
-   * How many requests wait.
+   * Number of waiters.
    * </pre>
    *
    * <code>int32 waiter_count = 5 [json_name = "waiterCount"];</code>
@@ -70,8 +71,8 @@ public interface SemaphoreOrBuilder extends
 
   /**
    * <pre>
-   * The fencing token of the latest grant, or 0 when none is remembered. Later grants have greater ones
-   * either way.
+   * The fencing token of the latest grant, or 0 if the store has forgotten that grant. Later grants have
+   * greater tokens in both cases.
    * </pre>
    *
    * <code>int64 last_fencing_token = 6 [json_name = "lastFencingToken"];</code>
@@ -81,7 +82,7 @@ public interface SemaphoreOrBuilder extends
 
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -90,7 +91,7 @@ public interface SemaphoreOrBuilder extends
       getHoldersList();
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -98,7 +99,7 @@ public interface SemaphoreOrBuilder extends
   dev.holdfast.v1.Holder getHolders(int index);
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -106,7 +107,7 @@ public interface SemaphoreOrBuilder extends
   int getHoldersCount();
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -115,7 +116,7 @@ public interface SemaphoreOrBuilder extends
       getHoldersOrBuilderList();
   /**
    * <pre>
-   * The first 16 holders, by the end of their leases.
+   * The first 16 holders, in the order of the ends of their leases.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -125,7 +126,7 @@ public interface SemaphoreOrBuilder extends
 
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -134,7 +135,7 @@ public interface SemaphoreOrBuilder extends
       getWaitersList();
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -142,7 +143,7 @@ public interface SemaphoreOrBuilder extends
   dev.holdfast.v1.Waiter getWaiters(int index);
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -150,7 +151,7 @@ public interface SemaphoreOrBuilder extends
   int getWaitersCount();
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -159,7 +160,7 @@ public interface SemaphoreOrBuilder extends
       getWaitersOrBuilderList();
   /**
    * <pre>
-   * The first 16 waiters, in the order of the queue.
+   * The first 16 waiters, in queue order.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Waiter waiters = 8 [json_name = "waiters"];</code>
@@ -169,7 +170,7 @@ public interface SemaphoreOrBuilder extends
 
   /**
    * <pre>
-   * How many leases hold permits.
+   * Number of leases that hold permits.
    * </pre>
    *
    * <code>int32 holder_count = 9 [json_name = "holderCount"];</code>

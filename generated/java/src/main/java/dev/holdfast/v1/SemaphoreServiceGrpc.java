@@ -4,15 +4,15 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Counting semaphores by name. The permits that leases hold together never exceed the limit in force when
- * the latest of them was granted; each lease has its own time to live, so a crashed holder's permits come
- * back by themselves, however long others ask for. Who must wait has a place in one queue, and whoever is at
- * its head is served first: a request for many permits is not starved by a stream of requests for one.
- * A semaphore comes into being by SetSemaphoreLimit, and then stays until it is deleted; or by the first
- * request that brings an `initial_limit`, and then it is forgotten after a while of idleness.
- * Everything that LockService says of leases, retries, streams and errors holds here too: a lock is a
- * semaphore of one. The fencing tokens of a semaphore tell its leases apart; as several are held at a time,
- * they do not order the holders' writes.
+ * Counting semaphores by name. At every grant, the permits of all leases together are at most the limit
+ * in force. Each lease has its own `ttl`, so the permits of a crashed holder come back. All waiters of a
+ * name wait in one queue. The first waiter is always granted first, so small requests never starve a
+ * large request.
+ * SetSemaphoreLimit creates a semaphore that stays until it is deleted. A request with an
+ * `initial_limit` creates a semaphore that the store forgets after it was idle for a while.
+ * LockService describes leases, retries, streams and errors; all of that applies to semaphores too. The
+ * fencing tokens of a semaphore distinguish its leases. They do not order the writes of its holders,
+ * because several leases are held at the same time.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -286,27 +286,28 @@ public final class SemaphoreServiceGrpc {
 
   /**
    * <pre>
-   * Counting semaphores by name. The permits that leases hold together never exceed the limit in force when
-   * the latest of them was granted; each lease has its own time to live, so a crashed holder's permits come
-   * back by themselves, however long others ask for. Who must wait has a place in one queue, and whoever is at
-   * its head is served first: a request for many permits is not starved by a stream of requests for one.
-   * A semaphore comes into being by SetSemaphoreLimit, and then stays until it is deleted; or by the first
-   * request that brings an `initial_limit`, and then it is forgotten after a while of idleness.
-   * Everything that LockService says of leases, retries, streams and errors holds here too: a lock is a
-   * semaphore of one. The fencing tokens of a semaphore tell its leases apart; as several are held at a time,
-   * they do not order the holders' writes.
+   * Counting semaphores by name. At every grant, the permits of all leases together are at most the limit
+   * in force. Each lease has its own `ttl`, so the permits of a crashed holder come back. All waiters of a
+   * name wait in one queue. The first waiter is always granted first, so small requests never starve a
+   * large request.
+   * SetSemaphoreLimit creates a semaphore that stays until it is deleted. A request with an
+   * `initial_limit` creates a semaphore that the store forgets after it was idle for a while.
+   * LockService describes leases, retries, streams and errors; all of that applies to semaphores too. The
+   * fencing tokens of a semaphore distinguish its leases. They do not order the writes of its holders,
+   * because several leases are held at the same time.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Takes permits, all of them at once or none, waiting in the queue for as long as `wait_timeout` and the
-     * call's deadline allow. As LockService.AcquireLock otherwise.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once, when more is asked for than the
-     * limit, or when it is lowered below that during the wait), NO_SUCH_SEMAPHORE (unknown and no
-     * `initial_limit`, or deleted during the wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-     * STORE_FULL.
+     * Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+     * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
+     * retries.
+     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+     * the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
+     * does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
+     * SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     default void acquirePermits(dev.holdfast.v1.AcquirePermitsRequest request,
@@ -316,9 +317,10 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
-     * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
+     * Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
+     * nearer, and never restores an ended lease. Idempotent.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
+     * a failover of the store).
      * </pre>
      */
     default void renewPermits(dev.holdfast.v1.RenewPermitsRequest request,
@@ -328,8 +330,8 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Gives a lease back with all its permits, and whoever is next in the queue is granted at once.
-     * Idempotent, and never touches any lease but its own. That the lease had ended is an answer, not an error.
+     * Releases a lease with all its permits, and grants the first waiters in the queue at once.
+     * Idempotent. Never changes another lease. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -340,9 +342,10 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Takes permits and keeps them for as long as the stream lives: the server renews the lease, and says at
-     * once when it is lost. Call it without a deadline. As LockService.HoldLock, with the same events.
-     * Errors: as AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attaching to an ended lease), REATTACH.
+     * Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
+     * sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+     * LockService.HoldLock, which has the same events.
+     * Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
      * </pre>
      */
     default void holdPermits(dev.holdfast.v1.HoldPermitsRequest request,
@@ -352,15 +355,17 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Sets how many permits may be out at once; creates the semaphore if there is none. It then stays until it
-     * is deleted.
-     * Raising wakes waiters at once. Lowering takes nothing from anybody who holds: nothing is granted until
-     * what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
-     * fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
-     * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
-     * retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
-     * `expected_limit` where that may be.
-     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
+     * Sets the limit. Creates the semaphore if it does not exist. The semaphore then stays until it is
+     * deleted.
+     * A higher limit grants waiters at once. A lower limit takes no permit from a holder: nothing is
+     * granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
+     * can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
+     * with NEVER_FITS.
+     * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
+     * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
+     * `expected_limit` if that can happen.
+     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
+     * does not exist).
      * </pre>
      */
     default void setSemaphoreLimit(dev.holdfast.v1.SetSemaphoreLimitRequest request,
@@ -370,7 +375,7 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Reads the limit, who holds and who waits. A picture of a moment that may be past when it arrives. Changes
+     * Reads the limit, the holders and the waiters. The answer may be out of date on arrival. Changes
      * nothing.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
      * </pre>
@@ -382,11 +387,12 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a semaphore that nobody holds or waits for; with `force` any. Then waiters end with
-     * NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
-     * used anew at once, only the fencing token protects what those leases protected.
-     * Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
-     * that semaphore which a repeat deletes: look with GetSemaphore first.
+     * Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
+     * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
+     * cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+     * the revoked leases.
+     * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
+     * retry deletes the new semaphore: call GetSemaphore first.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
      * </pre>
      */
@@ -399,15 +405,15 @@ public final class SemaphoreServiceGrpc {
   /**
    * Base class for the server implementation of the service SemaphoreService.
    * <pre>
-   * Counting semaphores by name. The permits that leases hold together never exceed the limit in force when
-   * the latest of them was granted; each lease has its own time to live, so a crashed holder's permits come
-   * back by themselves, however long others ask for. Who must wait has a place in one queue, and whoever is at
-   * its head is served first: a request for many permits is not starved by a stream of requests for one.
-   * A semaphore comes into being by SetSemaphoreLimit, and then stays until it is deleted; or by the first
-   * request that brings an `initial_limit`, and then it is forgotten after a while of idleness.
-   * Everything that LockService says of leases, retries, streams and errors holds here too: a lock is a
-   * semaphore of one. The fencing tokens of a semaphore tell its leases apart; as several are held at a time,
-   * they do not order the holders' writes.
+   * Counting semaphores by name. At every grant, the permits of all leases together are at most the limit
+   * in force. Each lease has its own `ttl`, so the permits of a crashed holder come back. All waiters of a
+   * name wait in one queue. The first waiter is always granted first, so small requests never starve a
+   * large request.
+   * SetSemaphoreLimit creates a semaphore that stays until it is deleted. A request with an
+   * `initial_limit` creates a semaphore that the store forgets after it was idle for a while.
+   * LockService describes leases, retries, streams and errors; all of that applies to semaphores too. The
+   * fencing tokens of a semaphore distinguish its leases. They do not order the writes of its holders,
+   * because several leases are held at the same time.
    * </pre>
    */
   public static abstract class SemaphoreServiceImplBase
@@ -421,15 +427,15 @@ public final class SemaphoreServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service SemaphoreService.
    * <pre>
-   * Counting semaphores by name. The permits that leases hold together never exceed the limit in force when
-   * the latest of them was granted; each lease has its own time to live, so a crashed holder's permits come
-   * back by themselves, however long others ask for. Who must wait has a place in one queue, and whoever is at
-   * its head is served first: a request for many permits is not starved by a stream of requests for one.
-   * A semaphore comes into being by SetSemaphoreLimit, and then stays until it is deleted; or by the first
-   * request that brings an `initial_limit`, and then it is forgotten after a while of idleness.
-   * Everything that LockService says of leases, retries, streams and errors holds here too: a lock is a
-   * semaphore of one. The fencing tokens of a semaphore tell its leases apart; as several are held at a time,
-   * they do not order the holders' writes.
+   * Counting semaphores by name. At every grant, the permits of all leases together are at most the limit
+   * in force. Each lease has its own `ttl`, so the permits of a crashed holder come back. All waiters of a
+   * name wait in one queue. The first waiter is always granted first, so small requests never starve a
+   * large request.
+   * SetSemaphoreLimit creates a semaphore that stays until it is deleted. A request with an
+   * `initial_limit` creates a semaphore that the store forgets after it was idle for a while.
+   * LockService describes leases, retries, streams and errors; all of that applies to semaphores too. The
+   * fencing tokens of a semaphore distinguish its leases. They do not order the writes of its holders,
+   * because several leases are held at the same time.
    * </pre>
    */
   public static final class SemaphoreServiceStub
@@ -447,12 +453,13 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Takes permits, all of them at once or none, waiting in the queue for as long as `wait_timeout` and the
-     * call's deadline allow. As LockService.AcquireLock otherwise.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once, when more is asked for than the
-     * limit, or when it is lowered below that during the wait), NO_SUCH_SEMAPHORE (unknown and no
-     * `initial_limit`, or deleted during the wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-     * STORE_FULL.
+     * Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+     * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
+     * retries.
+     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+     * the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
+     * does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
+     * SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     public void acquirePermits(dev.holdfast.v1.AcquirePermitsRequest request,
@@ -463,9 +470,10 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
-     * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
+     * Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
+     * nearer, and never restores an ended lease. Idempotent.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
+     * a failover of the store).
      * </pre>
      */
     public void renewPermits(dev.holdfast.v1.RenewPermitsRequest request,
@@ -476,8 +484,8 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Gives a lease back with all its permits, and whoever is next in the queue is granted at once.
-     * Idempotent, and never touches any lease but its own. That the lease had ended is an answer, not an error.
+     * Releases a lease with all its permits, and grants the first waiters in the queue at once.
+     * Idempotent. Never changes another lease. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -489,9 +497,10 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Takes permits and keeps them for as long as the stream lives: the server renews the lease, and says at
-     * once when it is lost. Call it without a deadline. As LockService.HoldLock, with the same events.
-     * Errors: as AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attaching to an ended lease), REATTACH.
+     * Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
+     * sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+     * LockService.HoldLock, which has the same events.
+     * Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
      * </pre>
      */
     public void holdPermits(dev.holdfast.v1.HoldPermitsRequest request,
@@ -502,15 +511,17 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Sets how many permits may be out at once; creates the semaphore if there is none. It then stays until it
-     * is deleted.
-     * Raising wakes waiters at once. Lowering takes nothing from anybody who holds: nothing is granted until
-     * what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
-     * fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
-     * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
-     * retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
-     * `expected_limit` where that may be.
-     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
+     * Sets the limit. Creates the semaphore if it does not exist. The semaphore then stays until it is
+     * deleted.
+     * A higher limit grants waiters at once. A lower limit takes no permit from a holder: nothing is
+     * granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
+     * can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
+     * with NEVER_FITS.
+     * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
+     * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
+     * `expected_limit` if that can happen.
+     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
+     * does not exist).
      * </pre>
      */
     public void setSemaphoreLimit(dev.holdfast.v1.SetSemaphoreLimitRequest request,
@@ -521,7 +532,7 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Reads the limit, who holds and who waits. A picture of a moment that may be past when it arrives. Changes
+     * Reads the limit, the holders and the waiters. The answer may be out of date on arrival. Changes
      * nothing.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
      * </pre>
@@ -534,11 +545,12 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a semaphore that nobody holds or waits for; with `force` any. Then waiters end with
-     * NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
-     * used anew at once, only the fencing token protects what those leases protected.
-     * Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
-     * that semaphore which a repeat deletes: look with GetSemaphore first.
+     * Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
+     * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
+     * cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+     * the revoked leases.
+     * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
+     * retry deletes the new semaphore: call GetSemaphore first.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
      * </pre>
      */
@@ -552,15 +564,15 @@ public final class SemaphoreServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service SemaphoreService.
    * <pre>
-   * Counting semaphores by name. The permits that leases hold together never exceed the limit in force when
-   * the latest of them was granted; each lease has its own time to live, so a crashed holder's permits come
-   * back by themselves, however long others ask for. Who must wait has a place in one queue, and whoever is at
-   * its head is served first: a request for many permits is not starved by a stream of requests for one.
-   * A semaphore comes into being by SetSemaphoreLimit, and then stays until it is deleted; or by the first
-   * request that brings an `initial_limit`, and then it is forgotten after a while of idleness.
-   * Everything that LockService says of leases, retries, streams and errors holds here too: a lock is a
-   * semaphore of one. The fencing tokens of a semaphore tell its leases apart; as several are held at a time,
-   * they do not order the holders' writes.
+   * Counting semaphores by name. At every grant, the permits of all leases together are at most the limit
+   * in force. Each lease has its own `ttl`, so the permits of a crashed holder come back. All waiters of a
+   * name wait in one queue. The first waiter is always granted first, so small requests never starve a
+   * large request.
+   * SetSemaphoreLimit creates a semaphore that stays until it is deleted. A request with an
+   * `initial_limit` creates a semaphore that the store forgets after it was idle for a while.
+   * LockService describes leases, retries, streams and errors; all of that applies to semaphores too. The
+   * fencing tokens of a semaphore distinguish its leases. They do not order the writes of its holders,
+   * because several leases are held at the same time.
    * </pre>
    */
   public static final class SemaphoreServiceBlockingStub
@@ -578,12 +590,13 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Takes permits, all of them at once or none, waiting in the queue for as long as `wait_timeout` and the
-     * call's deadline allow. As LockService.AcquireLock otherwise.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once, when more is asked for than the
-     * limit, or when it is lowered below that during the wait), NO_SUCH_SEMAPHORE (unknown and no
-     * `initial_limit`, or deleted during the wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-     * STORE_FULL.
+     * Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+     * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
+     * retries.
+     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+     * the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
+     * does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
+     * SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     public dev.holdfast.v1.AcquirePermitsResponse acquirePermits(dev.holdfast.v1.AcquirePermitsRequest request) {
@@ -593,9 +606,10 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
-     * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
+     * Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
+     * nearer, and never restores an ended lease. Idempotent.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
+     * a failover of the store).
      * </pre>
      */
     public dev.holdfast.v1.RenewPermitsResponse renewPermits(dev.holdfast.v1.RenewPermitsRequest request) {
@@ -605,8 +619,8 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Gives a lease back with all its permits, and whoever is next in the queue is granted at once.
-     * Idempotent, and never touches any lease but its own. That the lease had ended is an answer, not an error.
+     * Releases a lease with all its permits, and grants the first waiters in the queue at once.
+     * Idempotent. Never changes another lease. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -617,9 +631,10 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Takes permits and keeps them for as long as the stream lives: the server renews the lease, and says at
-     * once when it is lost. Call it without a deadline. As LockService.HoldLock, with the same events.
-     * Errors: as AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attaching to an ended lease), REATTACH.
+     * Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
+     * sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+     * LockService.HoldLock, which has the same events.
+     * Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
      * </pre>
      */
     public java.util.Iterator<dev.holdfast.v1.HoldPermitsResponse> holdPermits(
@@ -630,15 +645,17 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Sets how many permits may be out at once; creates the semaphore if there is none. It then stays until it
-     * is deleted.
-     * Raising wakes waiters at once. Lowering takes nothing from anybody who holds: nothing is granted until
-     * what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
-     * fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
-     * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
-     * retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
-     * `expected_limit` where that may be.
-     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
+     * Sets the limit. Creates the semaphore if it does not exist. The semaphore then stays until it is
+     * deleted.
+     * A higher limit grants waiters at once. A lower limit takes no permit from a holder: nothing is
+     * granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
+     * can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
+     * with NEVER_FITS.
+     * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
+     * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
+     * `expected_limit` if that can happen.
+     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
+     * does not exist).
      * </pre>
      */
     public dev.holdfast.v1.SetSemaphoreLimitResponse setSemaphoreLimit(dev.holdfast.v1.SetSemaphoreLimitRequest request) {
@@ -648,7 +665,7 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Reads the limit, who holds and who waits. A picture of a moment that may be past when it arrives. Changes
+     * Reads the limit, the holders and the waiters. The answer may be out of date on arrival. Changes
      * nothing.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
      * </pre>
@@ -660,11 +677,12 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a semaphore that nobody holds or waits for; with `force` any. Then waiters end with
-     * NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
-     * used anew at once, only the fencing token protects what those leases protected.
-     * Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
-     * that semaphore which a repeat deletes: look with GetSemaphore first.
+     * Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
+     * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
+     * cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+     * the revoked leases.
+     * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
+     * retry deletes the new semaphore: call GetSemaphore first.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
      * </pre>
      */
@@ -677,15 +695,15 @@ public final class SemaphoreServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service SemaphoreService.
    * <pre>
-   * Counting semaphores by name. The permits that leases hold together never exceed the limit in force when
-   * the latest of them was granted; each lease has its own time to live, so a crashed holder's permits come
-   * back by themselves, however long others ask for. Who must wait has a place in one queue, and whoever is at
-   * its head is served first: a request for many permits is not starved by a stream of requests for one.
-   * A semaphore comes into being by SetSemaphoreLimit, and then stays until it is deleted; or by the first
-   * request that brings an `initial_limit`, and then it is forgotten after a while of idleness.
-   * Everything that LockService says of leases, retries, streams and errors holds here too: a lock is a
-   * semaphore of one. The fencing tokens of a semaphore tell its leases apart; as several are held at a time,
-   * they do not order the holders' writes.
+   * Counting semaphores by name. At every grant, the permits of all leases together are at most the limit
+   * in force. Each lease has its own `ttl`, so the permits of a crashed holder come back. All waiters of a
+   * name wait in one queue. The first waiter is always granted first, so small requests never starve a
+   * large request.
+   * SetSemaphoreLimit creates a semaphore that stays until it is deleted. A request with an
+   * `initial_limit` creates a semaphore that the store forgets after it was idle for a while.
+   * LockService describes leases, retries, streams and errors; all of that applies to semaphores too. The
+   * fencing tokens of a semaphore distinguish its leases. They do not order the writes of its holders,
+   * because several leases are held at the same time.
    * </pre>
    */
   public static final class SemaphoreServiceFutureStub
@@ -703,12 +721,13 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Takes permits, all of them at once or none, waiting in the queue for as long as `wait_timeout` and the
-     * call's deadline allow. As LockService.AcquireLock otherwise.
-     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once, when more is asked for than the
-     * limit, or when it is lowered below that during the wait), NO_SUCH_SEMAPHORE (unknown and no
-     * `initial_limit`, or deleted during the wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED,
-     * STORE_FULL.
+     * Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+     * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
+     * retries.
+     * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+     * the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
+     * does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
+     * SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.AcquirePermitsResponse> acquirePermits(
@@ -719,9 +738,10 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Prolongs a lease: it lives for its `ttl` from now. Never brings its end nearer, and never brings an
-     * ended lease back. Idempotent.
-     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (shortly before its end, after a failover of the store).
+     * Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
+     * nearer, and never restores an ended lease. Idempotent.
+     * Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
+     * a failover of the store).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.RenewPermitsResponse> renewPermits(
@@ -732,8 +752,8 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Gives a lease back with all its permits, and whoever is next in the queue is granted at once.
-     * Idempotent, and never touches any lease but its own. That the lease had ended is an answer, not an error.
+     * Releases a lease with all its permits, and grants the first waiters in the queue at once.
+     * Idempotent. Never changes another lease. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -745,15 +765,17 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Sets how many permits may be out at once; creates the semaphore if there is none. It then stays until it
-     * is deleted.
-     * Raising wakes waiters at once. Lowering takes nothing from anybody who holds: nothing is granted until
-     * what is held fits again (`overcommitted_count` shows by how much it does not), and waiters that can never
-     * fit end with NEVER_FITS. Zero pauses: everybody waits, and nobody is told NEVER_FITS.
-     * Idempotent: where the limit is in force already the answer is OK, whatever `expected_limit` says. So a
-     * retry after a lost answer does no harm, unless somebody else has set another limit meanwhile: give
-     * `expected_limit` where that may be.
-     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set and there is none).
+     * Sets the limit. Creates the semaphore if it does not exist. The semaphore then stays until it is
+     * deleted.
+     * A higher limit grants waiters at once. A lower limit takes no permit from a holder: nothing is
+     * granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
+     * can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
+     * with NEVER_FITS.
+     * Idempotent: if the limit is already in force, the answer is OK, also if `expected_limit` differs. So
+     * a retry after a lost answer is harmless, unless another caller has set another limit meanwhile. Set
+     * `expected_limit` if that can happen.
+     * Errors: INVALID_FIELD, LIMIT_MISMATCH, NO_SUCH_SEMAPHORE (`expected_limit` is set, and the semaphore
+     * does not exist).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.SetSemaphoreLimitResponse> setSemaphoreLimit(
@@ -764,7 +786,7 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Reads the limit, who holds and who waits. A picture of a moment that may be past when it arrives. Changes
+     * Reads the limit, the holders and the waiters. The answer may be out of date on arrival. Changes
      * nothing.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
      * </pre>
@@ -777,11 +799,12 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a semaphore that nobody holds or waits for; with `force` any. Then waiters end with
-     * NO_SUCH_SEMAPHORE, and holders are told at once that their leases were revoked; but as the name may be
-     * used anew at once, only the fencing token protects what those leases protected.
-     * Idempotent: repeated within a minute the answer is OK. But where the name was made anew meanwhile, it is
-     * that semaphore which a repeat deletes: look with GetSemaphore first.
+     * Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
+     * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
+     * cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+     * the revoked leases.
+     * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
+     * retry deletes the new semaphore: call GetSemaphore first.
      * Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE, SEMAPHORE_IN_USE.
      * </pre>
      */

@@ -4,8 +4,8 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * What a client or an operator may want to know of the server behind the connection. Several servers
- * over one store may be configured differently; each speaks for itself.
+ * Information about the server behind the connection, and its administration. Servers that share one
+ * store may have different configurations: each server answers for itself.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -124,16 +124,16 @@ public final class ServerServiceGrpc {
 
   /**
    * <pre>
-   * What a client or an operator may want to know of the server behind the connection. Several servers
-   * over one store may be configured differently; each speaks for itself.
+   * Information about the server behind the connection, and its administration. Servers that share one
+   * store may have different configurations: each server answers for itself.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Describes this server: version, bounds, features and the state of its store. Answers even while the
-     * store is unreachable. Changes nothing.
+     * Reads the version, bounds, features and store state of this server. Also answers while the store is
+     * unreachable. Changes nothing.
      * </pre>
      */
     default void getServerInfo(dev.holdfast.v1.GetServerInfoRequest request,
@@ -143,13 +143,14 @@ public final class ServerServiceGrpc {
 
     /**
      * <pre>
-     * Ends the quarantine of the store (of a Redis Cluster: of all nodes that answer), for all servers that
-     * share it: an operator's word that no lease is believed any more, since all clients were stopped for
-     * instance, or that the risk is worth it. Where that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
-     * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
-     * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
-     * the port to those you trust.
-     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+     * Ends the quarantine of the store for all servers that share the store. In a Redis Cluster: the
+     * quarantine of all nodes that answer. With this call an operator asserts that no client relies on an
+     * old lease any more (for example because all clients were stopped), or accepts the risk. If a client
+     * still relies on an old lease, its lock may have two holders until the quarantine would have ended,
+     * and only fencing tokens protect the work. The answer and the server's log describe this risk.
+     * Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
+     * it: open the port to trusted clients only.
+     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     default void endQuarantine(dev.holdfast.v1.EndQuarantineRequest request,
@@ -161,8 +162,8 @@ public final class ServerServiceGrpc {
   /**
    * Base class for the server implementation of the service ServerService.
    * <pre>
-   * What a client or an operator may want to know of the server behind the connection. Several servers
-   * over one store may be configured differently; each speaks for itself.
+   * Information about the server behind the connection, and its administration. Servers that share one
+   * store may have different configurations: each server answers for itself.
    * </pre>
    */
   public static abstract class ServerServiceImplBase
@@ -176,8 +177,8 @@ public final class ServerServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service ServerService.
    * <pre>
-   * What a client or an operator may want to know of the server behind the connection. Several servers
-   * over one store may be configured differently; each speaks for itself.
+   * Information about the server behind the connection, and its administration. Servers that share one
+   * store may have different configurations: each server answers for itself.
    * </pre>
    */
   public static final class ServerServiceStub
@@ -195,8 +196,8 @@ public final class ServerServiceGrpc {
 
     /**
      * <pre>
-     * Describes this server: version, bounds, features and the state of its store. Answers even while the
-     * store is unreachable. Changes nothing.
+     * Reads the version, bounds, features and store state of this server. Also answers while the store is
+     * unreachable. Changes nothing.
      * </pre>
      */
     public void getServerInfo(dev.holdfast.v1.GetServerInfoRequest request,
@@ -207,13 +208,14 @@ public final class ServerServiceGrpc {
 
     /**
      * <pre>
-     * Ends the quarantine of the store (of a Redis Cluster: of all nodes that answer), for all servers that
-     * share it: an operator's word that no lease is believed any more, since all clients were stopped for
-     * instance, or that the risk is worth it. Where that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
-     * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
-     * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
-     * the port to those you trust.
-     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+     * Ends the quarantine of the store for all servers that share the store. In a Redis Cluster: the
+     * quarantine of all nodes that answer. With this call an operator asserts that no client relies on an
+     * old lease any more (for example because all clients were stopped), or accepts the risk. If a client
+     * still relies on an old lease, its lock may have two holders until the quarantine would have ended,
+     * and only fencing tokens protect the work. The answer and the server's log describe this risk.
+     * Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
+     * it: open the port to trusted clients only.
+     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     public void endQuarantine(dev.holdfast.v1.EndQuarantineRequest request,
@@ -226,8 +228,8 @@ public final class ServerServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service ServerService.
    * <pre>
-   * What a client or an operator may want to know of the server behind the connection. Several servers
-   * over one store may be configured differently; each speaks for itself.
+   * Information about the server behind the connection, and its administration. Servers that share one
+   * store may have different configurations: each server answers for itself.
    * </pre>
    */
   public static final class ServerServiceBlockingStub
@@ -245,8 +247,8 @@ public final class ServerServiceGrpc {
 
     /**
      * <pre>
-     * Describes this server: version, bounds, features and the state of its store. Answers even while the
-     * store is unreachable. Changes nothing.
+     * Reads the version, bounds, features and store state of this server. Also answers while the store is
+     * unreachable. Changes nothing.
      * </pre>
      */
     public dev.holdfast.v1.GetServerInfoResponse getServerInfo(dev.holdfast.v1.GetServerInfoRequest request) {
@@ -256,13 +258,14 @@ public final class ServerServiceGrpc {
 
     /**
      * <pre>
-     * Ends the quarantine of the store (of a Redis Cluster: of all nodes that answer), for all servers that
-     * share it: an operator's word that no lease is believed any more, since all clients were stopped for
-     * instance, or that the risk is worth it. Where that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
-     * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
-     * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
-     * the port to those you trust.
-     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+     * Ends the quarantine of the store for all servers that share the store. In a Redis Cluster: the
+     * quarantine of all nodes that answer. With this call an operator asserts that no client relies on an
+     * old lease any more (for example because all clients were stopped), or accepts the risk. If a client
+     * still relies on an old lease, its lock may have two holders until the quarantine would have ended,
+     * and only fencing tokens protect the work. The answer and the server's log describe this risk.
+     * Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
+     * it: open the port to trusted clients only.
+     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     public dev.holdfast.v1.EndQuarantineResponse endQuarantine(dev.holdfast.v1.EndQuarantineRequest request) {
@@ -274,8 +277,8 @@ public final class ServerServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service ServerService.
    * <pre>
-   * What a client or an operator may want to know of the server behind the connection. Several servers
-   * over one store may be configured differently; each speaks for itself.
+   * Information about the server behind the connection, and its administration. Servers that share one
+   * store may have different configurations: each server answers for itself.
    * </pre>
    */
   public static final class ServerServiceFutureStub
@@ -293,8 +296,8 @@ public final class ServerServiceGrpc {
 
     /**
      * <pre>
-     * Describes this server: version, bounds, features and the state of its store. Answers even while the
-     * store is unreachable. Changes nothing.
+     * Reads the version, bounds, features and store state of this server. Also answers while the store is
+     * unreachable. Changes nothing.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.GetServerInfoResponse> getServerInfo(
@@ -305,13 +308,14 @@ public final class ServerServiceGrpc {
 
     /**
      * <pre>
-     * Ends the quarantine of the store (of a Redis Cluster: of all nodes that answer), for all servers that
-     * share it: an operator's word that no lease is believed any more, since all clients were stopped for
-     * instance, or that the risk is worth it. Where that is wrong, what is granted from here on may be held twice until the quarantine would have ended by
-     * itself, and only fencing tokens protect what the leases are for; the answer and the log say so.
-     * Changes nothing if there is no quarantine, and may be repeated. Whoever can connect may call it: keep
-     * the port to those you trust.
-     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (repeat it).
+     * Ends the quarantine of the store for all servers that share the store. In a Redis Cluster: the
+     * quarantine of all nodes that answer. With this call an operator asserts that no client relies on an
+     * old lease any more (for example because all clients were stopped), or accepts the risk. If a client
+     * still relies on an old lease, its lock may have two holders until the quarantine would have ended,
+     * and only fencing tokens protect the work. The answer and the server's log describe this risk.
+     * Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
+     * it: open the port to trusted clients only.
+     * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.EndQuarantineResponse> endQuarantine(

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What the limit shall be.
+ * The new limit.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.SetSemaphoreLimitRequest}
@@ -96,7 +96,8 @@ private static final long serialVersionUID = 0L;
   private int limit_ = 0;
   /**
    * <pre>
-   * How many permits may be out at once. Required; from 0, which pauses, to 2147483647.
+   * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+   * semaphore, to 2147483647.
    * </pre>
    *
    * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -108,7 +109,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How many permits may be out at once. Required; from 0, which pauses, to 2147483647.
+   * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+   * semaphore, to 2147483647.
    * </pre>
    *
    * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -123,7 +125,8 @@ private static final long serialVersionUID = 0L;
   private int expectedLimit_ = 0;
   /**
    * <pre>
-   * Change nothing unless this is the limit in force: what the caller has seen. Unset: whatever it is.
+   * The limit must have this value before the change, or nothing is changed. Unset: any value is
+   * accepted.
    * </pre>
    *
    * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>
@@ -135,7 +138,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Change nothing unless this is the limit in force: what the caller has seen. Unset: whatever it is.
+   * The limit must have this value before the change, or nothing is changed. Unset: any value is
+   * accepted.
    * </pre>
    *
    * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>
@@ -336,7 +340,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the limit shall be.
+   * The new limit.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.SetSemaphoreLimitRequest}
@@ -631,7 +635,8 @@ private static final long serialVersionUID = 0L;
     private int limit_ ;
     /**
      * <pre>
-     * How many permits may be out at once. Required; from 0, which pauses, to 2147483647.
+     * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+     * semaphore, to 2147483647.
      * </pre>
      *
      * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -643,7 +648,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many permits may be out at once. Required; from 0, which pauses, to 2147483647.
+     * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+     * semaphore, to 2147483647.
      * </pre>
      *
      * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -655,7 +661,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many permits may be out at once. Required; from 0, which pauses, to 2147483647.
+     * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+     * semaphore, to 2147483647.
      * </pre>
      *
      * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -671,7 +678,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many permits may be out at once. Required; from 0, which pauses, to 2147483647.
+     * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+     * semaphore, to 2147483647.
      * </pre>
      *
      * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -687,7 +695,8 @@ private static final long serialVersionUID = 0L;
     private int expectedLimit_ ;
     /**
      * <pre>
-     * Change nothing unless this is the limit in force: what the caller has seen. Unset: whatever it is.
+     * The limit must have this value before the change, or nothing is changed. Unset: any value is
+     * accepted.
      * </pre>
      *
      * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>
@@ -699,7 +708,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Change nothing unless this is the limit in force: what the caller has seen. Unset: whatever it is.
+     * The limit must have this value before the change, or nothing is changed. Unset: any value is
+     * accepted.
      * </pre>
      *
      * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>
@@ -711,7 +721,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Change nothing unless this is the limit in force: what the caller has seen. Unset: whatever it is.
+     * The limit must have this value before the change, or nothing is changed. Unset: any value is
+     * accepted.
      * </pre>
      *
      * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>
@@ -727,7 +738,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Change nothing unless this is the limit in force: what the caller has seen. Unset: whatever it is.
+     * The limit must have this value before the change, or nothing is changed. Unset: any value is
+     * accepted.
      * </pre>
      *
      * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>

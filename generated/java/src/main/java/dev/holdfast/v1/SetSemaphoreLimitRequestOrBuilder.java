@@ -30,7 +30,8 @@ public interface SetSemaphoreLimitRequestOrBuilder extends
 
   /**
    * <pre>
-   * How many permits may be out at once. Required; from 0, which pauses, to 2147483647.
+   * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+   * semaphore, to 2147483647.
    * </pre>
    *
    * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -39,7 +40,8 @@ public interface SetSemaphoreLimitRequestOrBuilder extends
   boolean hasLimit();
   /**
    * <pre>
-   * How many permits may be out at once. Required; from 0, which pauses, to 2147483647.
+   * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+   * semaphore, to 2147483647.
    * </pre>
    *
    * <code>optional int32 limit = 2 [json_name = "limit"];</code>
@@ -49,7 +51,8 @@ public interface SetSemaphoreLimitRequestOrBuilder extends
 
   /**
    * <pre>
-   * Change nothing unless this is the limit in force: what the caller has seen. Unset: whatever it is.
+   * The limit must have this value before the change, or nothing is changed. Unset: any value is
+   * accepted.
    * </pre>
    *
    * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>
@@ -58,7 +61,8 @@ public interface SetSemaphoreLimitRequestOrBuilder extends
   boolean hasExpectedLimit();
   /**
    * <pre>
-   * Change nothing unless this is the limit in force: what the caller has seen. Unset: whatever it is.
+   * The limit must have this value before the change, or nothing is changed. Unset: any value is
+   * accepted.
    * </pre>
    *
    * <code>optional int32 expected_limit = 3 [json_name = "expectedLimit"];</code>

@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Semaphore semaphore_;
   /**
    * <pre>
-   * The semaphore, right after.
+   * The semaphore right after the change.
    * </pre>
    *
    * <code>.holdfast.v1.Semaphore semaphore = 1 [json_name = "semaphore"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The semaphore, right after.
+   * The semaphore right after the change.
    * </pre>
    *
    * <code>.holdfast.v1.Semaphore semaphore = 1 [json_name = "semaphore"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The semaphore, right after.
+   * The semaphore right after the change.
    * </pre>
    *
    * <code>.holdfast.v1.Semaphore semaphore = 1 [json_name = "semaphore"];</code>
@@ -438,7 +438,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Semaphore, dev.holdfast.v1.Semaphore.Builder, dev.holdfast.v1.SemaphoreOrBuilder> semaphoreBuilder_;
     /**
      * <pre>
-     * The semaphore, right after.
+     * The semaphore right after the change.
      * </pre>
      *
      * <code>.holdfast.v1.Semaphore semaphore = 1 [json_name = "semaphore"];</code>
@@ -449,7 +449,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The semaphore, right after.
+     * The semaphore right after the change.
      * </pre>
      *
      * <code>.holdfast.v1.Semaphore semaphore = 1 [json_name = "semaphore"];</code>
@@ -464,7 +464,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The semaphore, right after.
+     * The semaphore right after the change.
      * </pre>
      *
      * <code>.holdfast.v1.Semaphore semaphore = 1 [json_name = "semaphore"];</code>
@@ -484,7 +484,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The semaphore, right after.
+     * The semaphore right after the change.
      * </pre>
      *
      * <code>.holdfast.v1.Semaphore semaphore = 1 [json_name = "semaphore"];</code>
@@ -502,7 +502,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The semaphore, right after.
+     * The semaphore right after the change.
      * </pre>
      *
      * <code>.holdfast.v1.Semaphore semaphore = 1 [json_name = "semaphore"];</code>
@@ -527,7 +527,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The semaphore, right after.
+     * The semaphore right after the change.
      * </pre>
      *
      * <code>.holdfast.v1.Semaphore semaphore = 1 [json_name = "semaphore"];</code>
@@ -544,7 +544,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The semaphore, right after.
+     * The semaphore right after the change.
      * </pre>
      *
      * <code>.holdfast.v1.Semaphore semaphore = 1 [json_name = "semaphore"];</code>
@@ -556,7 +556,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The semaphore, right after.
+     * The semaphore right after the change.
      * </pre>
      *
      * <code>.holdfast.v1.Semaphore semaphore = 1 [json_name = "semaphore"];</code>
@@ -571,7 +571,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The semaphore, right after.
+     * The semaphore right after the change.
      * </pre>
      *
      * <code>.holdfast.v1.Semaphore semaphore = 1 [json_name = "semaphore"];</code>

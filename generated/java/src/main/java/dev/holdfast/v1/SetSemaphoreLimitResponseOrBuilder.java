@@ -10,7 +10,7 @@ public interface SetSemaphoreLimitResponseOrBuilder extends
 
   /**
    * <pre>
-   * The semaphore, right after.
+   * The semaphore right after the change.
    * </pre>
    *
    * <code>.holdfast.v1.Semaphore semaphore = 1 [json_name = "semaphore"];</code>
@@ -19,7 +19,7 @@ public interface SetSemaphoreLimitResponseOrBuilder extends
   boolean hasSemaphore();
   /**
    * <pre>
-   * The semaphore, right after.
+   * The semaphore right after the change.
    * </pre>
    *
    * <code>.holdfast.v1.Semaphore semaphore = 1 [json_name = "semaphore"];</code>
@@ -28,7 +28,7 @@ public interface SetSemaphoreLimitResponseOrBuilder extends
   dev.holdfast.v1.Semaphore getSemaphore();
   /**
    * <pre>
-   * The semaphore, right after.
+   * The semaphore right after the change.
    * </pre>
    *
    * <code>.holdfast.v1.Semaphore semaphore = 1 [json_name = "semaphore"];</code>

@@ -23,8 +23,9 @@ public enum StoreState
   STORE_STATE_UNSPECIFIED(0),
   /**
    * <pre>
-   * The store answers, and calls are carried out. Of a Redis Cluster: nodes answer that have at least half
-   * of all names; the warnings say which ones do not, and names on those end with STORE_UNAVAILABLE.
+   * The store answers, and calls are carried out. In a Redis Cluster: the nodes that answer have at
+   * least half of all names. The warnings list the other nodes; calls for names on those nodes end with
+   * STORE_UNAVAILABLE.
    * </pre>
    *
    * <code>STORE_STATE_READY = 1;</code>
@@ -32,8 +33,8 @@ public enum StoreState
   STORE_STATE_READY(1),
   /**
    * <pre>
-   * The store does not answer or refuses to work (of a Redis Cluster: nodes that have more than half of all
-   * names): calls end with STORE_UNAVAILABLE, and health says NOT_SERVING.
+   * The store does not answer or refuses to work. In a Redis Cluster: the nodes with more than half of
+   * all names. Calls end with STORE_UNAVAILABLE, and health is NOT_SERVING.
    * </pre>
    *
    * <code>STORE_STATE_UNREACHABLE = 2;</code>
@@ -41,10 +42,10 @@ public enum StoreState
   STORE_STATE_UNREACHABLE(2),
   /**
    * <pre>
-   * The store answers, but may have forgotten leases: acquiring ends with QUARANTINED until all leases that
-   * may be believed have ended, while renewing and releasing work. Of a Redis Cluster that is so of at least
-   * one node, and acquiring names on the others works. Health says SERVING, and NOT_SERVING of
-   * the service "holdfast.grants".
+   * The store answers, but may have lost leases. Acquire calls end with QUARANTINED until all lost
+   * leases have ended. Leases can still be renewed and released. In a Redis Cluster: at least one node
+   * is in quarantine, and names on the other nodes can be acquired. Health is SERVING, and NOT_SERVING
+   * for the service "holdfast.grants".
    * </pre>
    *
    * <code>STORE_STATE_QUARANTINED = 4;</code>
@@ -52,8 +53,8 @@ public enum StoreState
   STORE_STATE_QUARANTINED(4),
   /**
    * <pre>
-   * The store answers, but is set up so that it loses leases in ordinary operation (it evicts keys when
-   * memory is short, for instance): health says NOT_SERVING, and the warnings say what to change.
+   * The store answers, but its configuration loses leases in normal operation, for example by eviction
+   * of keys. Health is NOT_SERVING, and the warnings say what to change.
    * </pre>
    *
    * <code>STORE_STATE_UNSUITABLE = 3;</code>
@@ -72,8 +73,9 @@ public enum StoreState
   public static final int STORE_STATE_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * The store answers, and calls are carried out. Of a Redis Cluster: nodes answer that have at least half
-   * of all names; the warnings say which ones do not, and names on those end with STORE_UNAVAILABLE.
+   * The store answers, and calls are carried out. In a Redis Cluster: the nodes that answer have at
+   * least half of all names. The warnings list the other nodes; calls for names on those nodes end with
+   * STORE_UNAVAILABLE.
    * </pre>
    *
    * <code>STORE_STATE_READY = 1;</code>
@@ -81,8 +83,8 @@ public enum StoreState
   public static final int STORE_STATE_READY_VALUE = 1;
   /**
    * <pre>
-   * The store does not answer or refuses to work (of a Redis Cluster: nodes that have more than half of all
-   * names): calls end with STORE_UNAVAILABLE, and health says NOT_SERVING.
+   * The store does not answer or refuses to work. In a Redis Cluster: the nodes with more than half of
+   * all names. Calls end with STORE_UNAVAILABLE, and health is NOT_SERVING.
    * </pre>
    *
    * <code>STORE_STATE_UNREACHABLE = 2;</code>
@@ -90,10 +92,10 @@ public enum StoreState
   public static final int STORE_STATE_UNREACHABLE_VALUE = 2;
   /**
    * <pre>
-   * The store answers, but may have forgotten leases: acquiring ends with QUARANTINED until all leases that
-   * may be believed have ended, while renewing and releasing work. Of a Redis Cluster that is so of at least
-   * one node, and acquiring names on the others works. Health says SERVING, and NOT_SERVING of
-   * the service "holdfast.grants".
+   * The store answers, but may have lost leases. Acquire calls end with QUARANTINED until all lost
+   * leases have ended. Leases can still be renewed and released. In a Redis Cluster: at least one node
+   * is in quarantine, and names on the other nodes can be acquired. Health is SERVING, and NOT_SERVING
+   * for the service "holdfast.grants".
    * </pre>
    *
    * <code>STORE_STATE_QUARANTINED = 4;</code>
@@ -101,8 +103,8 @@ public enum StoreState
   public static final int STORE_STATE_QUARANTINED_VALUE = 4;
   /**
    * <pre>
-   * The store answers, but is set up so that it loses leases in ordinary operation (it evicts keys when
-   * memory is short, for instance): health says NOT_SERVING, and the warnings say what to change.
+   * The store answers, but its configuration loses leases in normal operation, for example by eviction
+   * of keys. Health is NOT_SERVING, and the warnings say what to change.
    * </pre>
    *
    * <code>STORE_STATE_UNSUITABLE = 3;</code>

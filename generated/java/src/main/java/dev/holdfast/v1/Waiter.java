@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What anybody may see of a request that waits in the queue.
+ * The public view of a request in the queue.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.Waiter}
@@ -63,7 +63,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object holderId_ = "";
   /**
    * <pre>
-   * The label that the waiter gave itself; may be empty, and need not be unique.
+   * The waiter's own label. May be empty, and need not be unique.
    * </pre>
    *
    * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -84,7 +84,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The label that the waiter gave itself; may be empty, and need not be unique.
+   * The waiter's own label. May be empty, and need not be unique.
    * </pre>
    *
    * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -133,7 +133,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the waiter said about itself when it asked.
+   * The waiter's own data from its acquire request.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -154,7 +154,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the waiter said about itself when it asked.
+   * The waiter's own data from its acquire request.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -165,7 +165,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the waiter said about itself when it asked.
+   * The waiter's own data from its acquire request.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -183,7 +183,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What the waiter said about itself when it asked.
+   * The waiter's own data from its acquire request.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -204,7 +204,7 @@ java.lang.String defaultValue) {
   private int permitCount_ = 0;
   /**
    * <pre>
-   * How many permits it waits for; 1 for a lock.
+   * Number of permits that the request asks for. 1 for a lock.
    * </pre>
    *
    * <code>int32 permit_count = 3 [json_name = "permitCount"];</code>
@@ -219,7 +219,7 @@ java.lang.String defaultValue) {
   private int mode_ = 0;
   /**
    * <pre>
-   * How it wants to hold the lock; unspecified for a semaphore.
+   * The requested mode of the lock. Unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -230,7 +230,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * How it wants to hold the lock; unspecified for a semaphore.
+   * The requested mode of the lock. Unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -245,7 +245,7 @@ java.lang.String defaultValue) {
   private int position_ = 0;
   /**
    * <pre>
-   * Its place in the queue, from 1, which is served next.
+   * Position in the queue. The first waiter has position 1.
    * </pre>
    *
    * <code>int32 position = 5 [json_name = "position"];</code>
@@ -260,7 +260,7 @@ java.lang.String defaultValue) {
   private com.google.protobuf.Timestamp enqueueTime_;
   /**
    * <pre>
-   * When it joined the queue, by the store's wall clock. For display only.
+   * Time at which the request entered the queue, on the store's wall clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -272,7 +272,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When it joined the queue, by the store's wall clock. For display only.
+   * Time at which the request entered the queue, on the store's wall clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -284,7 +284,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * When it joined the queue, by the store's wall clock. For display only.
+   * Time at which the request entered the queue, on the store's wall clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -522,7 +522,7 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * What anybody may see of a request that waits in the queue.
+   * The public view of a request in the queue.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.Waiter}
@@ -801,7 +801,7 @@ java.lang.String defaultValue) {
     private java.lang.Object holderId_ = "";
     /**
      * <pre>
-     * The label that the waiter gave itself; may be empty, and need not be unique.
+     * The waiter's own label. May be empty, and need not be unique.
      * </pre>
      *
      * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -821,7 +821,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The label that the waiter gave itself; may be empty, and need not be unique.
+     * The waiter's own label. May be empty, and need not be unique.
      * </pre>
      *
      * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -842,7 +842,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The label that the waiter gave itself; may be empty, and need not be unique.
+     * The waiter's own label. May be empty, and need not be unique.
      * </pre>
      *
      * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -859,7 +859,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The label that the waiter gave itself; may be empty, and need not be unique.
+     * The waiter's own label. May be empty, and need not be unique.
      * </pre>
      *
      * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -873,7 +873,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The label that the waiter gave itself; may be empty, and need not be unique.
+     * The waiter's own label. May be empty, and need not be unique.
      * </pre>
      *
      * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -918,7 +918,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the waiter said about itself when it asked.
+     * The waiter's own data from its acquire request.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -939,7 +939,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the waiter said about itself when it asked.
+     * The waiter's own data from its acquire request.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -950,7 +950,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the waiter said about itself when it asked.
+     * The waiter's own data from its acquire request.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -968,7 +968,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the waiter said about itself when it asked.
+     * The waiter's own data from its acquire request.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -992,7 +992,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the waiter said about itself when it asked.
+     * The waiter's own data from its acquire request.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -1015,7 +1015,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the waiter said about itself when it asked.
+     * The waiter's own data from its acquire request.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -1032,7 +1032,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * What the waiter said about itself when it asked.
+     * The waiter's own data from its acquire request.
      * </pre>
      *
      * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -1048,7 +1048,7 @@ java.lang.String defaultValue) {
     private int permitCount_ ;
     /**
      * <pre>
-     * How many permits it waits for; 1 for a lock.
+     * Number of permits that the request asks for. 1 for a lock.
      * </pre>
      *
      * <code>int32 permit_count = 3 [json_name = "permitCount"];</code>
@@ -1060,7 +1060,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How many permits it waits for; 1 for a lock.
+     * Number of permits that the request asks for. 1 for a lock.
      * </pre>
      *
      * <code>int32 permit_count = 3 [json_name = "permitCount"];</code>
@@ -1076,7 +1076,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How many permits it waits for; 1 for a lock.
+     * Number of permits that the request asks for. 1 for a lock.
      * </pre>
      *
      * <code>int32 permit_count = 3 [json_name = "permitCount"];</code>
@@ -1092,7 +1092,7 @@ java.lang.String defaultValue) {
     private int mode_ = 0;
     /**
      * <pre>
-     * How it wants to hold the lock; unspecified for a semaphore.
+     * The requested mode of the lock. Unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -1103,7 +1103,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it wants to hold the lock; unspecified for a semaphore.
+     * The requested mode of the lock. Unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -1118,7 +1118,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it wants to hold the lock; unspecified for a semaphore.
+     * The requested mode of the lock. Unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -1131,7 +1131,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it wants to hold the lock; unspecified for a semaphore.
+     * The requested mode of the lock. Unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -1149,7 +1149,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * How it wants to hold the lock; unspecified for a semaphore.
+     * The requested mode of the lock. Unspecified for a semaphore.
      * </pre>
      *
      * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -1165,7 +1165,7 @@ java.lang.String defaultValue) {
     private int position_ ;
     /**
      * <pre>
-     * Its place in the queue, from 1, which is served next.
+     * Position in the queue. The first waiter has position 1.
      * </pre>
      *
      * <code>int32 position = 5 [json_name = "position"];</code>
@@ -1177,7 +1177,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Its place in the queue, from 1, which is served next.
+     * Position in the queue. The first waiter has position 1.
      * </pre>
      *
      * <code>int32 position = 5 [json_name = "position"];</code>
@@ -1193,7 +1193,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Its place in the queue, from 1, which is served next.
+     * Position in the queue. The first waiter has position 1.
      * </pre>
      *
      * <code>int32 position = 5 [json_name = "position"];</code>
@@ -1211,7 +1211,7 @@ java.lang.String defaultValue) {
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> enqueueTimeBuilder_;
     /**
      * <pre>
-     * When it joined the queue, by the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1222,7 +1222,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it joined the queue, by the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1237,7 +1237,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it joined the queue, by the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1257,7 +1257,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it joined the queue, by the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1275,7 +1275,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it joined the queue, by the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1300,7 +1300,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it joined the queue, by the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1317,7 +1317,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it joined the queue, by the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1329,7 +1329,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it joined the queue, by the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -1344,7 +1344,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it joined the queue, by the store's wall clock. For display only.
+     * Time at which the request entered the queue, on the store's wall clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>

@@ -10,7 +10,7 @@ public interface WaiterOrBuilder extends
 
   /**
    * <pre>
-   * The label that the waiter gave itself; may be empty, and need not be unique.
+   * The waiter's own label. May be empty, and need not be unique.
    * </pre>
    *
    * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -19,7 +19,7 @@ public interface WaiterOrBuilder extends
   java.lang.String getHolderId();
   /**
    * <pre>
-   * The label that the waiter gave itself; may be empty, and need not be unique.
+   * The waiter's own label. May be empty, and need not be unique.
    * </pre>
    *
    * <code>string holder_id = 1 [json_name = "holderId"];</code>
@@ -30,7 +30,7 @@ public interface WaiterOrBuilder extends
 
   /**
    * <pre>
-   * What the waiter said about itself when it asked.
+   * The waiter's own data from its acquire request.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -38,7 +38,7 @@ public interface WaiterOrBuilder extends
   int getMetadataCount();
   /**
    * <pre>
-   * What the waiter said about itself when it asked.
+   * The waiter's own data from its acquire request.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -53,7 +53,7 @@ public interface WaiterOrBuilder extends
   getMetadata();
   /**
    * <pre>
-   * What the waiter said about itself when it asked.
+   * The waiter's own data from its acquire request.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -62,7 +62,7 @@ public interface WaiterOrBuilder extends
   getMetadataMap();
   /**
    * <pre>
-   * What the waiter said about itself when it asked.
+   * The waiter's own data from its acquire request.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -74,7 +74,7 @@ java.lang.String getMetadataOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * What the waiter said about itself when it asked.
+   * The waiter's own data from its acquire request.
    * </pre>
    *
    * <code>map&lt;string, string&gt; metadata = 2 [json_name = "metadata"];</code>
@@ -84,7 +84,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How many permits it waits for; 1 for a lock.
+   * Number of permits that the request asks for. 1 for a lock.
    * </pre>
    *
    * <code>int32 permit_count = 3 [json_name = "permitCount"];</code>
@@ -94,7 +94,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * How it wants to hold the lock; unspecified for a semaphore.
+   * The requested mode of the lock. Unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -103,7 +103,7 @@ java.lang.String defaultValue);
   int getModeValue();
   /**
    * <pre>
-   * How it wants to hold the lock; unspecified for a semaphore.
+   * The requested mode of the lock. Unspecified for a semaphore.
    * </pre>
    *
    * <code>.holdfast.v1.LockMode mode = 4 [json_name = "mode"];</code>
@@ -113,7 +113,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * Its place in the queue, from 1, which is served next.
+   * Position in the queue. The first waiter has position 1.
    * </pre>
    *
    * <code>int32 position = 5 [json_name = "position"];</code>
@@ -123,7 +123,7 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * When it joined the queue, by the store's wall clock. For display only.
+   * Time at which the request entered the queue, on the store's wall clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -132,7 +132,7 @@ java.lang.String defaultValue);
   boolean hasEnqueueTime();
   /**
    * <pre>
-   * When it joined the queue, by the store's wall clock. For display only.
+   * Time at which the request entered the queue, on the store's wall clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
@@ -141,7 +141,7 @@ java.lang.String defaultValue);
   com.google.protobuf.Timestamp getEnqueueTime();
   /**
    * <pre>
-   * When it joined the queue, by the store's wall clock. For display only.
+   * Time at which the request entered the queue, on the store's wall clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp enqueue_time = 6 [json_name = "enqueueTime"];</code>
