@@ -1,4 +1,4 @@
-import { forms, kindOf } from '../../src/engine/autocomplete/match';
+import { packForms, kindOf } from '../../src/engine/autocomplete/match';
 import { MATCH_KINDS, type MatchKind } from '../../src/engine/autocomplete/suggestion';
 import { isTypo } from '../../src/engine/autocomplete/typo';
 import type { Person } from './people';
@@ -46,7 +46,7 @@ export class RankingModel {
   answer(query: string): ModelAnswer {
     const found: Ranked[] = [];
     for (const index of this.containing(query)) {
-      const kind = kindOf(forms([this.name(index)]), query, ALL);
+      const kind = kindOf(packForms([this.name(index)]), query, ALL);
       if (kind !== undefined) found.push({ index, kind: MATCH_KINDS.indexOf(kind) });
     }
     const misspelt = this.misspelt(query);

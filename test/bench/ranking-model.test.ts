@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { RankingModel, recallOf } from '../../bench/support/ranking-model';
-import { forms, kindOf } from '../../src/engine/autocomplete/match';
+import { packForms, kindOf } from '../../src/engine/autocomplete/match';
 import { MATCH_KINDS } from '../../src/engine/autocomplete/suggestion';
 
 const person = (name: string, weight = 1) => ({ name, weight });
@@ -31,7 +31,7 @@ test('finds what looking at one name after the other finds', () => {
   fc.assert(
     fc.property(names, query, (all, asked) => {
       const { ranked, misspelt } = new RankingModel(all.map((one) => person(one))).answer(asked);
-      const kinds = all.map((one) => kindOf(forms([one]), asked, ALL));
+      const kinds = all.map((one) => kindOf(packForms([one]), asked, ALL));
       const right = kinds.flatMap((kind, index) => (kind === undefined ? [] : [index]));
       expect([...ranked].sort((a, b) => a - b)).toEqual(right);
       const typos = kinds.flatMap((kind, index) => (kind === 'typo' ? [index] : []));

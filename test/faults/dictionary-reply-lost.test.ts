@@ -135,7 +135,7 @@ test('a lost selection is not repeated: it ends with OUTCOME_UNKNOWN and counts 
     const ending = await refusal(client.select(name, 'town 7', 3));
     await trap;
     expect(ending).toMatchObject({ code: 'UNAVAILABLE', reason: 'OUTCOME_UNKNOWN' });
-    expect(ending.text).toContain('repeat it only if');
+    expect(ending.text).toContain('repeat the call only if');
     counted.push(Number(await client.select(name, 'town 7')) - 1);
     await expectSound(fleet.redis, client, name);
   }

@@ -1,5 +1,5 @@
 import { dictionarySuggest } from '../../generated/redis/scripts';
-import { forms, kindOf, markWords } from '../../src/engine/autocomplete/match';
+import { packForms, kindOf, markWords } from '../../src/engine/autocomplete/match';
 import type { Entry, MatchKind } from '../../src/engine/autocomplete/suggestion';
 import { DictionaryFixture, entry } from '../support/dictionary-fixture';
 import { seeded } from '../support/name-generator';
@@ -75,7 +75,7 @@ describe(`dictionary-suggest that never has the time (seed ${SEED})`, () => {
           if (at.length === 0) break;
         }
         const matching = entries.flatMap(({ entryId, text, aliases }) => {
-          const kind = kindOf(forms([text, ...aliases]), query, wanted);
+          const kind = kindOf(packForms([text, ...aliases]), query, wanted);
           return kind === undefined ? [] : [`${kind} ${entryId}`];
         });
         expect([query, asked, limit, found.sort()]).toEqual([query, asked, limit, matching.sort()]);

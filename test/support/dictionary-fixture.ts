@@ -2,7 +2,7 @@ import { Autocomplete } from '../../src/engine/autocomplete/autocomplete';
 import { systemClock } from '../../src/engine/clock';
 import { systemIdentities } from '../../src/engine/identities';
 import type { FoldedEntry } from '../../src/engine/autocomplete/dictionary-store';
-import { forms } from '../../src/engine/autocomplete/match';
+import { packForms } from '../../src/engine/autocomplete/match';
 import type { Entry } from '../../src/engine/autocomplete/suggestion';
 import { RedisConnection } from '../../src/redis/connection/connection';
 import { RedisDictionaryStore } from '../../src/redis/autocomplete/dictionary-store';
@@ -20,7 +20,7 @@ export function entry(entryId: string, text: string, rest: Partial<Entry> = {}):
 
 /** As the store takes it; of a text that is folded already. */
 export function foldedEntry(entryId: string, text: string, rest: Partial<Entry> = {}): FoldedEntry {
-  return { ...entry(entryId, text, rest), folded: forms([text, ...(rest.aliases ?? [])]) };
+  return { ...entry(entryId, text, rest), folded: packForms([text, ...(rest.aliases ?? [])]) };
 }
 
 /** Seventeen texts of 512 bytes with many words: some ten thousand records, more than any step gets done. */

@@ -20,7 +20,7 @@ import { fold, FOLD_VERSION } from './fold';
 import { DictionarySweeper } from './dictionary-sweeper';
 import type { Identities } from '../identities';
 import { StoreImport } from './import-session';
-import { forms, markWords } from './match';
+import { packForms, markWords } from './match';
 import { decodePageToken, encodePageToken, type Binding } from './page-token';
 import { rankRecents, suggestRecents } from './recents-ranking';
 import type { RecentsStore } from './recents-store';
@@ -46,16 +46,16 @@ export interface AutocompleteOptions {
   readonly recents: RecentsStore;
   readonly clock: Clock;
   readonly identities: Identities;
-  /** A defect in work that no call waits for. */
+  /** Receives the defects of background work. */
   readonly onDefect: (error: unknown) => void;
 }
 
-/** Of so many dictionaries the profile is remembered; the store tells when it has become another one. */
-const MOST_PROFILES = 10_000;
-/** So many more entries are asked for as may be shown as recents instead. */
-const ROOM_FOR_RECENTS = 16;
+/** Capacity of the profile cache. The store tells when a dictionary's profile has changed. */
+const PROFILE_CACHE_CAPACITY = 10_000;
+/** Extra entries per page, because recents may replace some entries. */
+const EXTRA_FOR_RECENTS = 16;
 
-/** Recents and dictionaries: folds, matches recents, makes pages. Entries are matched in the store. */
+/** The engine of recents and dictionaries. It folds texts, matches recents and builds pages; the store matches entries. */
 export class Autocomplete implements AutocompleteEngine {
   private readonly profiles = new Map<string, StoredProfile>();
   private readonly sweeper: DictionarySweeper;
@@ -65,7 +65,7 @@ export class Autocomplete implements AutocompleteEngine {
     this.sweeper = new DictionarySweeper(dictionaries, clock, identities, onDefect);
   }
 
-  /** Ends work in the background; calls under way go on. */
+  /** Stops the background work. Calls in flight continue. */
   drain(): void {
     this.sweeper.stop();
   }
@@ -92,11 +92,11 @@ export class Autocomplete implements AutocompleteEngine {
 
   async createDictionary(name: string, profile: Profile): Promise<DictionaryView> {
     const { dictionaries } = this.options;
-    // Before it is made, and after, lest the name was taken off the list in between.
+    // Registered before and after the creation, because a sweeper may unregister the name in between.
     await answerOf(dictionaries.register(name), dictionaryText(name));
-    const made = await answerOf(dictionaries.create(name, stored(profile)), dictionaryText(name));
-    if (made.kind === 'other-profile' && !isSame(made.profile, profile))
-      throw dictionaryExists(name, made.profile);
+    const created = await answerOf(dictionaries.create(name, stored(profile)), dictionaryText(name));
+    if (created.kind === 'other-profile' && !isSame(created.profile, profile))
+      throw dictionaryExists(name, created.profile);
     await answerOf(dictionaries.register(name), dictionaryText(name));
     return this.getDictionary(name);
   }
@@ -112,7 +112,7 @@ export class Autocomplete implements AutocompleteEngine {
       );
       if (written.kind === 'ok') return;
       if (written.kind === 'unknown') throw noSuchDictionary(dictionary);
-      // It was made anew with another one.
+      // The dictionary was created again with another profile.
       profile = this.remember(dictionary, written.profile);
     }
   }
@@ -127,29 +127,30 @@ export class Autocomplete implements AutocompleteEngine {
   async startImport(dictionary: string, wanted: Profile | undefined): Promise<ImportSession> {
     const { dictionaries, identities, clock, onDefect } = this.options;
     const importId = identities.requestId();
-    const what = `the import of ${dictionaryText(dictionary)}`;
-    // Before it is begun, so that whoever finds it unfinished finds it at all; and after, lest it was taken out between.
-    await answerOf(dictionaries.register(dictionary), what);
-    const begun = await answerOf(
+    const subject = `the import of ${dictionaryText(dictionary)}`;
+    // Registered before the start, so that a sweeper finds an unfinished import; and after it, because a sweeper may
+    // unregister the name in between.
+    await answerOf(dictionaries.register(dictionary), subject);
+    const started = await answerOf(
       dictionaries.startImport(dictionary, importId, wanted && stored(wanted), stored(DEFAULT_PROFILE)),
-      what,
+      subject,
     );
-    if (begun.kind === 'other-profile') throw dictionaryExists(dictionary, begun.profile);
-    if (begun.kind === 'busy') throw tooManyImports(dictionary);
+    if (started.kind === 'other-profile') throw dictionaryExists(dictionary, started.profile);
+    if (started.kind === 'busy') throw tooManyImports(dictionary);
     const session = new StoreImport({
       store: dictionaries,
       clock,
       name: dictionary,
       importId,
-      profile: begun.profile,
+      profile: started.profile,
       foldEntry,
       view: (name) => this.view(name),
-      tidy: (name) => this.sweeper.tidy(name),
+      sweepSoon: (name) => this.sweeper.sweepSoon(name),
       onDefect,
     });
     try {
-      checkVersion(dictionary, begun.profile);
-      await answerOf(dictionaries.register(dictionary), what);
+      checkVersion(dictionary, started.profile);
+      await answerOf(dictionaries.register(dictionary), subject);
     } catch (error) {
       await session.abandon();
       throw error;
@@ -158,11 +159,11 @@ export class Autocomplete implements AutocompleteEngine {
   }
 
   async recordSelection(dictionary: string, entryId: string, count: number): Promise<number | undefined> {
-    const what = `entry ${JSON.stringify(entryId)} of ${dictionaryText(dictionary)}`;
+    const subject = `entry ${JSON.stringify(entryId)} of ${dictionaryText(dictionary)}`;
     const recorded = await answerOf(
       this.options.dictionaries.select(dictionary, entryId, count),
-      what,
-      'repeat it only if one selection too many is better than one too few',
+      subject,
+      'repeat the call only if one selection too many is better than one too few',
     );
     if (recorded.kind === 'unknown') throw noSuchDictionary(dictionary);
     return recorded.count;
@@ -174,7 +175,7 @@ export class Autocomplete implements AutocompleteEngine {
     const after = decodePageToken(binding, pageToken, isPagePosition);
     const folded = bothFolded(query);
     const marked = { kept: markWords(folded.kept), dropped: markWords(folded.dropped) };
-    const limit = pageSize + (recentsList === '' ? 0 : ROOM_FOR_RECENTS);
+    const limit = pageSize + (recentsList === '' ? 0 : EXTRA_FOR_RECENTS);
     const reading =
       recentsList === '' ? [] : answerOf(this.options.recents.read(recentsList), recentsText(recentsList));
     const ranking = answerOf(
@@ -184,8 +185,9 @@ export class Autocomplete implements AutocompleteEngine {
     const [recents, ranked] = await Promise.all([reading, ranking]);
     if (ranked.kind === 'unknown') throw noSuchDictionary(dictionary);
     checkVersion(dictionary, ranked.profile);
-    const own = recents.length === 0 ? [] : rankRecents(recents, { query, kinds, ...ranked.profile });
-    const page = mergePage(ranked, own, after, query, pageSize);
+    const rankedRecents =
+      recents.length === 0 ? [] : rankRecents(recents, { query, kinds, ...ranked.profile });
+    const page = mergePage(ranked, rankedRecents, after, query, pageSize);
     return {
       suggestions: page.suggestions,
       nextPageToken: page.next === undefined ? '' : encodePageToken(binding, page.next),
@@ -219,9 +221,9 @@ export class Autocomplete implements AutocompleteEngine {
     const after = decodePageToken(binding, pageToken, isName);
     const reading = this.options.dictionaries.names(namePrefix, after, pageSize + 1);
     const names = await answerOf(reading, 'the list of dictionaries');
-    const more = names.length > pageSize;
+    const hasNextPage = names.length > pageSize;
     const shown = names.slice(0, pageSize);
-    // One that is being imported for the first time, or was deleted just now, is not there.
+    // A listed dictionary may not exist: its first import is in progress, or it was just deleted.
     const dictionaries: DictionaryView[] = [];
     for (const name of shown) {
       const view = await this.view(name);
@@ -229,14 +231,14 @@ export class Autocomplete implements AutocompleteEngine {
     }
     return {
       dictionaries,
-      nextPageToken: more ? encodePageToken(binding, shown[shown.length - 1]) : '',
+      nextPageToken: hasNextPage ? encodePageToken(binding, shown[shown.length - 1]) : '',
     };
   }
 
   async deleteDictionary(name: string): Promise<boolean> {
     const dropped = await answerOf(this.options.dictionaries.drop(name), dictionaryText(name));
     this.profiles.delete(name);
-    this.sweeper.tidy(name);
+    this.sweeper.sweepSoon(name);
     return dropped;
   }
 
@@ -248,7 +250,7 @@ export class Autocomplete implements AutocompleteEngine {
 
   private remember(dictionary: string, profile: StoredProfile): StoredProfile {
     checkVersion(dictionary, profile);
-    if (this.profiles.size >= MOST_PROFILES) this.profiles.clear();
+    if (this.profiles.size >= PROFILE_CACHE_CAPACITY) this.profiles.clear();
     this.profiles.set(dictionary, profile);
     return profile;
   }
@@ -262,12 +264,12 @@ export class Autocomplete implements AutocompleteEngine {
   }
 }
 
-/** What another version has folded, this one would not find. */
+/** A server cannot search texts that were folded by other rules. */
 function checkVersion(dictionary: string, { foldVersion }: StoredProfile): void {
   if (foldVersion === FOLD_VERSION) return;
   throw new HoldfastError(
     'NOT_IMPLEMENTED',
-    `${dictionaryText(dictionary)} was folded by version ${foldVersion}, which this server does not know; use a server that does, or delete and import it`,
+    `${dictionaryText(dictionary)} was folded by version ${foldVersion} of the folding rules, which this server does not know; use another version of the server, or delete the dictionary and import it again`,
   );
 }
 
@@ -284,18 +286,18 @@ function stored({ accents, typos }: Profile): StoredProfile {
   return { accents, typos, foldVersion: FOLD_VERSION };
 }
 
-function isSame(one: Profile, other: Profile): boolean {
-  return one.accents === other.accents && one.typos === other.typos;
+function isSame(a: Profile, b: Profile): boolean {
+  return a.accents === b.accents && a.typos === b.typos;
 }
 
 function bothFolded(text: string): BothFolded {
   return { kept: fold(text, 'kept'), dropped: fold(text, 'dropped') };
 }
 
-/** A text of nothing but marks that are dropped is kept as an empty form, for the entry is there all the same. */
+/** The form of a text that folds to the empty text. The entry still exists and matches the empty query. */
 const EMPTY_FORM = '\u0002\u0003';
 
 function foldEntry(entry: Entry, { accents }: StoredProfile): FoldedEntry {
   const [own = '', ...others] = [entry.text, ...entry.aliases].map((text) => fold(text, accents));
-  return { ...entry, folded: own === '' ? EMPTY_FORM + forms(others) : forms([own, ...others]) };
+  return { ...entry, folded: own === '' ? EMPTY_FORM + packForms(others) : packForms([own, ...others]) };
 }

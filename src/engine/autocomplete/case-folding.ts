@@ -2,16 +2,15 @@ import { COMMON_FOLDINGS, FULL_FOLDINGS } from './case-folding-table';
 
 const COMMON = /^(\w+)(?:-(\w+)(?:\/(\w))?)?([+-]\w+)$/;
 
-/** What each code point becomes that does not stay as it is, as characters. */
+/** Every code point that folding changes, and its folded form. */
 const foldings: ReadonlyMap<string, string> = new Map([...commonFoldings(), ...fullFoldings()]);
 
-/** Nearly all text has none of them in most places, and this finds the next one without a look at each. */
+/** Finds the next character that folding changes. Most characters do not change. */
 const changing = new RegExp(`[${[...foldings.keys()].join('')}]`, 'gu');
 
 /**
- * Full case folding of Unicode 17, which JavaScript has no function for: toLowerCase keeps ß, depends on what stands
- * around a Σ, and on the Unicode version of the Node it runs on. It is a table of our own because folded texts are
- * stored: no other Node may fold them in another way.
+ * Full case folding of Unicode 17. JavaScript has no such function: toLowerCase keeps ß, depends on the neighbours of
+ * Σ, and changes with the Unicode version of Node. Folded texts are stored, so every version of Node must fold alike.
  */
 export function foldCase(text: string): string {
   return text.replace(changing, (character) => foldings.get(character) ?? character);

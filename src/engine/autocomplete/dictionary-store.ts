@@ -1,32 +1,32 @@
 import type { DictionaryView, Entry, ListedEntry, MatchKind, Profile } from './suggestion';
 
-/** A profile as a dictionary keeps it: with the version of the folding its texts were put in with. */
+/** A dictionary's profile, with the version of the folding rules of its texts. */
 export interface StoredProfile extends Profile {
   readonly foldVersion: number;
 }
 
-/** An entry with its folded texts, packed and marked as match.ts does it; made for one profile. */
+/** An entry with its folded texts, packed by `packForms` of match.ts for one profile. */
 export interface FoldedEntry extends Entry {
   readonly folded: string;
 }
 
-/** The same text, folded both ways: the dictionary's profile says which one counts. */
+/** A text folded with accents kept and with accents dropped. The dictionary's profile decides which form counts. */
 export interface BothFolded {
   readonly kept: string;
   readonly dropped: string;
 }
 
-/** Where a page ended, for what comes after it. */
+/** Where a page of suggestions ended. */
 export interface RankPosition {
   readonly kind: MatchKind;
   readonly at:
-    | /** Before all of the kind. */ 'first'
-    | /** After an entry, whose text is folded. */ {
+    | /** Before all entries of the kind. */ 'first'
+    | /** After an entry; `text` is folded. */ {
         readonly score: number;
         readonly text: string;
         readonly entryId: string;
       }
-    | /** After a record, and past an entry that an earlier page ended with; the store's own words. */ {
+    | /** After a record, and after the last entry of an earlier page. Only the store reads these texts. */ {
         readonly record: string;
         readonly past: string;
       };
@@ -43,21 +43,21 @@ export interface RankedEntry {
 export interface Ranking {
   readonly profile: StoredProfile;
   readonly entries: readonly RankedEntry[];
-  /** Undefined: that was all. */
+  /** Undefined: this is the last page. */
   readonly next: RankPosition | undefined;
-  /** The bound of the work cut it short. */
+  /** The store reached its work bound before the ranking was complete. */
   readonly cut: boolean;
 }
 
 export interface RankingRequest {
   readonly query: BothFolded;
-  /** All if empty. */
+  /** The wanted kinds; empty: all kinds. */
   readonly kinds: readonly MatchKind[];
   readonly limit: number;
   readonly after: RankPosition | undefined;
 }
 
-/** A place in the order of folded texts. */
+/** A position in the order of folded texts. */
 export interface ListPosition {
   readonly text: string;
   readonly number: number;
@@ -79,48 +79,48 @@ export interface UnknownDictionary {
   readonly kind: 'unknown';
 }
 
-/** There is one with this other profile. */
+/** The dictionary exists with another profile. */
 export interface OtherProfile {
   readonly kind: 'other-profile';
   readonly profile: StoredProfile;
 }
 
-/** No such import: another one was committed, or it was given up, or the store has forgotten it. */
+/** The import does not exist any more: another import was committed, or the import expired, or the store forgot it. */
 export interface LostImport {
   readonly kind: 'lost';
 }
 
 /**
- * The port to the store's dictionaries. What changes entries takes as many bounded steps as it needs; each entry
- * changes at one stroke, and what a server leaves unfinished is finished by whoever comes next. Each method but
- * `select` may be repeated, and rejects with a `StoreFailure` when it was not answered.
+ * The port to the store's dictionaries. A change takes as many bounded steps as it needs, and each entry changes
+ * atomically. The next command on the dictionary finishes steps that a dead server has left. Every method rejects with a
+ * `StoreFailure` if the store did not answer. Every method except `select` may be repeated.
  */
 export interface DictionaryStore {
   create(name: string, profile: StoredProfile): Promise<{ readonly kind: 'ok' } | OtherProfile>;
   inspect(name: string): Promise<StoredView | UnknownDictionary>;
-  /** Of entries with one id the last one counts. */
+  /** Of entries with the same id, the last one counts. */
   put(
     name: string,
     profile: StoredProfile,
     entries: readonly FoldedEntry[],
   ): Promise<{ readonly kind: 'ok' } | UnknownDictionary | OtherProfile>;
-  /** Resolves to how many of them there were. */
+  /** Resolves to the number of deleted entries. */
   delete(
     name: string,
     entryIds: readonly string[],
   ): Promise<{ readonly kind: 'ok'; readonly deleted: number } | UnknownDictionary>;
-  /** Is not sent again when its connection breaks. Resolves to the new count; undefined: no such entry. */
+  /** Never sent again, even if its connection breaks. Resolves to the new count; undefined: no such entry. */
   select(
     name: string,
     entryId: string,
     count: number,
   ): Promise<{ readonly kind: 'ok'; readonly count: number | undefined } | UnknownDictionary>;
-  /** Undefined profile: the dictionary's own, or `usual` if there is none. */
+  /** Undefined profile: the dictionary's profile, or `defaultProfile` for a new dictionary. */
   startImport(
     name: string,
     importId: string,
     profile: StoredProfile | undefined,
-    usual: StoredProfile,
+    defaultProfile: StoredProfile,
   ): Promise<
     { readonly kind: 'ok'; readonly profile: StoredProfile } | OtherProfile | { readonly kind: 'busy' }
   >;
@@ -134,7 +134,10 @@ export interface DictionaryStore {
   abandonImport(name: string, importId: string): Promise<void>;
   /** False: there was none. */
   drop(name: string): Promise<boolean>;
-  /** One step of what is left to do. 'more': at once again; 'building': an import is under way; 'gone': nothing left. */
+  /**
+   * One bounded step of clean-up. 'more': call again at once; 'building': an import is in progress; 'gone': the dictionary
+   * does not exist any more.
+   */
   sweep(name: string): Promise<'more' | 'building' | 'clean' | 'gone'>;
 
   suggest(
@@ -146,10 +149,10 @@ export interface DictionaryStore {
     request: ListingRequest,
   ): Promise<({ readonly kind: 'ok' } & Listing) | UnknownDictionary>;
 
-  /** Notes a name where `names` finds it. */
+  /** Adds the name to the list of dictionaries. */
   register(name: string): Promise<void>;
   unregister(name: string): Promise<void>;
-  /** Those with this beginning, after this one, in the order of their bytes. A name there may be of no dictionary. */
+  /** Listed names with this prefix, after the name `after`, in byte order. A listed dictionary may not exist any more. */
   names(prefix: string, after: string | undefined, limit: number): Promise<readonly string[]>;
 }
 

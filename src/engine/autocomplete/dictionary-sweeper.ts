@@ -3,25 +3,24 @@ import type { DictionaryStore } from './dictionary-store';
 import { reportDefect } from '../errors';
 import type { Identities } from '../identities';
 
-/** How often dictionaries are looked at for what others have left undone ... */
-const ROUND_MS = 15_000;
-/** ... how many each time, in turn ... */
-const NAMES_A_ROUND = 64;
+/** Pause between two rounds. */
+const ROUND_INTERVAL_MS = 15_000;
+/** Dictionaries per round, in turn. */
+const NAMES_PER_ROUND = 64;
 /**
- * ... and how soon after a start: a server is often started because another one has died. Up to twice as long, so that
- * those that start together do not look together.
+ * Shortest delay of the first round; the longest is twice as long. It is short because a server often starts after
+ * another server has died, and random because servers that start together should not sweep together.
  */
-const FIRST_ROUND_MS = 1000;
+const FIRST_ROUND_DELAY_MS = 1000;
 
 /**
- * Does what dictionaries leave to do: takes old generations apart, gives up imports whose server is gone, and finishes
- * changes that one left half done. Every server looks at all dictionaries, a few at a time; what happens twice does no
- * harm.
+ * Cleans up dictionaries: removes old generations, ends imports of dead servers, and finishes changes that a dead server
+ * has left. Every server sweeps all dictionaries, some in each round. To sweep a dictionary twice is harmless.
  */
 export class DictionarySweeper {
-  private readonly tidying = new Set<string>();
+  private readonly inProgress = new Set<string>();
   private timer: Timer | undefined;
-  private last: string | undefined;
+  private lastName: string | undefined;
   private stopped = false;
 
   constructor(
@@ -30,16 +29,16 @@ export class DictionarySweeper {
     identities: Identities,
     private readonly onDefect: (error: unknown) => void,
   ) {
-    this.wait(FIRST_ROUND_MS * (1 + identities.random()));
+    this.scheduleRound(FIRST_ROUND_DELAY_MS * (1 + identities.random()));
   }
 
-  /** Cleans up after one dictionary now, in the background. */
-  tidy(name: string): void {
-    if (this.stopped || this.tidying.has(name)) return;
-    this.tidying.add(name);
+  /** Sweeps one dictionary now, in the background. */
+  sweepSoon(name: string): void {
+    if (this.stopped || this.inProgress.has(name)) return;
+    this.inProgress.add(name);
     this.sweep(name)
       .catch((error: unknown) => reportDefect(error, this.onDefect))
-      .finally(() => this.tidying.delete(name))
+      .finally(() => this.inProgress.delete(name))
       .catch(this.onDefect);
   }
 
@@ -48,23 +47,23 @@ export class DictionarySweeper {
     this.timer?.cancel();
   }
 
-  private wait(ms: number): void {
+  private scheduleRound(ms: number): void {
     this.timer = this.clock.after(ms, () => {
-      this.round()
+      this.runRound()
         .catch((error: unknown) => reportDefect(error, this.onDefect))
         .finally(() => {
-          if (!this.stopped) this.wait(ROUND_MS);
+          if (!this.stopped) this.scheduleRound(ROUND_INTERVAL_MS);
         })
         .catch(this.onDefect);
     });
   }
 
-  private async round(): Promise<void> {
-    const names = await this.store.names('', this.last, NAMES_A_ROUND);
-    this.last = names.length < NAMES_A_ROUND ? undefined : names[names.length - 1];
+  private async runRound(): Promise<void> {
+    const names = await this.store.names('', this.lastName, NAMES_PER_ROUND);
+    this.lastName = names.length < NAMES_PER_ROUND ? undefined : names[names.length - 1];
     for (const name of names) {
       if (this.stopped) return;
-      // What is wrong with one must not keep us from the others.
+      // A failure of one dictionary must not stop the others.
       await this.sweep(name).catch((error: unknown) => reportDefect(error, this.onDefect));
     }
   }
@@ -74,9 +73,8 @@ export class DictionarySweeper {
     while (state === 'more' && !this.stopped) state = await this.store.sweep(name);
     if (state !== 'gone') return;
     await this.store.unregister(name);
-    // It may have been made anew in between, or be imported; whoever does that registers it, too, but perhaps before
-    // we took it out.
-    const since = await this.store.sweep(name).catch(() => undefined);
-    if (since !== 'gone') await this.store.register(name);
+    // Another call may have created the dictionary again, and registered it just before it was unregistered here.
+    const stateAfter = await this.store.sweep(name).catch(() => undefined);
+    if (stateAfter !== 'gone') await this.store.register(name);
   }
 }

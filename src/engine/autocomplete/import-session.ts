@@ -4,10 +4,10 @@ import type { DictionaryStore, FoldedEntry, StoredProfile } from './dictionary-s
 import { reportDefect } from '../errors';
 import type { DictionaryView, Entry, ImportSession } from './suggestion';
 
-/** An import whose client takes its time is heard of so often; the store gives up one that is silent for a minute. */
+/** Pause between heartbeats of an open import. The store ends an import without a heartbeat after a minute. */
 const HEARTBEAT_MS = 15_000;
 
-export interface ImportParts {
+export interface ImportOptions {
   readonly store: DictionaryStore;
   readonly clock: Clock;
   readonly name: string;
@@ -15,22 +15,22 @@ export interface ImportParts {
   readonly profile: StoredProfile;
   foldEntry(entry: Entry, profile: StoredProfile): FoldedEntry;
   view(name: string): Promise<DictionaryView | undefined>;
-  /** What is left to clean up is cleaned up soon. */
-  tidy(name: string): void;
+  /** Sweeps the dictionary in the background. */
+  sweepSoon(name: string): void;
   onDefect(error: unknown): void;
 }
 
 export class StoreImport implements ImportSession {
   private received = 0;
-  private over = false;
+  private ended = false;
   private heartbeat: Timer | undefined;
 
-  constructor(private readonly parts: ImportParts) {
+  constructor(private readonly options: ImportOptions) {
     this.beat();
   }
 
   async put(entries: readonly Entry[]): Promise<void> {
-    const { store, name, importId, profile, foldEntry } = this.parts;
+    const { store, name, importId, profile, foldEntry } = this.options;
     const folded = entries.map((entry) => foldEntry(entry, profile));
     const { kind } = await this.answerOf(store.putImported(name, importId, profile, folded), 'import again');
     if (kind === 'lost') throw importLost(name);
@@ -38,7 +38,7 @@ export class StoreImport implements ImportSession {
   }
 
   async commit(entryCount: number): Promise<DictionaryView> {
-    const { store, name, importId, view, tidy } = this.parts;
+    const { store, name, importId, view, sweepSoon } = this.options;
     if (entryCount !== this.received) {
       await this.abandon();
       throw wrongCount(name, entryCount, this.received);
@@ -47,11 +47,11 @@ export class StoreImport implements ImportSession {
     try {
       const { kind } = await this.answerOf(
         store.commitImport(name, importId),
-        'look at the generation of the dictionary, and import again if it is the old one',
+        'check the generation of the dictionary, and import again if it has not risen',
       );
       if (kind === 'lost') throw importLost(name);
     } finally {
-      tidy(name);
+      sweepSoon(name);
     }
     const dictionary = await view(name);
     if (dictionary === undefined) throw noSuchDictionary(name);
@@ -59,36 +59,36 @@ export class StoreImport implements ImportSession {
   }
 
   async abandon(): Promise<void> {
-    const { store, name, importId, tidy, onDefect } = this.parts;
+    const { store, name, importId, sweepSoon, onDefect } = this.options;
     this.end();
     try {
       await store.abandonImport(name, importId);
     } catch (error) {
-      // The store gives up what is not heard of any more.
+      // The store ends the import after a minute without a heartbeat.
       reportDefect(error, onDefect);
     }
-    tidy(name);
+    sweepSoon(name);
   }
 
   private answerOf<T>(work: Promise<T>, advice: string): Promise<T> {
-    return answerOf(work, `the import of ${dictionaryText(this.parts.name)}`, advice);
+    return answerOf(work, `the import of ${dictionaryText(this.options.name)}`, advice);
   }
 
   private beat(): void {
-    const { store, clock, name, importId, profile, onDefect } = this.parts;
+    const { store, clock, name, importId, profile, onDefect } = this.options;
     this.heartbeat = clock.after(HEARTBEAT_MS, () => {
       store
         .putImported(name, importId, profile, [])
         .catch((error: unknown) => reportDefect(error, onDefect))
         .finally(() => {
-          if (!this.over) this.beat();
+          if (!this.ended) this.beat();
         })
         .catch(onDefect);
     });
   }
 
   private end(): void {
-    this.over = true;
+    this.ended = true;
     this.heartbeat?.cancel();
   }
 }

@@ -1,25 +1,25 @@
 import type { Profile } from './suggestion';
 
-/** The contract's bounds of what autocomplete deals in. Names of lists and dictionaries are names as any other. */
+/** The contract's bounds for autocomplete. Names of lists and dictionaries have the bounds of all names. */
 
-/** Of a text, an alias or a query, in UTF-8. */
+/** Bound of a text, an alias or a query, in bytes of UTF-8. */
 export const MAX_TEXT_BYTES = 512;
-/** Of a text or an alias as it is compared: a few characters fold to eighteen, most to themselves. */
+/** Bound of a folded text or alias. Some characters fold to eighteen characters, most to themselves. */
 export const MAX_FOLDED_BYTES = 1024;
 export const MAX_ENTRY_ID_BYTES = 512;
 export const MAX_ALIASES = 16;
 export const MAX_PAYLOAD_BYTES = 1024;
-/** So that weight and selections together stay below 2^53, where numbers are exact. */
+/** Weight and selections together stay below 2^53, where numbers are exact. */
 export const MAX_WEIGHT = 2 ** 52;
-/** Of one put, deletion or batch: what a script may be given at once. */
+/** Bound of one put, deletion or import batch. A script takes no more at once. */
 export const MAX_ENTRIES = 1000;
-/** Of one RecordSelection. */
+/** Bound of one RecordSelection. */
 export const MAX_SELECTIONS = 1_000_000;
 
 export const DEFAULT_CAPACITY = 100;
 export const MAX_CAPACITY = 1000;
 
-/** How many a page has by default, and at most. */
+/** Entries of a page: by default, and at most. */
 export interface PageSizes {
   readonly defaultSize: number;
   readonly maxSize: number;
@@ -30,13 +30,13 @@ export const LIST_PAGES: PageSizes = { defaultSize: 50, maxSize: 500 };
 
 export const DEFAULT_PROFILE: Profile = { accents: 'kept', typos: true };
 
-/** How much of it one server takes on at once. */
+/** Bounds of one server. */
 export interface AutocompleteLimits {
-  /** An open stream costs about 20 kB of memory, while nobody types too. */
+  /** An open stream costs about 20 kB of memory, even while idle. */
   readonly maxSuggestStreams: number;
-  /** Each may have a batch or two in memory, of up to 4 MiB as sent, and makes the store hold a dictionary twice. */
+  /** An import has up to two batches of 4 MiB in memory, and the store holds its dictionary twice. */
   readonly maxImports: number;
-  /** An import of which nothing more comes must not keep its place for ever, while this server says that it lives. */
+  /** A silent import ends after this time. Until then, this server's heartbeats keep it alive in the store. */
   readonly maxImportIdleMs: number;
 }
 

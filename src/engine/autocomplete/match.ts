@@ -2,11 +2,11 @@ import { MATCH_KINDS, type MatchKind } from './suggestion';
 import { isTypo } from './typo';
 
 /**
- * How a text answers to a query, found by plain search for a substring, which the store's scripts and databases of
- * any kind can do fast. Texts and queries hold no control characters, so three of them are free to mark places.
+ * Finds how a text matches a query, by substring search alone: the store's scripts can do that fast. Texts and queries
+ * contain no control characters, so three control characters can mark positions.
  */
 
-/** In front of each word but the first. */
+/** In front of each word except the first. */
 const WORD = '\u0001';
 const BEGIN = '\u0002';
 const END = '\u0003';
@@ -15,7 +15,7 @@ const ASCII = /^[\0-\x7f]*$/;
 const ASCII_WORD_STARTS = /[^a-z0-9\u0001](?=[a-z0-9])/g;
 const WORD_STARTS = /(?<=[^\p{L}\p{N}\p{M}\u0001])(?=[\p{L}\p{N}])/gu;
 
-/** What is searched for, by kind, in rank order. Whatever one of them finds, the last finds too. */
+/** The substring of each kind, in rank order. A text that matches by any kind also contains the last pattern. */
 const PATTERNS: ReadonlyMap<MatchKind, (query: string) => string> = new Map([
   ['exact', (query) => BEGIN + query + END],
   ['prefix', (query) => BEGIN + query],
@@ -24,20 +24,20 @@ const PATTERNS: ReadonlyMap<MatchKind, (query: string) => string> = new Map([
   ['contains', (query) => query],
 ]);
 
-/** Those of which each text has the empty query. */
+/** The kinds by which every text matches the empty query. */
 const KINDS_OF_EMPTY: readonly MatchKind[] = ['prefix', 'word-prefix', 'suffix', 'contains'];
 
 /**
- * The folded text with U+0001 in front of each word start but one at the text's beginning: a letter or digit that
- * follows on none, and on no mark of one. Only these two neighbours decide, so a query marked by itself is found in
- * every marked text that has it. Marking again changes nothing.
+ * Puts U+0001 in front of each word start except at the text's beginning. A word starts with a letter or digit that
+ * follows no letter, digit or mark. Only these two neighbours decide, so a marked query is a substring of every marked
+ * text that contains the query. Marking a marked text changes nothing.
  */
 export function markWords(folded: string): string {
   if (ASCII.test(folded)) return folded.replace(ASCII_WORD_STARTS, `$&${WORD}`);
   return folded.replace(WORD_STARTS, WORD);
 }
 
-/** Where the first word but that at the beginning stands which begins with the query (both folded); -1: nowhere. */
+/** Index of the first word after the beginning that starts with the query; -1: none. Both texts are folded. */
 export function wordPrefixAt(folded: string, query: string): number {
   const marked = markWords(folded);
   const index = marked.indexOf(WORD + markWords(query));
@@ -49,23 +49,23 @@ function unmarkWords(marked: string): string {
 }
 
 /**
- * An entry's folded texts, its own first and then its aliases, packed for `kindOf` and for the store: each is marked
- * and stands between U+0002 and U+0003. Duplicates and empty ones are left out.
+ * Packs an entry's folded text and aliases for `kindOf` and for the store. Each form is marked and stands between
+ * U+0002 and U+0003. Duplicates and empty forms are left out.
  */
-export function forms(texts: readonly string[]): string {
+export function packForms(texts: readonly string[]): string {
   const marked = new Set(texts.filter((text) => text !== '').map(markWords));
   return [...marked].map((text) => BEGIN + text + END).join('');
 }
 
-/** The kinds that a caller asked for, with all of them for none; without typos where there shall be none. */
-export function wantedKinds(asked: readonly MatchKind[], typos: boolean): ReadonlySet<MatchKind> {
-  const kinds = asked.length === 0 ? MATCH_KINDS : asked;
+/** The kinds to search: the requested kinds, or all if the request names none; without 'typo' if typos are off. */
+export function wantedKinds(requested: readonly MatchKind[], typos: boolean): ReadonlySet<MatchKind> {
+  const kinds = requested.length === 0 ? MATCH_KINDS : requested;
   return new Set(kinds.filter((kind) => typos || kind !== 'typo'));
 }
 
 /**
- * The best of the wanted kinds by which one of the packed forms matches the folded query; undefined if none does. A
- * typo is only what matches in no other way, also not in one that is not wanted.
+ * The best wanted kind by which a packed form matches the folded query; undefined if no form matches. A form that
+ * matches by any other kind, wanted or not, is never a typo.
  */
 export function kindOf(packed: string, query: string, wanted: ReadonlySet<MatchKind>): MatchKind | undefined {
   if (query === '') return KINDS_OF_EMPTY.find((kind) => wanted.has(kind));

@@ -2,24 +2,24 @@ import { createHash } from 'node:crypto';
 import { badPageToken } from './autocomplete-errors';
 
 /**
- * Page tokens: where a page ended, bound to what was asked, so that a token of another request is found out. They are
- * opaque, but no secret: whoever makes one up sees nothing that a query would not show.
+ * A page token holds the position where a page ended, and a checksum that binds it to its request: a token of another
+ * request is refused. Tokens are opaque, but not secret: a forged token shows nothing that a query does not show.
  */
 
-const CHECK_BYTES = 9;
+const CHECKSUM_BYTES = 9;
 
-/** What a token belongs to, in the order that its maker chose. */
+/** The parts of the request that a token belongs to. */
 export type Binding = readonly (string | readonly string[])[];
 
 export function encodePageToken(binding: Binding, position: unknown): string {
   const text = Buffer.from(JSON.stringify(position));
-  return Buffer.concat([checkOf(binding, text), text]).toString('base64url');
+  return Buffer.concat([checksumOf(binding, text), text]).toString('base64url');
 }
 
-/** More than the longest text, name and id need. */
+/** Larger than a token with the longest text, name and id. */
 const MAX_TOKEN_CHARS = 16_384;
 
-/** The position that `encodePageToken` was given; undefined for no token. Throws INVALID_FIELD. */
+/** The position of the token; undefined for an empty token. Throws INVALID_FIELD. */
 export function decodePageToken<T>(
   binding: Binding,
   token: string,
@@ -28,9 +28,10 @@ export function decodePageToken<T>(
   if (token === '') return undefined;
   if (token.length > MAX_TOKEN_CHARS) throw badPageToken();
   const bytes = Buffer.from(token, 'base64url');
-  const text = bytes.subarray(CHECK_BYTES);
+  const text = bytes.subarray(CHECKSUM_BYTES);
   const genuine =
-    bytes.toString('base64url') === token && checkOf(binding, text).equals(bytes.subarray(0, CHECK_BYTES));
+    bytes.toString('base64url') === token &&
+    checksumOf(binding, text).equals(bytes.subarray(0, CHECKSUM_BYTES));
   const position = genuine ? parsed(text.toString()) : undefined;
   if (!isPosition(position)) throw badPageToken();
   return position;
@@ -44,9 +45,9 @@ function parsed(text: string): unknown {
   }
 }
 
-function checkOf(binding: Binding, position: Buffer): Buffer {
+function checksumOf(binding: Binding, position: Buffer): Buffer {
   const hash = createHash('sha256')
     .update(`holdfast page token 1 ${JSON.stringify(binding)} `)
     .update(position);
-  return hash.digest().subarray(0, CHECK_BYTES);
+  return hash.digest().subarray(0, CHECKSUM_BYTES);
 }

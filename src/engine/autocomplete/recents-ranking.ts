@@ -1,13 +1,13 @@
 import { fold } from './fold';
-import { forms, kindOf, wantedKinds } from './match';
+import { packForms, kindOf, wantedKinds } from './match';
 import { segments } from './segments';
 import { MATCH_KINDS, type MatchKind, type Profile, type Recent, type Suggestion } from './suggestion';
 
-/** What is asked of a list of recents. */
-export interface RecentsQuestion {
-  /** As it was typed; empty: all of them. */
+/** A query for a list of recents. */
+export interface RecentsMatchQuery {
+  /** Not folded; empty: all recents. */
   readonly query: string;
-  /** Those wanted; all if empty. */
+  /** The wanted kinds; empty: all kinds. */
   readonly kinds: readonly MatchKind[];
   readonly accents: Profile['accents'];
   readonly typos: boolean;
@@ -15,63 +15,63 @@ export interface RecentsQuestion {
 
 export interface RankedRecent {
   readonly recent: Recent;
-  /** Its text as it was compared. */
+  /** The folded text of the recent. */
   readonly folded: string;
   readonly kind: MatchKind;
 }
 
-/** A list of recents, the most recent first, as suggestions: see `rankRecents`. At most `limit` of them. */
+/** At most `limit` suggestions, in the order of `rankRecents`. */
 export function suggestRecents(
   recents: readonly Recent[],
-  question: RecentsQuestion,
+  wanted: RecentsMatchQuery,
   limit: number,
 ): Suggestion[] {
-  return rankRecents(recents, question)
+  return rankRecents(recents, wanted)
     .slice(0, limit)
-    .map((ranked) => toSuggestion(ranked, question));
+    .map((ranked) => toSuggestion(ranked, wanted));
 }
 
 /**
- * Those of the recents (most recent first) that match by their own text, by kind, and the most recent first within
- * one. Of two that are the same thing only the more recent one is looked at.
+ * The recents that match by their own text, sorted by kind, then the most recent first. `recents` starts with the most
+ * recent. Of two recents with the same identity, only the more recent counts.
  */
-export function rankRecents(recents: readonly Recent[], question: RecentsQuestion): RankedRecent[] {
-  const typed = fold(question.query, question.accents);
-  const wanted = wantedKinds(question.kinds, question.typos);
+export function rankRecents(recents: readonly Recent[], wanted: RecentsMatchQuery): RankedRecent[] {
+  const typed = fold(wanted.query, wanted.accents);
+  const kinds = wantedKinds(wanted.kinds, wanted.typos);
   const byKind = new Map<MatchKind, RankedRecent[]>(MATCH_KINDS.map((kind) => [kind, []]));
-  const known = new SameThings();
+  const seen = new SeenSuggestions();
   for (const recent of recents) {
-    const folded = fold(recent.text, question.accents);
-    if (!known.add(recent.entryId, folded)) continue;
-    const kind = kindOf(forms([folded]), typed, wanted);
+    const folded = fold(recent.text, wanted.accents);
+    if (!seen.add(recent.entryId, folded)) continue;
+    const kind = kindOf(packForms([folded]), typed, kinds);
     if (kind !== undefined) byKind.get(kind)?.push({ recent, folded, kind });
   }
   return [...byKind.values()].flat();
 }
 
-/** A recent as it is shown, without the score that only its dictionary knows. */
-export function toSuggestion({ recent, kind }: RankedRecent, question: RecentsQuestion): Suggestion {
+/** The suggestion for a recent. Its score is 0: only a dictionary knows scores. */
+export function toSuggestion({ recent, kind }: RankedRecent, wanted: RecentsMatchQuery): Suggestion {
   const { entryId, text, payload } = recent;
-  const shown = segments(text, question.query, kind, question.accents);
+  const shown = segments(text, wanted.query, kind, wanted.accents);
   return { entryId, text, segments: shown, payload, kind, score: 0, recent: true };
 }
 
 /**
- * Which things have been met. Two are the same if they have the same entry id; if one has none, by their folded
- * texts. So two people of one name stay two as long as both have an id.
+ * Recents and entries seen so far. Two with an entry id are the same if the ids are equal; otherwise if their folded
+ * texts are equal. So two people with one name stay two suggestions if both have an id.
  */
-export class SameThings {
+export class SeenSuggestions {
   readonly #ids = new Set<string>();
   readonly #texts = new Set<string>();
   readonly #textsWithoutId = new Set<string>();
 
-  /** An empty id is none. */
+  /** An empty entry id means that there is none. */
   has(entryId: string, folded: string): boolean {
     if (entryId === '') return this.#texts.has(folded);
     return this.#ids.has(entryId) || this.#textsWithoutId.has(folded);
   }
 
-  /** False, and nothing changes, if it is the same as one that was added before. */
+  /** Returns false and changes nothing if the same suggestion was added before. */
   add(entryId: string, folded: string): boolean {
     if (this.has(entryId, folded)) return false;
     this.#texts.add(folded);

@@ -1,25 +1,24 @@
 import type { Recent } from './suggestion';
 
-/** Which recent of a list: by its entry id if it has one, else by its text, to the letter. */
+/** Identifies a recent in its list: by the entry id if there is one, otherwise by the exact text. */
 export type RecentIdentity = Pick<Recent, 'entryId' | 'text'>;
 
 /**
  * The port to the store's lists of recents. Each method is one atomic step on one list, and rejects with a
- * `StoreFailure` when it was not answered. Within one call a step is sent again when its connection breaks: what is
- * taken away is taken away once, and answered as it was; an `add` may count twice, the second time in front of, or
- * after the removal by, whoever came between. A call that is repeated by its caller is a new one.
+ * `StoreFailure` if the store did not answer. A step is sent again if its connection breaks. A repeated removal has the
+ * result of the first; a repeated `add` may move the recent in front of a newer one, or undo a removal in between.
  */
 export interface RecentsStore {
   /**
-   * Puts it in front, in place of the same one if that is in the list. The list then keeps its `capacity` (from 1) most
-   * recent, or those of them that fit in 512 KiB: 1,000 of 400 bytes, about 240 of the greatest size. The time after
-   * which an idle list goes begins anew. Refused when the store is full.
+   * Puts the recent in front, and removes the same recent further back. The list keeps the first `capacity` (at least 1)
+   * recents, or fewer if they exceed 512 KiB: 1,000 recents of 400 bytes fit, or about 240 of the largest size. Restarts
+   * the idle time after which a list expires. Fails if the store is out of memory.
    */
   add(list: string, recent: Recent, capacity: number): Promise<void>;
-  /** False: there was none. The last one takes the list with it. */
+  /** False: the list had no such recent. Removing the last recent deletes the list. */
   remove(list: string, which: RecentIdentity): Promise<boolean>;
-  /** All, the most recent first; none if there is no such list. Writes nothing. */
+  /** All recents, the most recent first; empty if there is no list. Writes nothing. */
   read(list: string): Promise<readonly Recent[]>;
-  /** Forgets the list. False: there was none. */
+  /** Deletes the list. False: there was none. */
   drop(list: string): Promise<boolean>;
 }

@@ -4,27 +4,26 @@ import type { MatchKind, Profile, Segment } from './suggestion';
 import { typoMatch } from './typo';
 
 const ASCII = /^[\0-\x7f]*$/;
-/** Making one costs more than using it a thousand times. It is the same for every locale that splits by clusters. */
+/** Creation costs more than a thousand uses. Grapheme clusters do not depend on the locale. */
 const clusters = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
-/** A place in a text: UTF-16 units from its beginning. */
+/** A range of a text, in UTF-16 units. */
 interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** A piece of a text that folds by itself, and where it and its folded form end. */
+/** A piece of a text that folds on its own: the ends of the piece and of its folded form. */
 interface Piece {
   readonly end: number;
   readonly foldedEnd: number;
 }
 
 /**
- * Which part of a text is shown as matched by a query, by the kind of the suggestion: all of it, its beginning, the
- * first word start, its end, the first occurrence, or what comes nearest to a query with a typo. Nothing if the text
- * itself does not match by that kind (an alias did), or if the query is empty. The segments concatenate to the text;
- * none is empty, and no two neighbours are of one sort. A character as people see it is never divided: partly matched
- * is matched.
+ * Splits a text into matched and unmatched segments. The kind decides the matched part: the whole text, its beginning,
+ * the first word start, its end, the first occurrence, or the nearest beginning for a typo. Nothing is matched if only
+ * an alias matches by that kind, or if the query is empty. The segments concatenate to the text; none is empty, and
+ * neighbours differ in `matched`. A grapheme cluster is never divided: a cluster that matches in part is matched.
  */
 export function segments(
   text: string,
@@ -47,7 +46,7 @@ function split(text: string, { from, to }: Span): Segment[] {
   ].filter((segment) => segment.text !== '');
 }
 
-/** Where the folded query stands in the folded text. */
+/** The range of the folded query in the folded text. */
 function spanIn(folded: string, query: string, kind: MatchKind): Span | undefined {
   const at = (from: number): Span | undefined => (from < 0 ? undefined : { from, to: from + query.length });
   switch (kind) {
@@ -68,25 +67,25 @@ function spanIn(folded: string, query: string, kind: MatchKind): Span | undefine
   }
 }
 
-/** Of the text before it was folded, all characters of which the span has some. */
+/** The range of the original text: every piece that overlaps the folded span. */
 function inOriginal(text: string, folded: string, span: Span, accents: Profile['accents']): Span {
   if (ASCII.test(text)) return span;
   const pieces = piecesOf(text, folded, accents);
-  // What folds to nothing stands between its neighbours, or belongs to the end of the text that it is at.
+  // A piece that folds to nothing is matched only between matched pieces, or at an end of the text that is matched.
   const first = span.from === 0 ? 0 : pieces.findIndex(({ foldedEnd }) => foldedEnd > span.from);
   const last =
     span.to === folded.length ? pieces.length - 1 : pieces.findIndex(({ foldedEnd }) => foldedEnd >= span.to);
   return { from: pieces[first - 1]?.end ?? 0, to: pieces[last]?.end ?? text.length };
 }
 
-/** The text in pieces that fold one by one to what they fold to together. */
+/** Pieces of the text: folding each piece gives the same result as folding the whole text. */
 function piecesOf(text: string, folded: string, accents: Profile['accents']): readonly Piece[] {
   const characters = Array.from(clusters.segment(text), ({ segment }) => segment);
   const each = pieces(characters, (character) => fold(character, accents));
   if (each.folded === folded) return each.ends;
   const composed = pieces(compose(characters, accents), (piece) => fold(piece, accents));
   if (composed.folded === folded) return composed.ends;
-  // Never seen; the text as one piece is right whatever Unicode may still bring.
+  // No such text is known. One piece is right for any future version of Unicode.
   return [{ end: text.length, foldedEnd: folded.length }];
 }
 
@@ -104,7 +103,7 @@ function pieces(
   return { folded, ends };
 }
 
-/** Neighbours made one that fold to another thing together than apart: single Hangul letters form a syllable. */
+/** Joins neighbours that fold differently together than apart: single Hangul letters compose to a syllable. */
 function compose(characters: readonly string[], accents: Profile['accents']): readonly string[] {
   const composed: string[] = [];
   for (const character of characters) {

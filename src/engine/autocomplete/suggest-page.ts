@@ -1,35 +1,35 @@
 import type { RankedEntry, RankPosition, Ranking } from './dictionary-store';
 import { fold } from './fold';
 import type { RankedRecent } from './recents-ranking';
-import { SameThings } from './recents-ranking';
+import { SeenSuggestions } from './recents-ranking';
 import { segments } from './segments';
 import { MATCH_KINDS, type MatchKind, type Profile, type Suggestion } from './suggestion';
 
-/** Where a page ended: within the recents of a kind, or within its entries. Travels in page tokens. */
+/** Where a page ended: after a recent, or after an entry. Page tokens contain it. */
 export type PagePosition =
   | {
       readonly of: 'recents';
       readonly kind: MatchKind;
-      /** Among those of the kind, from 0. */
+      /** Index among the recents of the kind, from 0. */
       readonly index: number;
       readonly entryId: string;
       readonly text: string;
     }
   | { readonly of: 'entries'; readonly at: RankPosition };
 
-interface Placed {
+interface PlacedSuggestion {
   readonly suggestion: Suggestion;
-  /** Only the last one of a page is asked for it. */
+  /** A function, because only the last suggestion of a page needs its position. */
   position(): PagePosition;
 }
 
 export interface Page {
   readonly suggestions: readonly Suggestion[];
-  /** Undefined: that was all. */
+  /** Undefined: this is the last page. */
   readonly next: PagePosition | undefined;
 }
 
-/** What the store is to look after, for a page that goes on from here. */
+/** The store's position for the page after `position`. */
 export function rankAfter(position: PagePosition | undefined): RankPosition | undefined {
   if (position === undefined) return undefined;
   if (position.of === 'entries') return position.at;
@@ -37,8 +37,8 @@ export function rankAfter(position: PagePosition | undefined): RankPosition | un
 }
 
 /**
- * One page of a dictionary's entries and a caller's recents: kind by kind, in each the recents first. An entry that is
- * also a recent is shown as that, at the recent's place.
+ * Merges one page of a dictionary's entries with the caller's recents. Within each kind, recents come first. An entry
+ * that is also a recent appears once, at the recent's place.
  */
 export function mergePage(
   ranking: Ranking,
@@ -49,14 +49,15 @@ export function mergePage(
 ): Page {
   const { accents } = ranking.profile;
   const shown = recentsAfter(recents, after);
-  const placed: Placed[] = [];
+  const placed: PlacedSuggestion[] = [];
   const others = withoutRecents(ranking.entries, recents, accents);
   for (const kind of MATCH_KINDS) {
-    // What comes after entries that the store has not got to is for a later page.
+    // Suggestions after entries that the store has not reached yet belong to a later page.
     if (ranking.next && rankOf(kind) > rankOf(ranking.next.kind)) break;
-    const ofKind = recents.filter((ranked) => ranked.kind === kind);
+    const recentsOfKind = recents.filter((ranked) => ranked.kind === kind);
     for (const ranked of shown) {
-      if (ranked.kind === kind) placed.push(placeRecent(ranked, ofKind.indexOf(ranked), ranking, query));
+      if (ranked.kind === kind)
+        placed.push(placeRecent(ranked, recentsOfKind.indexOf(ranked), ranking, query));
     }
     for (const entry of others) if (entry.kind === kind) placed.push(placeEntry(entry, query, accents));
   }
@@ -72,16 +73,16 @@ function withoutRecents(
   accents: Profile['accents'],
 ): readonly RankedEntry[] {
   if (recents.length === 0) return entries;
-  const same = new SameThings();
-  for (const { recent, folded } of recents) same.add(recent.entryId, folded);
-  return entries.filter(({ entryId, text }) => !same.has(entryId, fold(text, accents)));
+  const seen = new SeenSuggestions();
+  for (const { recent, folded } of recents) seen.add(recent.entryId, folded);
+  return entries.filter(({ entryId, text }) => !seen.has(entryId, fold(text, accents)));
 }
 
 function rankOf(kind: MatchKind): number {
   return MATCH_KINDS.indexOf(kind);
 }
 
-/** Those that were not on an earlier page. */
+/** The recents that were on no earlier page. */
 function recentsAfter(
   recents: readonly RankedRecent[],
   after: PagePosition | undefined,
@@ -94,7 +95,7 @@ function recentsAfter(
   const last = ofKind.findIndex(
     ({ recent }) => recent.entryId === after.entryId && (after.entryId !== '' || recent.text === after.text),
   );
-  // One that was removed has left its place to the next; one that was used again has moved up.
+  // A removed recent has left its index to the next recent; a recent that was used again has moved to the front.
   const next = last < 0 ? after.index : Math.max(last, after.index) + 1;
   return [...ofKind.slice(next), ...later];
 }
@@ -104,7 +105,7 @@ function placeRecent(
   index: number,
   ranking: Ranking,
   query: string,
-): Placed {
+): PlacedSuggestion {
   const { entryId, text, payload } = recent;
   const { accents } = ranking.profile;
   const twin = ranking.entries.find((entry) => isTwin(entry, entryId, folded, accents));
@@ -126,7 +127,7 @@ function isTwin(entry: RankedEntry, entryId: string, folded: string, accents: Pr
   return entryId === '' ? fold(entry.text, accents) === folded : entry.entryId === entryId;
 }
 
-function placeEntry(entry: RankedEntry, query: string, accents: Profile['accents']): Placed {
+function placeEntry(entry: RankedEntry, query: string, accents: Profile['accents']): PlacedSuggestion {
   const { entryId, text, payload, kind, score } = entry;
   const shown = segments(text, query, kind, accents);
   return {
@@ -135,7 +136,7 @@ function placeEntry(entry: RankedEntry, query: string, accents: Profile['accents
   };
 }
 
-/** A token tells by its check that it was made for this request; whoever makes one up by himself may have written anything. */
+/** The checksum of a page token is no signature, so a forged token may contain any value. */
 export function isPagePosition(value: unknown): value is PagePosition {
   if (!isObject(value)) return false;
   if (value['of'] === 'recents') {
@@ -148,7 +149,7 @@ export function isPagePosition(value: unknown): value is PagePosition {
   return value['of'] === 'entries' && isObject(at) && isKind(at['kind']) && isPlace(at['at']);
 }
 
-/** Of a record: its list's key, a zero byte, and the place in the list. */
+/** A record's position in hexadecimal: the key of its list, a zero byte, and the place in the list. */
 const RECORD = /^([0-9a-f]{2}){1,20}00([0-9a-f]{2}){6,200}$/;
 
 function isPlace(at: unknown): boolean {
@@ -157,7 +158,7 @@ function isPlace(at: unknown): boolean {
   return Number.isSafeInteger(at['score']) && isText(at['text']) && isText(at['entryId']);
 }
 
-/** Empty, or a score in digits, a text and an entry id. */
+/** Empty, or a JSON array of a score in digits, a text and an entry id. */
 function isPast(past: string): boolean {
   if (past === '') return true;
   try {

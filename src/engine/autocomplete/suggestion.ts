@@ -1,14 +1,14 @@
-/** What autocomplete deals in: entries of dictionaries, recents, and what is suggested of them. */
+/** The terms of autocomplete (entries, recents, suggestions), and the engine's interface for the transport. */
 
-/** How a text can answer to a query, in the order in which suggestions are ranked. */
+/** How a text can match a query, in rank order. */
 export const MATCH_KINDS = ['exact', 'prefix', 'word-prefix', 'suffix', 'contains', 'typo'] as const;
 export type MatchKind = (typeof MATCH_KINDS)[number];
 
-/** What is fixed of a dictionary when it is created. */
+/** The settings of a dictionary, fixed at its creation. */
 export interface Profile {
-  /** Dropped: `resume` finds `résumé`, and the other way round. */
+  /** Dropped: `resume` finds `résumé`, and `résumé` finds `resume`. */
   readonly accents: 'kept' | 'dropped';
-  /** Whether queries with a slip of the fingers find something. */
+  /** Whether queries with typos (edit distance 1 or 2) find entries. */
   readonly typos: boolean;
 }
 
@@ -21,27 +21,27 @@ export interface Entry {
   readonly payload: Uint8Array;
 }
 
-/** An entry as ListEntries shows it. */
+/** An entry of ListEntries. */
 export interface ListedEntry extends Entry {
   readonly selectionCount: number;
 }
 
-/** A part of a text; the parts of a text concatenate to it. */
+/** A part of a text. The segments of a text concatenate to the text. */
 export interface Segment {
   readonly text: string;
   readonly matched: boolean;
 }
 
 export interface Suggestion {
-  /** Empty for a recent that was added without one. */
+  /** Empty for a recent without an entry id. */
   readonly entryId: string;
   readonly text: string;
   readonly segments: readonly Segment[];
   readonly payload: Uint8Array;
   readonly kind: MatchKind;
-  /** Weight + selections, below 2^53; 0 for a recent whose entry is not among the dictionary's answers. */
+  /** Weight + selections, below 2^53; 0 for a recent without an entry in the dictionary's result. */
   readonly score: number;
-  /** It is shown for being in the caller's recents. */
+  /** The suggestion comes from the caller's recents. */
   readonly recent: boolean;
 }
 
@@ -55,13 +55,13 @@ export interface Recent {
 export interface RecentsQuery {
   readonly query: string;
   readonly pageSize: number;
-  /** Those wanted; all if empty. */
+  /** The wanted kinds; empty: all kinds. */
   readonly kinds: readonly MatchKind[];
 }
 
 export interface SuggestRequest extends RecentsQuery {
   readonly dictionary: string;
-  /** Empty: from the start. */
+  /** Empty: the first page. */
   readonly pageToken: string;
   /** Empty: none. */
   readonly recentsList: string;
@@ -69,15 +69,15 @@ export interface SuggestRequest extends RecentsQuery {
 
 export interface SuggestPage {
   readonly suggestions: readonly Suggestion[];
-  /** Empty: that was all. */
+  /** Empty: this is the last page. */
   readonly nextPageToken: string;
-  /** A bound of the store's work cut the weakest kinds off. */
+  /** The store reached its work bound before the weakest kinds were complete. */
   readonly partial: boolean;
 }
 
-/** One import that is being built aside. */
+/** An import in progress. */
 export interface ImportView {
-  /** When it was started, by the store's clock (ms since 1970, for display). */
+  /** Start by the store's clock (ms since 1970, for display). */
   readonly startTimeMs: number;
   /** Entries received so far. */
   readonly receivedCount: number;
@@ -86,21 +86,21 @@ export interface ImportView {
 export interface DictionaryView {
   readonly name: string;
   readonly profile: Profile;
-  /** Of the rules by which texts are folded: see fold.ts. */
+  /** Version of the folding rules, see fold.ts. */
   readonly foldVersion: number;
   readonly entryCount: number;
-  /** What the store keeps of it, estimated (bytes). */
+  /** Estimated memory in the store (bytes). */
   readonly memoryBytes: number;
-  /** Rises with each import that was committed; 1 to begin with. */
+  /** 1 at first; each committed import raises it. */
   readonly generation: number;
   readonly imports: readonly ImportView[];
 }
 
 export interface ListRange {
   readonly dictionary: string;
-  /** Entries whose folded text is at or after this folded bound; empty: from the first. */
+  /** Inclusive lower bound of the folded text; empty: from the first entry. */
   readonly from: string;
-  /** ... and before this one; empty: to the last. */
+  /** Exclusive upper bound of the folded text; empty: to the last entry. */
   readonly to: string;
   readonly pageSize: number;
   readonly pageToken: string;
@@ -116,36 +116,36 @@ export interface DictionariesPage {
   readonly nextPageToken: string;
 }
 
-/** An import under way: batches, and then either `commit` or `abandon`, whatever became of the batches. */
+/** An import in progress. The caller puts batches, and must end the import with `commit` or `abandon`. */
 export interface ImportSession {
-  /** Resolves when they are in the store. Rejects with IMPORT_CONFLICT once another import has won. */
+  /** Resolves when the entries are in the store. Rejects with IMPORT_CONFLICT if another import has won. */
   put(entries: readonly Entry[]): Promise<void>;
   /**
-   * Swaps the new generation in if exactly so many entries were put (each entry of each batch counts), else rejects
-   * with INVALID_FIELD. Either way the import is over.
+   * Replaces the dictionary's entries with the imported ones. Rejects with INVALID_FIELD if `entryCount` differs from the
+   * number of entries in all batches. The import ends in both cases.
    */
   commit(entryCount: number): Promise<DictionaryView>;
-  /** Leaves the dictionary as it was, and what was built is cleaned up. Never rejects. */
+  /** Leaves the dictionary unchanged, and removes the imported entries. Never rejects. */
   abandon(): Promise<void>;
 }
 
-/** Autocomplete as the transport calls it, with fields that were checked. Everything rejects with a HoldfastError. */
+/** The engine's interface for the transport, which has checked all fields. Every method rejects with a HoldfastError. */
 export interface AutocompleteEngine {
-  /** In front of the list, the same one (by entry id, else by text) moves; the list keeps `capacity` of them. */
+  /** Puts a recent in front of its list; the same recent (by entry id, otherwise by text) moves. The list keeps `capacity` recents. */
   addRecent(list: string, recent: Recent, capacity: number): Promise<void>;
-  /** By its entry id if one is given, else by its text. False: there was none. */
+  /** Identifies the recent by its entry id, or by its text if the id is empty. False: there was none. */
   removeRecent(list: string, which: { readonly entryId: string; readonly text: string }): Promise<boolean>;
   suggestRecents(list: string, query: RecentsQuery): Promise<readonly Suggestion[]>;
-  /** False: there was no such list. */
+  /** False: there was no list. */
   deleteRecents(list: string): Promise<boolean>;
 
   createDictionary(name: string, profile: Profile): Promise<DictionaryView>;
   putEntries(dictionary: string, entries: readonly Entry[]): Promise<void>;
-  /** Resolves to how many there were. */
+  /** Resolves to the number of deleted entries. */
   deleteEntries(dictionary: string, entryIds: readonly string[]): Promise<number>;
-  /** Undefined profile: the dictionary's own, or the usual one if there is no dictionary yet. */
+  /** Undefined profile: the dictionary's profile, or the default profile for a new dictionary. */
   startImport(dictionary: string, profile: Profile | undefined): Promise<ImportSession>;
-  /** Resolves to the entry's new selection count; undefined: there is no such entry. */
+  /** Resolves to the entry's new selection count; undefined: no such entry. */
   recordSelection(dictionary: string, entryId: string, count: number): Promise<number | undefined>;
   suggest(request: SuggestRequest): Promise<SuggestPage>;
   listEntries(range: ListRange): Promise<EntriesPage>;

@@ -1,103 +1,121 @@
-/** A beginning of a text, and how many slips of the fingers lie between it and what was typed. */
+/** The beginning of a text that matches a query with typos. */
 export interface TypoMatch {
+  /** Edits between the query and the beginning. */
   readonly distance: number;
-  /** Of the beginning, in UTF-16 units. */
+  /** Length of the beginning in UTF-16 units. */
   readonly end: number;
 }
 
 /**
- * How many edits are forgiven: more in a longer query, none where they would make nearly everything match. An edit
- * puts a character in, leaves one out, takes another one, or swaps two neighbours.
+ * The largest edit distance for a query of this length. Longer queries allow more; a short query with edits would match
+ * nearly every text. An edit inserts, deletes or replaces a character, or swaps two neighbours.
  */
-function forgiven(length: number): number {
+function allowedEdits(length: number): number {
   if (length < 4) return 0;
   return length < 8 ? 1 : 2;
 }
 
 /**
- * Whether the text begins with something that only slips set apart from the query (also with the query itself): up to
- * 1 edit in a query of 4 to 7 code points, 2 from 8. The first character is never a slip. Both are folded.
+ * Whether the text begins with the query or with a typo of the query: edit distance 1 for 4 to 7 code points, 2 from 8
+ * on. The first character must be equal. Both texts are folded.
  */
 export function isTypo(query: string, text: string): boolean {
   return typoMatch(query, text) !== undefined;
 }
 
 /**
- * The beginning of the text that is nearest to the query by the optimal string alignment distance, and of several the
- * one nearest to it in length (`John` for `jonh`, not `Joh`), the longer one if need be; undefined if none is near enough. Only the cells of the matrix that can be within the allowed distance are
- * looked at, so the time is that of reading the query.
+ * The beginning of the text with the smallest distance to the query (optimal string alignment distance). Among equal
+ * distances, the beginning closest to the query's length wins (`John` for `jonh`, not `Joh`), then the longer one.
+ * Undefined if no beginning is close enough. The time is linear in the query's length, because only the matrix cells
+ * within the allowed distance are computed.
  */
 export function typoMatch(query: string, text: string): TypoMatch | undefined {
-  // Dictionaries are searched with this: most of what does not match ends here.
+  // Most texts of a dictionary fail this cheap check.
   if (query.codePointAt(0) !== text.codePointAt(0)) return undefined;
   const typed = codePoints(query, query.length);
-  const allowed = forgiven(typed.length);
-  if (allowed === 0) return undefined;
-  const found = codePoints(text, typed.length + allowed);
-  if (found.length < typed.length - allowed) return undefined;
-  return nearest(lastRow(typed, found, allowed), typed.length, found, allowed);
+  const maxDistance = allowedEdits(typed.length);
+  if (maxDistance === 0) return undefined;
+  const characters = codePoints(text, typed.length + maxDistance);
+  if (characters.length < typed.length - maxDistance) return undefined;
+  return bestMatch(lastRow(typed, characters, maxDistance), typed.length, characters, maxDistance);
 }
 
 /**
- * The matrix's last row: entry k is the distance between all that was typed and the first
- * `typed.length - allowed + k` of what was found; any number past `allowed` means too far.
+ * The last row of the matrix. Cell k is the distance of the whole query to the first `typed.length - maxDistance + k`
+ * characters. A value above `maxDistance` means "too far".
  */
-function lastRow(typed: readonly number[], found: readonly number[], allowed: number): readonly number[] {
-  const width = 2 * allowed + 1;
-  const far = allowed + 1;
-  // One cell more than the band: what is right of it is too far.
-  let beforeThat = new Array<number>(width + 1).fill(far);
-  let before = beforeThat.map((_, k) => (k < allowed ? far : k - allowed));
-  let current = beforeThat.slice();
+function lastRow(
+  typed: readonly number[],
+  characters: readonly number[],
+  maxDistance: number,
+): readonly number[] {
+  const width = 2 * maxDistance + 1;
+  const tooFar = maxDistance + 1;
+  // One cell more than the band, so that the right neighbour of its last cell exists.
+  let twoRowsBack = new Array<number>(width + 1).fill(tooFar);
+  let rowBefore = twoRowsBack.map((_, k) => (k < maxDistance ? tooFar : k - maxDistance));
+  let current = twoRowsBack.slice();
   for (let row = 1; row <= typed.length; row += 1) {
-    let nearest = far;
-    let left = far;
+    let nearest = tooFar;
+    let left = tooFar;
     for (let k = 0; k < width; k += 1) {
-      const column = row - allowed + k;
-      let distance = far;
-      if (column >= 0 && column <= found.length) {
-        const diagonal = (before[k] ?? far) + (column > 0 && typed[row - 1] === found[column - 1] ? 0 : 1);
-        distance = Math.min(diagonal, (before[k + 1] ?? far) + 1, left + 1, far);
-        if (isSwap(typed, row, found, column)) distance = Math.min(distance, (beforeThat[k] ?? far) + 1);
+      const column = row - maxDistance + k;
+      let distance = tooFar;
+      if (column >= 0 && column <= characters.length) {
+        const diagonal =
+          (rowBefore[k] ?? tooFar) + (column > 0 && typed[row - 1] === characters[column - 1] ? 0 : 1);
+        distance = Math.min(diagonal, (rowBefore[k + 1] ?? tooFar) + 1, left + 1, tooFar);
+        if (isSwap(typed, row, characters, column))
+          distance = Math.min(distance, (twoRowsBack[k] ?? tooFar) + 1);
       }
       current[k] = left = distance;
       if (distance < nearest) nearest = distance;
     }
-    current[width] = far;
-    // No way leads past such a row: a swap does, but from a cell whose neighbour in this row would be near enough.
-    if (nearest > allowed) return current;
-    [beforeThat, before, current] = [before, current, beforeThat];
+    current[width] = tooFar;
+    // No later row can be near enough. A swap skips a row, but only next to a cell of that row that is near enough.
+    if (nearest > maxDistance) return current;
+    [twoRowsBack, rowBefore, current] = [rowBefore, current, twoRowsBack];
   }
-  return before;
+  return rowBefore;
 }
 
-function isSwap(typed: readonly number[], row: number, found: readonly number[], column: number): boolean {
+function isSwap(
+  typed: readonly number[],
+  row: number,
+  characters: readonly number[],
+  column: number,
+): boolean {
   return (
-    row > 1 && column > 1 && typed[row - 1] === found[column - 2] && typed[row - 2] === found[column - 1]
+    row > 1 &&
+    column > 1 &&
+    typed[row - 1] === characters[column - 2] &&
+    typed[row - 2] === characters[column - 1]
   );
 }
 
-function nearest(
+function bestMatch(
   distances: readonly number[],
   typedLength: number,
-  found: readonly number[],
-  allowed: number,
+  characters: readonly number[],
+  maxDistance: number,
 ): TypoMatch | undefined {
   const distance = Math.min(...distances);
-  if (distance > allowed) return undefined;
-  const ends = distances.flatMap((one, k) => (one === distance ? [k - allowed] : []));
-  const difference = ends.reduce((best, one) => (Math.abs(one) <= Math.abs(best) ? one : best));
+  if (distance > maxDistance) return undefined;
+  const lengthDifferences = distances.flatMap((cell, k) => (cell === distance ? [k - maxDistance] : []));
+  const difference = lengthDifferences.reduce((best, candidate) =>
+    Math.abs(candidate) <= Math.abs(best) ? candidate : best,
+  );
   const length = typedLength + difference;
-  return { distance, end: String.fromCodePoint(...found.slice(0, length)).length };
+  return { distance, end: String.fromCodePoint(...characters.slice(0, length)).length };
 }
 
-/** At most so many of the text's code points. */
+/** The first `limit` code points of the text. */
 function codePoints(text: string, limit: number): readonly number[] {
-  const found: number[] = [];
-  for (let index = 0; index < text.length && found.length < limit;) {
+  const characters: number[] = [];
+  for (let index = 0; index < text.length && characters.length < limit;) {
     const codePoint = text.codePointAt(index) ?? 0;
-    found.push(codePoint);
+    characters.push(codePoint);
     index += codePoint > 0xffff ? 2 : 1;
   }
-  return found;
+  return characters;
 }

@@ -4,14 +4,14 @@ import { ManualClock, settled } from '../../support/manual-clock';
 
 type State = 'more' | 'building' | 'clean' | 'gone';
 
-/** The store's list of names, and what each sweep of one comes to, in turn; the last state stays. */
-class Shelf {
+/** A store with a list of names, and the results of each name's sweeps. The last result repeats. */
+class FakeDictionaries {
   readonly names = new Set<string>();
   readonly swept: string[] = [];
   readonly states = new Map<string, State[]>();
 
   readonly port = {
-    names: (_beginning: string, after: string | undefined, limit: number): Promise<readonly string[]> => {
+    names: (_prefix: string, after: string | undefined, limit: number): Promise<readonly string[]> => {
       const all = [...this.names].sort().filter((name) => after === undefined || name > after);
       return Promise.resolve(all.slice(0, limit));
     },
@@ -25,75 +25,75 @@ class Shelf {
   };
 }
 
-function housekeeping(random = 0.5) {
-  const [shelf, clock, defects] = [new Shelf(), new ManualClock(), [] as unknown[]];
+function startSweeper(random = 0.5) {
+  const [store, clock, defects] = [new FakeDictionaries(), new ManualClock(), [] as unknown[]];
   const identities = { ...systemIdentities, random: () => random };
-  const housekeeper = new DictionarySweeper(shelf.port, clock, identities, (error) => defects.push(error));
-  return { shelf, clock, defects, housekeeper };
+  const sweeper = new DictionarySweeper(store.port, clock, identities, (error) => defects.push(error));
+  return { store, clock, defects, sweeper };
 }
 
 test.each([
   [0, 1000],
   [0.5, 1500],
   [0.999, 1999],
-])('the first round comes a second or two after the start, by chance (%d): %d ms', async (random, due) => {
-  const { shelf, clock } = housekeeping(random);
-  shelf.names.add('towns');
+])('with a random number of %d, the sweeper starts its first round after %d ms', async (random, due) => {
+  const { store, clock } = startSweeper(random);
+  store.names.add('towns');
   await clock.advance(due - 1);
-  expect(shelf.swept).toEqual([]);
+  expect(store.swept).toEqual([]);
   await clock.advance(1);
-  expect(shelf.swept).toEqual(['towns']);
+  expect(store.swept).toEqual(['towns']);
 });
 
-test('after the first one there is a round every 15 s, of 64 names each, in turn', async () => {
-  const { shelf, clock } = housekeeping();
+test('the sweeper sweeps the next 64 names every 15 s', async () => {
+  const { store, clock } = startSweeper();
   const names = Array.from({ length: 100 }, (_, index) => `name ${String(index).padStart(2, '0')}`);
-  for (const name of names) shelf.names.add(name);
+  for (const name of names) store.names.add(name);
   await clock.advance(1500);
-  expect(shelf.swept).toEqual(names.slice(0, 64));
+  expect(store.swept).toEqual(names.slice(0, 64));
   await clock.advance(14_999);
-  expect(shelf.swept).toHaveLength(64);
+  expect(store.swept).toHaveLength(64);
   await clock.advance(1);
-  expect(shelf.swept).toEqual(names);
+  expect(store.swept).toEqual(names);
   await clock.advance(15_000);
-  expect(shelf.swept).toEqual([...names, ...names.slice(0, 64)]);
+  expect(store.swept).toEqual([...names, ...names.slice(0, 64)]);
 });
 
-test('a dictionary with more to do is swept until nothing is left', async () => {
-  const { shelf, housekeeper } = housekeeping();
-  shelf.states.set('towns', ['more', 'more', 'clean']);
-  housekeeper.tidy('towns');
+test('the sweeper repeats the sweep of a dictionary while there is more to do', async () => {
+  const { store, sweeper } = startSweeper();
+  store.states.set('towns', ['more', 'more', 'clean']);
+  sweeper.sweepSoon('towns');
   await settled();
-  expect(shelf.swept).toEqual(['towns', 'towns', 'towns']);
+  expect(store.swept).toEqual(['towns', 'towns', 'towns']);
 });
 
-test('one that is gone is taken off the list', async () => {
-  const { shelf, housekeeper } = housekeeping();
-  shelf.names.add('towns');
-  shelf.states.set('towns', ['gone']);
-  housekeeper.tidy('towns');
+test('the sweeper unregisters a dictionary that does not exist any more', async () => {
+  const { store, sweeper } = startSweeper();
+  store.names.add('towns');
+  store.states.set('towns', ['gone']);
+  sweeper.sweepSoon('towns');
   await settled();
-  expect(shelf.names).toEqual(new Set());
+  expect(store.names).toEqual(new Set());
 });
 
 test.each(['building', 'clean', 'more'] as const)(
-  'one that was gone and is there again (%s) when it has been taken off the list goes back on it',
+  'the sweeper registers a dictionary again if the next sweep finds it %s',
   async (state) => {
-    const { shelf, housekeeper } = housekeeping();
-    shelf.names.add('towns');
-    shelf.states.set('towns', ['gone', state]);
-    housekeeper.tidy('towns');
+    const { store, sweeper } = startSweeper();
+    store.names.add('towns');
+    store.states.set('towns', ['gone', state]);
+    sweeper.sweepSoon('towns');
     await settled();
-    expect(shelf.names).toEqual(new Set(['towns']));
+    expect(store.names).toEqual(new Set(['towns']));
   },
 );
 
-test('a housekeeper that was stopped does nothing more', async () => {
-  const { shelf, clock, housekeeper } = housekeeping();
-  shelf.names.add('towns');
-  housekeeper.stop();
-  housekeeper.tidy('towns');
+test('a stopped sweeper sweeps nothing and has no timer', async () => {
+  const { store, clock, sweeper } = startSweeper();
+  store.names.add('towns');
+  sweeper.stop();
+  sweeper.sweepSoon('towns');
   await clock.advance(60_000);
-  expect(shelf.swept).toEqual([]);
+  expect(store.swept).toEqual([]);
   expect(clock.timerCount).toBe(0);
 });

@@ -3,10 +3,10 @@ import { foldCase } from '../../../src/engine/autocomplete/case-folding';
 import { fold } from '../../../src/engine/autocomplete/fold';
 import { anyText, scriptText } from '../../support/scripts-of-the-world';
 
-/** Of Unicode 17: what a newer one assigns is not in our table, and this Node may fold it. */
-const KNOWN_TO_TABLE = Number(process.versions.unicode) <= 17;
+/** The table has the foldings of Unicode 17. A newer Node knows characters that the table lacks. */
+const TABLE_IS_COMPLETE = Number(process.versions.unicode) <= 17;
 
-/** Every character there is, as far as this engine knows. */
+/** Every character that this Node knows. */
 const everyCharacter: readonly string[] = Array.from({ length: 0x110000 }, (_, codePoint) =>
   String.fromCodePoint(codePoint),
 ).filter((one) => !/[\p{Unassigned}\p{Private_Use}\p{Surrogate}]/u.test(one));
@@ -14,32 +14,32 @@ const everyCharacter: readonly string[] = Array.from({ length: 0x110000 }, (_, c
 const lengthOf = (text: string): number => [...text].length;
 const hex = (character: string): string => character.codePointAt(0)!.toString(16);
 
-describe('case folding', () => {
-  it('of one character to one is what this engine takes for the same letter', () => {
+describe('foldCase', () => {
+  it('folds a character to a character that Node considers the same letter', () => {
     const pairs = everyCharacter
       .filter((one) => foldCase(one) !== one && lengthOf(foldCase(one)) === 1)
       .map((one) => [one, foldCase(one)] as const);
     expect(pairs.length).toBeGreaterThan(1300);
-    const strangers = pairs.filter(([from, to]) => !new RegExp(`^${to}$`, 'iu').test(from));
-    expect(strangers.map(([from]) => hex(from))).toEqual([]);
-    // What is folded is the end of the way, and never the small letter in one place and the capital in another.
+    const wrongPairs = pairs.filter(([from, to]) => !new RegExp(`^${to}$`, 'iu').test(from));
+    expect(wrongPairs.map(([from]) => hex(from))).toEqual([]);
+    // A folded character folds to itself.
     expect(pairs.filter(([, to]) => foldCase(to) !== to)).toEqual([]);
   });
 
-  it('of one character to several is its capital form in small letters', () => {
+  it('folds a character to the small letters of its capital form if that form has several letters', () => {
     const expected = new Map(
       everyCharacter
         .map((one) => [one, one.toUpperCase().toLowerCase()] as const)
         .filter(([one, small]) => lengthOf(small) > 1 && one !== 'İ'),
     );
-    // Two whose capital form is themselves.
+    // Exceptions: these two characters are their own capital form.
     expected.set('ẞ', 'ss').set('İ', 'i\u0307');
     const found = everyCharacter.filter((one) => lengthOf(foldCase(one)) > 1);
     expect(found).toHaveLength(104);
     expect(new Map(found.map((one) => [one, foldCase(one)]))).toEqual(expected);
   });
 
-  (KNOWN_TO_TABLE ? it : it.skip)('leaves out no character that this engine folds', () => {
+  (TABLE_IS_COMPLETE ? it : it.skip)('folds exactly the characters that Node folds', () => {
     const wrong = everyCharacter.filter((one) => {
       const decomposed = one.normalize('NFD');
       const changes = foldCase(decomposed) !== decomposed;
@@ -57,12 +57,12 @@ describe('case folding', () => {
     ['ꭰᏰ', 'ᎠᏰ'],
     ['ŒUVRE', 'œuvre'],
     ['𐐀𞤀', '𐐨𞤢'],
-  ])('makes %s to %s', (text, folded) => {
+  ])('folds %s to %s', (text, folded) => {
     expect(foldCase(text)).toBe(folded);
   });
 });
 
-describe('folding', () => {
+describe('fold', () => {
   it.each([
     ['straße', 'STRASSE'],
     ['Ｆｕｌｌ　ｗｉｄｔｈ', 'full width'],
@@ -74,11 +74,11 @@ describe('folding', () => {
     ['ᾳ', 'ΑΙ'],
     ['Ⅷ ①', 'viii 1'],
     ['ﻣﺮﺣﺒﺎ', 'مرحبا'],
-  ])('makes %s and %s one (chapter 10: any character)', (one, other) => {
+  ])('folds %s and %s to the same text (chapter 10: any character)', (one, other) => {
     expect(fold(one, 'kept')).toBe(fold(other, 'kept'));
   });
 
-  it('keeps accents apart, or drops them, as the dictionary says', () => {
+  it('keeps or drops accents as the profile says', () => {
     expect(fold('Résumé', 'kept')).toBe('résumé');
     expect(fold('Re\u0301sume\u0301', 'kept')).toBe('résumé');
     expect(fold('Résumé', 'dropped')).toBe('resume');
@@ -87,22 +87,22 @@ describe('folding', () => {
     expect(fold('ΆΪΆΪ', 'dropped')).toBe('αιαι');
   });
 
-  it('leaves the marks that are parts of letters in place when accents are dropped', () => {
+  it('keeps marks that are parts of letters when it drops accents', () => {
     for (const text of ['กำลังใจ', 'हिन्दी', 'ガラス', '한국어', 'مُحَمَّد']) {
       expect(fold(text, 'dropped')).toBe(fold(text, 'kept'));
     }
   });
 
-  it('leaves white space as it is', () => {
+  it('does not change white space', () => {
     expect(fold('  A  b ', 'kept')).toBe('  a  b ');
   });
 
-  it('may leave nothing of a text of accents only', () => {
+  it('folds a text of accents alone to the empty text when it drops accents', () => {
     expect(fold('\u0301', 'kept')).toBe('\u0301');
     expect(fold('\u0301\u20dd', 'dropped')).toBe('');
   });
 
-  it.each(['kept', 'dropped'] as const)('twice is the same as once, accents %s', (accents) => {
+  it.each(['kept', 'dropped'] as const)('does not change a folded text, accents %s', (accents) => {
     fc.assert(
       fc.property(fc.oneof(anyText, scriptText), (text) => {
         const once = fold(text, accents);
@@ -110,7 +110,7 @@ describe('folding', () => {
       }),
       { numRuns: 5000 },
     );
-    // Each character by itself, and before and after what composes and what is reordered.
+    // Each character alone, and next to characters that compose with it or are reordered.
     for (const one of everyCharacter) {
       for (const text of [one, `\u03b1${one}\u0301`, `${one}\u0345\u0308\u0323`]) {
         const once = fold(text, accents);
@@ -119,16 +119,19 @@ describe('folding', () => {
     }
   });
 
-  it.each(['kept', 'dropped'] as const)('makes composed and decomposed texts one, accents %s', (accents) => {
-    fc.assert(
-      fc.property(scriptText, (text) => {
-        expect(fold(text.normalize('NFD'), accents)).toBe(fold(text.normalize('NFC'), accents));
-      }),
-      { numRuns: 2000 },
-    );
-  });
+  it.each(['kept', 'dropped'] as const)(
+    'folds composed and decomposed texts to the same text, accents %s',
+    (accents) => {
+      fc.assert(
+        fc.property(scriptText, (text) => {
+          expect(fold(text.normalize('NFD'), accents)).toBe(fold(text.normalize('NFC'), accents));
+        }),
+        { numRuns: 2000 },
+      );
+    },
+  );
 
-  it('gives plain ASCII the same form alone as beside other scripts', () => {
+  it('folds ASCII next to another script as it folds ASCII alone', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary-ascii' }), (text) => {
         expect(fold(`${text}語`, 'dropped')).toBe(`${fold(text, 'dropped')}語`);
@@ -136,7 +139,7 @@ describe('folding', () => {
     );
   });
 
-  it('survives half a character', () => {
+  it('keeps unpaired surrogates', () => {
     expect(fold('É\ud83d', 'kept')).toBe('é\ud83d');
     expect(fold('\udc00É', 'dropped')).toBe('\udc00e');
   });

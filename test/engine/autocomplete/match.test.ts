@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { fold } from '../../../src/engine/autocomplete/fold';
-import { forms, kindOf, markWords, wantedKinds, wordPrefixAt } from '../../../src/engine/autocomplete/match';
+import {
+  packForms,
+  kindOf,
+  markWords,
+  wantedKinds,
+  wordPrefixAt,
+} from '../../../src/engine/autocomplete/match';
 import { MATCH_KINDS, type MatchKind } from '../../../src/engine/autocomplete/suggestion';
 import { anyText, scriptText } from '../../support/scripts-of-the-world';
 
@@ -8,9 +14,9 @@ const ALL = wantedKinds([], true);
 const folded = fc.oneof(scriptText, anyText).map((text) => fold(text, 'kept').replace(/\p{Cc}/gu, ''));
 const short = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '-', '語', '\u0301', '1'), maxLength: 6 });
 const kind = (texts: readonly string[], query: string, ...kinds: MatchKind[]): MatchKind | undefined =>
-  kindOf(forms(texts), query, wantedKinds(kinds, true));
+  kindOf(packForms(texts), query, wantedKinds(kinds, true));
 
-/** A letter or digit after neither of these nor a mark, code point by code point. */
+/** Indexes of letters and digits that follow no letter, digit or mark. */
 function wordStarts(text: string): number[] {
   let before = '';
   let index = 0;
@@ -24,7 +30,7 @@ function wordStarts(text: string): number[] {
   return starts;
 }
 
-describe('word marks', () => {
+describe('markWords', () => {
   it.each([
     ['anna maria', 'anna |maria'],
     ["o'neil-smith 2nd", "o'|neil-|smith |2nd"],
@@ -36,11 +42,11 @@ describe('word marks', () => {
     ['x𐐨 𐐨', 'x𐐨 |𐐨'],
     ['(٣)', '(|٣)'],
     ['', ''],
-  ])('of %s', (text, marked) => {
+  ])('marks the word starts of %j', (text, marked) => {
     expect(markWords(text)).toBe(marked.replaceAll('|', '\u0001'));
   });
 
-  it('stand where a letter or digit follows on none, in every script', () => {
+  it('marks each letter or digit that follows no letter, digit or mark, in every script', () => {
     fc.assert(
       fc.property(fc.oneof(folded, short), (text) => {
         const marked = markWords(text);
@@ -54,7 +60,7 @@ describe('word marks', () => {
     );
   });
 
-  it('of a query are those of every text around it, and no others', () => {
+  it('marks a query as it marks the same part of any longer text', () => {
     fc.assert(
       fc.property(
         fc.oneof(folded, short),
@@ -69,7 +75,7 @@ describe('word marks', () => {
   });
 });
 
-describe('the kind of a match', () => {
+describe('kindOf', () => {
   it.each([
     ['john smith', 'exact'],
     ['john', 'prefix'],
@@ -78,50 +84,50 @@ describe('the kind of a match', () => {
     ['n s', 'contains'],
     ['jonh', 'typo'],
     ['mary', undefined],
-  ] as const)('of %s is %s (chapter 1)', (query, expected) => {
+  ] as const)('matches the query %j to "john smith" by %s (chapter 1)', (query, expected) => {
     expect(kind(['john smith'], query)).toBe(expected);
   });
 
-  it('is the best over the text and the aliases', () => {
+  it('returns the best kind over the text and its aliases', () => {
     expect(kind(['deutschland', 'germany', 'ger'], 'ger')).toBe('exact');
     expect(kind(['algeria', 'germany'], 'ger')).toBe('prefix');
     expect(kind(['algeria', 'west germany'], 'ger')).toBe('word-prefix');
   });
 
-  it('never spans two forms', () => {
+  it('never matches across two forms', () => {
     expect(kind(['ab', 'cd'], 'bc')).toBeUndefined();
     expect(kind(['john', 'jane'], 'johnjane', 'contains', 'suffix')).toBeUndefined();
   });
 
-  it('is the best of those asked for', () => {
+  it('returns the best of the wanted kinds', () => {
     expect(kind(['john smith'], 'john smith', 'contains', 'suffix')).toBe('suffix');
     expect(kind(['john smith'], 'john', 'contains', 'suffix')).toBe('contains');
     expect(kind(['john smith'], 'john', 'suffix', 'word-prefix', 'exact')).toBeUndefined();
     expect(kind(['john john'], 'john', 'word-prefix')).toBe('word-prefix');
   });
 
-  it('is a typo only where nothing else matches, asked for or not', () => {
+  it('returns typo only if no other kind matches, wanted or not', () => {
     expect(kind(['john'], 'jonh', 'typo')).toBe('typo');
     expect(kind(['john'], 'john', 'typo')).toBeUndefined();
     expect(kind(['jonas', 'my jonh'], 'jonh', 'typo')).toBeUndefined();
     expect(kind(['nobody', 'john paul'], 'jonh pual')).toBe('typo');
-    expect(kindOf(forms(['john']), 'jonh', wantedKinds([], false))).toBeUndefined();
-    expect(kindOf(forms(['john']), 'jonh', wantedKinds(['typo'], false))).toBeUndefined();
+    expect(kindOf(packForms(['john']), 'jonh', wantedKinds([], false))).toBeUndefined();
+    expect(kindOf(packForms(['john']), 'jonh', wantedKinds(['typo'], false))).toBeUndefined();
   });
 
-  it('of an empty query is the first asked for of those that every text has', () => {
+  it('matches an empty query by the first wanted kind that fits every text', () => {
     expect(kind(['a'], '')).toBe('prefix');
     expect(kind([], '', 'contains', 'suffix', 'exact')).toBe('suffix');
     expect(kind(['a'], '', 'word-prefix', 'contains')).toBe('word-prefix');
     expect(kind(['a'], '', 'exact', 'typo')).toBeUndefined();
   });
 
-  it('is the same for a query that was marked before', () => {
-    expect(kindOf(forms(['a john smith']), markWords('john smith'), ALL)).toBe('word-prefix');
-    expect(kindOf(forms(['ab cdefg']), markWords('ab cdfeg'), ALL)).toBe('typo');
+  it('treats a marked query like an unmarked one', () => {
+    expect(kindOf(packForms(['a john smith']), markWords('john smith'), ALL)).toBe('word-prefix');
+    expect(kindOf(packForms(['ab cdefg']), markWords('ab cdfeg'), ALL)).toBe('typo');
   });
 
-  it('is what the definitions say, for any texts and queries', () => {
+  it('agrees with the definitions of the kinds for any texts and queries', () => {
     const kinds = fc.subarray(
       [...MATCH_KINDS].filter((one) => one !== 'typo'),
       { minLength: 1 },
@@ -145,12 +151,12 @@ describe('the kind of a match', () => {
   });
 });
 
-it('the packed forms are the text and its aliases, without duplicates and empty ones', () => {
-  expect(forms(['b a', 'c', 'b a', '', 'c'])).toBe('\u0002b \u0001a\u0003\u0002c\u0003');
-  expect(forms([''])).toBe('');
+it('packForms leaves out duplicate and empty forms', () => {
+  expect(packForms(['b a', 'c', 'b a', '', 'c'])).toBe('\u0002b \u0001a\u0003\u0002c\u0003');
+  expect(packForms([''])).toBe('');
 });
 
-it('a word prefix is found at the first word that begins with it, but not at the beginning', () => {
+it('wordPrefixAt finds the first word after the beginning that starts with the query', () => {
   expect(wordPrefixAt('an annex, an ant', 'an')).toBe(3);
   expect(wordPrefixAt('𐐨 𐐨 𐐩𐐩 b', '𐐩𐐩 b')).toBe(6);
   expect(wordPrefixAt('ann', 'ann')).toBe(-1);

@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { fold } from '../../../src/engine/autocomplete/fold';
-import { rankRecents, SameThings, suggestRecents } from '../../../src/engine/autocomplete/recents-ranking';
+import {
+  rankRecents,
+  SeenSuggestions,
+  suggestRecents,
+} from '../../../src/engine/autocomplete/recents-ranking';
 import { MATCH_KINDS, type MatchKind, type Recent } from '../../../src/engine/autocomplete/suggestion';
 
 const payload = Uint8Array.of(7);
@@ -10,8 +14,8 @@ const ask = (query: string, ...kinds: MatchKind[]) =>
 const textsOf = (recents: readonly Recent[], query: string, ...kinds: MatchKind[]): string[] =>
   suggestRecents(recents, ask(query, ...kinds), 1000).map(({ text }) => text);
 
-describe('recents', () => {
-  it('are filtered by what was typed, in all steps and whatever the case (chapter 5)', () => {
+describe('suggestRecents and rankRecents', () => {
+  it('sort matching recents by kind and ignore case (chapter 5)', () => {
     const list = [
       'Leanne',
       'Mary Anne',
@@ -39,20 +43,20 @@ describe('recents', () => {
     ]);
   });
 
-  it('are found at the end of the longest list, which is looked through as a whole (chapter 5)', () => {
+  it('search a list of 1,000 recents to its end (chapter 5)', () => {
     const list = Array.from({ length: 1000 }, (_, n) => recent(`contact ${n}`));
     expect(textsOf(list, 'ACT 999')).toEqual(['contact 999']);
   });
 
-  it('are listed most recent first where nothing was typed', () => {
+  it('list all recents, the most recent first, for an empty query', () => {
     const list = [recent('b'), recent('c', 'id'), recent('a')];
     expect(textsOf(list, '')).toEqual(['b', 'c', 'a']);
     expect(textsOf(list, '', 'exact', 'typo')).toEqual([]);
-    // An accent by itself is nothing once accents are dropped.
+    // A query of accents alone folds to the empty query when accents are dropped.
     expect(textsOf(list, '\u0301')).toEqual(['b', 'c', 'a']);
   });
 
-  it('are shown with what matched, their own payload and no score', () => {
+  it('return the matched segments, the payload of the recent, and a score of 0', () => {
     expect(suggestRecents([recent('Élan vital', 'e1')], ask('ela'), 10)).toEqual([
       {
         entryId: 'e1',
@@ -69,19 +73,19 @@ describe('recents', () => {
     ]);
   });
 
-  it('are as many as were asked for, the best ones', () => {
+  it('return the best suggestions up to the limit', () => {
     const list = [recent('x anna'), recent('anna'), recent('annabel')];
     expect(suggestRecents(list, ask('anna'), 2).map(({ text }) => text)).toEqual(['anna', 'annabel']);
   });
 
-  it('obey the profile of the dictionary that they are suggested with', () => {
+  it('match by the profile of the dictionary', () => {
     const list = [recent('Résumé'), recent('résumé 2'), recent('reusme')];
     const ranked = rankRecents(list, { query: 'resume', kinds: [], accents: 'kept', typos: true });
     expect(ranked.map(({ folded, kind }) => [folded, kind])).toEqual([['reusme', 'typo']]);
     expect(rankRecents(list, { query: 'resume', kinds: [], accents: 'kept', typos: false })).toEqual([]);
   });
 
-  it('of one entry, or without one of one text, are shown once, as the more recent', () => {
+  it('show recents with the same entry id, or with the same text if one has no id, once', () => {
     expect(textsOf([recent('New name', '1'), recent('Old name', '1')], 'name')).toEqual(['New name']);
     expect(textsOf([recent('New name', '1'), recent('Old name', '1')], 'old')).toEqual([]);
     expect(textsOf([recent('ANNA'), recent('anna'), recent('Ánna')], '')).toEqual(['ANNA']);
@@ -89,11 +93,11 @@ describe('recents', () => {
     expect(textsOf([recent('ANNA'), recent('anna', '1'), recent('anna', '2')], '')).toEqual(['ANNA']);
   });
 
-  it('of two entries of one name are two', () => {
+  it('show two recents with the same text and different entry ids', () => {
     expect(textsOf([recent('Anna', '1'), recent('anna', '2')], '')).toEqual(['Anna', 'anna']);
   });
 
-  it('are in the order of the kinds, then of recency, each once, for any list and query', () => {
+  it('sort any list by kind and recency, and show each recent once', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'B', 'é', ' ', 'b'), minLength: 1, maxLength: 5 });
     const id = fc.constantFrom<string>('', '', '1', '2', '3');
     const lists = fc.array(
@@ -107,18 +111,19 @@ describe('recents', () => {
           (one) => [MATCH_KINDS.indexOf(one.kind), list.indexOf(one.recent)] as const,
         );
         expect(places).toEqual([...places].sort(([a, b], [c, d]) => a - c || b - d));
-        const things = new SameThings();
+        const shownBefore = new SeenSuggestions();
         for (const { recent: one, folded, kind } of ranked) {
           expect(folded).toBe(fold(one.text, 'dropped'));
           if (kinds.length > 0) expect(kinds).toContain(kind);
         }
         const inOrder = [...ranked].sort((a, b) => list.indexOf(a.recent) - list.indexOf(b.recent));
-        for (const { recent: one, folded } of inOrder) expect(things.add(one.entryId, folded)).toBe(true);
-        // Whatever was left out is the same thing as one before it, or does not contain what was typed.
+        for (const { recent: one, folded } of inOrder)
+          expect(shownBefore.add(one.entryId, folded)).toBe(true);
+        // A recent that is left out equals an earlier recent, or does not contain the query.
         if (kinds.length > 0 && !kinds.includes('contains')) return;
-        const met = new SameThings();
+        const seen = new SeenSuggestions();
         const missing = list.filter((one) => {
-          const isNew = met.add(one.entryId, fold(one.text, 'dropped'));
+          const isNew = seen.add(one.entryId, fold(one.text, 'dropped'));
           return isNew && !ranked.some((shown) => shown.recent === one);
         });
         for (const one of missing) {

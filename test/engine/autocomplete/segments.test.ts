@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { fold } from '../../../src/engine/autocomplete/fold';
-import { forms, kindOf, wantedKinds } from '../../../src/engine/autocomplete/match';
+import { packForms, kindOf, wantedKinds } from '../../../src/engine/autocomplete/match';
 import { segments } from '../../../src/engine/autocomplete/segments';
 import { MATCH_KINDS, type MatchKind, type Profile } from '../../../src/engine/autocomplete/suggestion';
 import { anyText, scriptText } from '../../support/scripts-of-the-world';
@@ -11,7 +11,7 @@ const texts = fc.oneof(scriptText, anyText).map(withoutControls).filter(Boolean)
 const accents = fc.constantFrom<Profile['accents']>('kept', 'dropped');
 const kinds = fc.constantFrom(...MATCH_KINDS);
 
-/** The matched part in brackets. */
+/** The text with the matched part in brackets. */
 function shown(text: string, query: string, kind: MatchKind, how: Profile['accents'] = 'kept'): string {
   return segments(text, query, kind, how)
     .map((segment) => (segment.matched ? `[${segment.text}]` : segment.text))
@@ -48,20 +48,20 @@ describe('segments', () => {
     ['👍🏽 ok', '👍', 'prefix', '[👍🏽] ok'],
     ['🇩🇪🇫🇷', '🇫🇷', 'suffix', '🇩🇪[🇫🇷]'],
     ['e\u0323\u0301a', 'ẹ\u0301', 'prefix', '[e\u0323\u0301]a'],
-  ])('of %s, where %s was typed (%s), are %s (chapter 10: any character)', (text, query, kind, expected) => {
+  ])('of %s for the query %s (%s) are %s (chapter 10: any character)', (text, query, kind, expected) => {
     expect(shown(text, query, kind)).toBe(expected);
   });
 
-  it('show a letter with the accents that the search leaves out', () => {
+  it('include the accents of a matched letter when accents are dropped', () => {
     expect(shown('Re\u0301sumé', 'resume', 'exact', 'dropped')).toBe('[Re\u0301sumé]');
     expect(shown('Re\u0301sumé', 'RÉ', 'prefix', 'dropped')).toBe('[Re\u0301]sumé');
     expect(shown('Việt Nam', 'vie', 'prefix', 'dropped')).toBe('[Việ]t Nam');
     expect(shown('Việt Nam', 'viet', 'prefix', 'kept')).toBe('Việt Nam');
-    // A mark on nothing folds to nothing; at the edge of the text it belongs to the match.
+    // A mark without a letter folds to nothing. At the start of the text the mark belongs to the match.
     expect(shown('\u0301語x', '語', 'prefix', 'dropped')).toBe('[\u0301語]x');
   });
 
-  it('show nothing as matched where it was an alias that matched, or nothing was typed', () => {
+  it('mark nothing as matched if only an alias matches, or if the query is empty', () => {
     for (const kind of MATCH_KINDS) {
       expect(segments('Germany', 'deutschland', kind, 'kept')).toEqual([{ text: 'Germany', matched: false }]);
       expect(segments('Germany', '', kind, 'kept')).toEqual([{ text: 'Germany', matched: false }]);
@@ -72,7 +72,7 @@ describe('segments', () => {
     expect(shown('Germany', 'germ', 'suffix')).toBe('Germany');
   });
 
-  it('concatenate to the text, are not empty, alternate, and divide no character', () => {
+  it('concatenate to the text, are not empty, alternate, and divide no grapheme cluster', () => {
     fc.assert(
       fc.property(texts, texts, kinds, accents, (text, query, kind, how) => {
         const parts = segments(text, query, kind, how);
@@ -82,7 +82,6 @@ describe('segments', () => {
         const bounds = new Set(Array.from(clusters.segment(text), ({ index }) => index));
         let place = 0;
         for (const part of parts) {
-          // In ASCII each character stands by itself.
           expect(bounds.has(place)).toBe(true);
           place += part.text.length;
         }
@@ -91,22 +90,22 @@ describe('segments', () => {
     );
   });
 
-  it('show what matches wherever a part of the text was typed, and no character more than needed', () => {
+  it('mark the smallest range of grapheme clusters that contains the query', () => {
     let found = 0;
     fc.assert(
       fc.property(texts, fc.nat(), fc.nat(), accents, (text, a, b, how) => {
-        // Some of the folded text's characters, from anywhere.
+        // The query is a random part of the folded text.
         const all = [...fold(text, how)];
         const [from, to] = [a % (all.length + 1), b % (all.length + 1)].sort((x, y) => x - y);
         const query = fold(all.slice(from, to).join(''), how);
-        const kind = kindOf(forms([fold(text, how)]), query, wantedKinds([], false));
+        const kind = kindOf(packForms([fold(text, how)]), query, wantedKinds([], false));
         if (query === '' || kind === undefined) return;
         found += 1;
         const parts = segments(text, query, kind, how);
         const matched = parts.filter((part) => part.matched);
         expect(matched).toHaveLength(1);
         expect(fold(matched[0]!.text, how)).toContain(query);
-        // Without its first or last character it would not hold the query, or not as it was found.
+        // The matched part without its first and last cluster does not contain the query.
         const characters = Array.from(clusters.segment(matched[0]!.text), ({ segment }) => segment);
         const inner = characters.slice(1, -1).join('');
         if (kind !== 'exact') expect(fold(inner, how).includes(query) && characters.length > 2).toBe(false);

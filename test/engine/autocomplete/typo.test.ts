@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { isTypo, typoMatch } from '../../../src/engine/autocomplete/typo';
 
-/** The whole matrix of the optimal string alignment distance, as in a textbook. */
+/** The textbook algorithm of the optimal string alignment distance, with the whole matrix. */
 function distance(a: readonly string[], b: readonly string[]): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) =>
     Array.from({ length: b.length + 1 }, (__, j) => (i === 0 ? j : j === 0 ? i : 0)),
@@ -19,7 +19,7 @@ function distance(a: readonly string[], b: readonly string[]): number {
   return rows[a.length]![b.length]!;
 }
 
-/** Every beginning of the text against the query. */
+/** Compares every beginning of the text with the query. */
 function naiveMatch(query: string, text: string): { distance: number; end: number } | undefined {
   const [typed, found] = [[...query], [...text]];
   const allowed = typed.length < 4 ? 0 : typed.length < 8 ? 1 : 2;
@@ -38,43 +38,43 @@ function naiveMatch(query: string, text: string): { distance: number; end: numbe
 
 const letters = fc.constantFrom('a', 'b', 'é', '𐐨', '語');
 const words = (minLength: number, maxLength: number) => fc.string({ unit: letters, minLength, maxLength });
-/** Of so few letters that many are near each other. */
+/** Texts of two letters, so that many texts are close to each other. */
 const alike = (minLength: number, maxLength: number) =>
   fc.string({ unit: fc.constantFrom('a', '𐐨'), minLength, maxLength });
 
-describe('a typo', () => {
+describe('isTypo and typoMatch', () => {
   it.each([
     ['jonh', 'john smith', 'two neighbours swapped'],
-    ['jhn smith', 'john smith', 'one left out'],
-    ['joohn', 'john', 'one too many'],
-    ['jphn', 'john', 'another one'],
-    ['johx', 'joh', 'the last one too many'],
-    ['fernadno', 'fernando alonso', 'one slip of two allowed'],
-    ['frenadno', 'fernando', 'two slips in eight characters'],
+    ['jhn smith', 'john smith', 'one character missing'],
+    ['joohn', 'john', 'one character too many'],
+    ['jphn', 'john', 'one character replaced'],
+    ['johx', 'joh', 'the last character too many'],
+    ['fernadno', 'fernando alonso', 'one edit of two allowed'],
+    ['frenadno', 'fernando', 'two edits in eight characters'],
     ['лшди', 'лиди', 'in any script'],
-    ['𐐨𐐩𐐫𐐪', '𐐨𐐩𐐪𐐫', 'counted by characters, not by their halves'],
-    ['john', 'john', 'the query itself, without a slip'],
-  ])('%s finds %s: %s', (query, text) => {
+    ['𐐨𐐩𐐫𐐪', '𐐨𐐩𐐪𐐫', 'counted by code points, not by UTF-16 units'],
+    ['john', 'john', 'the text is equal to the query'],
+  ])('match the query %s to %s: %s', (query, text) => {
     expect(isTypo(query, text)).toBe(true);
   });
 
   it.each([
-    ['jho', 'joh', 'too short a query'],
-    ['𐐨𐐩𐐫', '𐐨𐐫𐐩', 'too short by characters'],
-    ['mohn', 'john', 'the first character is never a slip'],
-    ['ojhn', 'john', 'nor swapped'],
-    ['jnox', 'john', 'two slips in four characters'],
-    ['jhosn', 'john', 'two slips in five'],
-    ['freadnoo', 'fernando', 'three in eight'],
-    ['john', 'jo', 'only half of it'],
+    ['jho', 'joh', 'the query is too short'],
+    ['𐐨𐐩𐐫', '𐐨𐐫𐐩', 'the query has too few code points'],
+    ['mohn', 'john', 'the first character differs'],
+    ['ojhn', 'john', 'the first character is swapped'],
+    ['jnox', 'john', 'two edits in four characters'],
+    ['jhosn', 'john', 'two edits in five characters'],
+    ['freadnoo', 'fernando', 'three edits in eight characters'],
+    ['john', 'jo', 'half of the query is missing'],
     ['jonh', 'mary john', 'not at the beginning'],
-    ['jonh', '', 'nothing'],
-    ['', 'john', 'nothing typed'],
-  ])('%s does not find %s: %s', (query, text) => {
+    ['jonh', '', 'the text is empty'],
+    ['', 'john', 'the query is empty'],
+  ])('do not match the query %s to %s: %s', (query, text) => {
     expect(isTypo(query, text)).toBe(false);
   });
 
-  it('is the nearest beginning of the text, and of those the one of its length, as the whole matrix says', () => {
+  it('choose the same beginning of the text as the whole matrix', () => {
     let found = 0;
     fc.assert(
       fc.property(alike(3, 11), alike(0, 14), (query, text) => {
@@ -88,7 +88,7 @@ describe('a typo', () => {
     expect(found).toBeGreaterThan(100);
   });
 
-  it('is found wherever the slips are', () => {
+  it('agree with the whole matrix for up to three edits at any place', () => {
     const edit = fc.record({
       kind: fc.constantFrom('insert', 'delete', 'replace', 'swap'),
       place: fc.nat(),
@@ -111,7 +111,7 @@ describe('a typo', () => {
     );
   });
 
-  it('is found at the end of a text of the greatest length', () => {
+  it('find a typo at the end of the longest text', () => {
     const text = 'ab'.repeat(256);
     expect(typoMatch(`${text.slice(0, 510)}xy`, text)).toEqual({ distance: 2, end: 512 });
   });
