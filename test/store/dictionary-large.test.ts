@@ -4,7 +4,7 @@ import { DictionaryModel, type Expected } from '../support/dictionary-model';
 import { allListed, allPages, asExpected } from '../support/dictionary-questions';
 import { TypoRecall } from '../support/typo-recall';
 import { sayMeasured } from '../support/measured';
-import { nameGenerator, seeded, slipped } from '../support/name-generator';
+import { nameGenerator, seeded, withTypos } from '../support/name-generator';
 
 const SEED = 20_261_121;
 const NAMES = 8_000;
@@ -113,7 +113,7 @@ describe(`a dictionary of ${NAMES} names (seed ${SEED})`, () => {
     let cut = 0;
     for (let i = 0; i < 40; i += 1) {
       const typed = someText().slice(0, length).join('');
-      const query = slipped(typed, 1 + random(slips), random);
+      const query = withTypos(typed, 1 + random(slips), random);
       const asked = { dictionary: name, query, kinds: ['typo'] as const, pageSize: 100, pageToken: '' };
       const answer = await fixture.engine.suggest({ ...asked, recentsList: '' });
       const found = answer.suggestions.map(asExpected);

@@ -1,30 +1,30 @@
 import type { Lease } from '../../src/engine/leases/lease';
 import type { Pending } from './engine-fixture';
 
-/** What a call of the engine has told its client of a lease. */
+/** The lease that a call has reported to its client. */
 export function leaseOf({ result, sink }: Pending<unknown>): Lease | undefined {
-  const told = sink.events.find((event) => event.kind === 'granted');
-  return (result as Lease | undefined) ?? told?.lease;
+  const reported = sink.events.find((event) => event.kind === 'granted');
+  return (result as Lease | undefined) ?? reported?.lease;
 }
 
-/** Its client lets go; what the engine is to be told of that is the caller's. */
-export function letGo(pending: Pending<unknown>): void {
+/** The client stops believing in its lease. The engine is not told. */
+export function stopBelieving(pending: Pending<unknown>): void {
   pending.sink.send({ kind: 'released' });
 }
 
-/** The leases that clients believe in: by their offsets, until they were let go or lost. Each once, by its token. */
+/** The leases that clients believe in, by token: a client believes until the offset, a release or a loss. */
 export function believedLeases(calls: readonly Pending<unknown>[], now: number): Map<bigint, Lease> {
   const believed = new Map<bigint, Lease>();
-  const over = new Set<bigint>();
+  const ended = new Set<bigint>();
   for (const pending of calls) {
     const lease = leaseOf(pending);
     if (lease === undefined) continue;
     const { events } = pending.sink;
     const offsets = events.map((event) => (event.kind === 'renewed' ? event.expireOffsetMs : 0));
     const offset = Math.max(lease.expireOffsetMs, ...offsets);
-    if (events.some(({ kind }) => kind === 'lost' || kind === 'released')) over.add(lease.fencingToken);
+    if (events.some(({ kind }) => kind === 'lost' || kind === 'released')) ended.add(lease.fencingToken);
     if (pending.call.receivedAt + offset > now) believed.set(lease.fencingToken, lease);
   }
-  for (const token of over) believed.delete(token);
+  for (const token of ended) believed.delete(token);
   return believed;
 }

@@ -6,10 +6,10 @@ import { defaultLimits, type Limits } from '../../src/engine/leases/limits';
 import { Permits } from '../../src/engine/leases/permits';
 import type { PermitsStore, RenewReply, Waiting } from '../../src/engine/leases/permits-store';
 import { acquireRequest, FakeCall, RecordedSink, type FakeCallOptions } from './fake-call';
-import { FakeStore, NOBODY, waitingAt, type Sent } from './fake-store';
+import { FakeStore, EMPTY_SNAPSHOT, waitingAt, type Sent } from './fake-store';
 import { ManualClock, settled } from './manual-clock';
 
-/** Ids in the order of their making, and a jitter that the test sets. */
+/** Predictable ids that count up, and a jitter that the test sets. */
 export class CountedIdentities implements Identities {
   jitter = 0;
   private made = 0;
@@ -32,7 +32,7 @@ export class CountedIdentities implements Identities {
   }
 }
 
-/** A call of the engine and what became of it so far. */
+/** A call of the engine, and its result so far. */
 export class Pending<Result> {
   result: Result | undefined;
   error: unknown;
@@ -55,15 +55,15 @@ export class Pending<Result> {
     );
   }
 
-  /** The result; fails if there is none. */
+  /** The result; throws if there is none. */
   get value(): NonNullable<Result> {
     if (this.result === undefined || this.result === null) {
-      throw new Error(this.over ? `no result, but ${String(this.error)}` : 'still under way');
+      throw new Error(this.over ? `no result, but ${String(this.error)}` : 'still in flight');
     }
     return this.result;
   }
 
-  /** 'OK', the reason of its failure, or 'waiting'. */
+  /** 'OK', the reason of its error, 'DEFECT' for another error, or 'waiting' while the call is in flight. */
   get outcome(): Reason | 'OK' | 'waiting' | 'DEFECT' {
     if (!this.over) return 'waiting';
     if (this.error === undefined) return 'OK';
@@ -76,7 +76,7 @@ export class Pending<Result> {
   }
 }
 
-/** The engine of one server on a clock and a store of the test's. */
+/** The engine of one server, on a manual clock and a given store. */
 export class EngineFixture<Store extends PermitsStore = FakeStore> {
   readonly identities = new CountedIdentities();
   readonly defects: unknown[] = [];
@@ -130,7 +130,7 @@ export class EngineFixture<Store extends PermitsStore = FakeStore> {
     return new Pending(call, sink, this.permits.hold(call, 'lock', { kind: 'attach', leaseId }, sink));
   }
 
-  /** Nothing waits, nothing is due, and nothing went wrong behind the scenes. */
+  /** Expects that the engine has no waiter, no held lease, no timer and no defect. */
   expectRest(clockIsShared = false): void {
     expect(this.permits.stats()).toEqual({
       waitingCount: 0,
@@ -145,20 +145,23 @@ export class EngineFixture<Store extends PermitsStore = FakeStore> {
 }
 
 /** Answers the next acquire of a fake store with a place in the queue. */
-export async function letWait(on: EngineFixture, values: Partial<Waiting> = {}): Promise<Sent<'acquire'>> {
+export async function answerWaiting(
+  on: EngineFixture,
+  values: Partial<Waiting> = {},
+): Promise<Sent<'acquire'>> {
   const sent = await on.store.next('acquire');
   await sent.answer(waitingAt(sent.at, values));
   return sent;
 }
 
-/** Answers the touch under way; every waiter keeps position 1 unless told otherwise. */
+/** Answers the touch in flight. By default every waiter has position 1. */
 export async function answerTouch(
   on: EngineFixture,
-  words?: readonly (number | 'recheck' | 'superseded')[],
-  snapshot = { ...NOBODY, waiterCount: 1 },
+  states?: readonly (number | 'recheck' | 'superseded')[],
+  snapshot = { ...EMPTY_SNAPSHOT, waiterCount: 1 },
 ): Promise<Sent<'touch'>> {
   const sent = await on.store.next('touch');
-  await sent.answer({ snapshot, waiters: words ?? sent.command.map(() => 1) });
+  await sent.answer({ snapshot, waiters: states ?? sent.command.map(() => 1) });
   return sent;
 }
 

@@ -25,7 +25,7 @@ import type {
 } from '../../src/engine/leases/permits-store';
 import { settled, type ManualClock } from './manual-clock';
 
-/** What each command takes and gives. */
+/** The arguments and the reply of each command. */
 interface Commands {
   acquire: [AcquireCommand, AcquireReply];
   claim: [ClaimCommand, ClaimReply];
@@ -39,20 +39,20 @@ interface Commands {
 }
 export type Verb = keyof Commands;
 
-/** A command that was sent and not yet answered. */
+/** A command in flight. */
 export interface Sent<V extends Verb> {
   readonly verb: V;
   readonly resource: Resource;
   readonly command: Commands[V][0];
-  /** The clock when it was sent. */
+  /** The time of the clock at the send. */
   readonly at: number;
   answer(reply: Commands[V][1]): Promise<void>;
   fail(carriedOut?: 'no' | 'unknown', kind?: StoreFailure['kind'], retryAfterMs?: number): Promise<void>;
-  /** Rejects with what is no failure of the store, but a defect. */
+  /** Rejects with a defect instead of a store failure. */
   throw(error: Error): Promise<void>;
 }
 
-export const NOBODY: QueueSnapshot = {
+export const EMPTY_SNAPSHOT: QueueSnapshot = {
   earliestEndMs: undefined,
   waiterCount: 0,
   holder: undefined,
@@ -61,10 +61,10 @@ export const NOBODY: QueueSnapshot = {
   usedCount: 0,
 };
 
-/** A store without rules: the test sees each command and answers it when and as it likes. */
+/** A store without rules: the test sees each command and chooses its reply. */
 export class FakeStore implements PermitsStore {
   listener: StoreListener | undefined;
-  /** Every command ever sent, answered or not. */
+  /** Every command, answered or not. */
   readonly log: { readonly verb: Verb; readonly at: number }[] = [];
   private unanswered: Sent<Verb>[] = [];
 
@@ -84,16 +84,16 @@ export class FakeStore implements PermitsStore {
   setLimit = (resource: Resource, command: SetLimitCommand) => this.send('setLimit', resource, command);
   remove = (resource: Resource, command: RemoveCommand) => this.send('remove', resource, command);
 
-  /** The earliest unanswered command of that kind; fails if there is none. */
+  /** The earliest command of this kind in flight; throws if there is none. */
   async next<V extends Verb>(verb: V): Promise<Sent<V>> {
     await settled();
     const found = this.unanswered.find((sent) => sent.verb === verb);
-    if (!found) throw new Error(`no ${verb} is under way, but: ${this.underWay.join(', ') || 'nothing'}`);
+    if (!found) throw new Error(`no ${verb} is in flight, but: ${this.inFlight.join(', ') || 'nothing'}`);
     this.unanswered = this.unanswered.filter((sent) => sent !== found);
     return found as unknown as Sent<V>;
   }
 
-  get underWay(): Verb[] {
+  get inFlight(): Verb[] {
     return this.unanswered.map(({ verb }) => verb);
   }
 
@@ -148,7 +148,7 @@ export function waitingAt(sentAt: number, values: Partial<Waiting> = {}): Waitin
     sentAt,
     ticket: '1000',
     position: 1,
-    snapshot: { ...NOBODY, waiterCount: 1 },
+    snapshot: { ...EMPTY_SNAPSHOT, waiterCount: 1 },
     ...values,
   };
 }

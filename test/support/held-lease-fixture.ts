@@ -6,46 +6,46 @@ import { RecordedSink } from './fake-call';
 import { FakeStore, grantedAt } from './fake-store';
 import { ManualClock, settled } from './manual-clock';
 
-/** What an entry of the agenda may come late. */
+/** An entry of the timer queue runs at most this late. */
 export const SLOT_MS = 10;
 
 export interface HeldLeaseSetting {
   readonly ttlMs?: number;
-  /** How long before the grant the call was received. */
+  /** Time between the receipt of the call and the grant. */
   readonly waitedMs?: number;
-  readonly agesAt?: number;
+  readonly ageLimitAt?: number;
   readonly granted?: Partial<Granted>;
 }
 
-/** A lease that a stream has just been granted, over a store that the test answers by hand. */
+/** A HeldLease that was just granted, over a fake store. */
 export class HeldLeaseFixture {
   readonly clock = new ManualClock(100_000);
   readonly store = new FakeStore(this.clock);
-  readonly agenda = new TimerQueue(this.clock);
+  readonly timers = new TimerQueue(this.clock);
   readonly sink = new RecordedSink(this.clock);
   readonly start = this.clock.now();
   readonly receivedAt: number;
   readonly ttlMs: number;
   readonly lease: HeldLease;
   readonly defects: unknown[] = [];
-  /** 'OK' or the reason of the stream's status; undefined while it lives. */
+  /** 'OK' or the reason of the stream's error; undefined while the stream is open. */
   status: string | undefined;
 
   constructor(setting: HeldLeaseSetting = {}) {
-    const { ttlMs = 30_000, waitedMs = 0, agesAt = Infinity } = setting;
+    const { ttlMs = 30_000, waitedMs = 0, ageLimitAt = Infinity } = setting;
     this.ttlMs = ttlMs;
     this.receivedAt = this.start - waitedMs;
     this.lease = new HeldLease({
       store: this.store,
       clock: this.clock,
-      timers: this.agenda,
+      timers: this.timers,
       sink: this.sink,
       resource: { service: 'lock', name: 'hello' },
       requestId: 'request',
       attach: 's1.1s',
       receivedAt: this.receivedAt,
       granted: grantedAt(this.start, { ttlMs, remainingMs: ttlMs, ...setting.granted }),
-      ageLimitAt: agesAt === Infinity ? this.start + 1e9 : agesAt,
+      ageLimitAt: ageLimitAt === Infinity ? this.start + 1e9 : ageLimitAt,
       onDefect: (error) => void this.defects.push(error),
     });
     this.lease.done.then(
@@ -59,19 +59,19 @@ export class HeldLeaseFixture {
     return this.clock.now() - this.start;
   }
 
-  /** Until so long after the grant. */
+  /** Advances the clock to this time after the grant. */
   async until(elapsedMs: number): Promise<void> {
     await this.clock.advance(this.start + elapsedMs - this.clock.now());
     await settled();
   }
 
-  /** Answers the renewal under way with a whole ttl, as of when it was sent. */
+  /** Answers the renewal in flight with a whole ttl, counted from its send. */
   async renew(values: Partial<Granted> = {}): Promise<void> {
     const sent = await this.store.next('renew');
     await sent.answer(grantedAt(sent.at, { ttlMs: this.ttlMs, remainingMs: this.ttlMs, ...values }));
   }
 
-  /** When commands of that kind were sent, after the grant. */
+  /** The send times of these commands, counted from the grant. */
   sentAt(verb: 'renew' | 'release'): number[] {
     return this.store.log.filter((entry) => entry.verb === verb).map(({ at }) => at - this.start);
   }

@@ -6,12 +6,12 @@ interface Pending {
   readonly run: () => void;
 }
 
-/** Lets every promise that can settle now do so. */
+/** Resolves after all promises that can settle now have settled. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A clock that stands still until it is told to move. */
+/** A clock that only the test moves. */
 export class ManualClock implements Clock {
   private readonly timers = new Set<Pending>();
   private count = 0;
@@ -28,12 +28,12 @@ export class ManualClock implements Clock {
     return { cancel: () => this.timers.delete(pending) };
   }
 
-  /** Timers that wait for their time. */
+  /** Timers that have not run yet. */
   get timerCount(): number {
     return this.timers.size;
   }
 
-  /** Moves on; whatever falls due meanwhile runs at its own time, and what it promised is settled before the next. */
+  /** Advances the clock. Each due timer runs at its own time, and its promises settle before the next timer runs. */
   async advance(ms: number): Promise<void> {
     const target = this.time + ms;
     for (;;) {
@@ -47,7 +47,7 @@ export class ManualClock implements Clock {
     this.time = target;
   }
 
-  /** Jumps as a process does that was stopped: everything that fell due meanwhile runs now, late. */
+  /** Jumps like the clock of a suspended process: all timers in between run now, late. */
   async jump(ms: number): Promise<void> {
     this.time += ms;
     await this.advance(0);

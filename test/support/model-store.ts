@@ -24,23 +24,23 @@ import type { ManualClock } from './manual-clock';
 import { PermitsModel } from './permits-model';
 import type { Unsent } from './permits-model-request';
 
-/** What becomes of one command: carried out and answered, carried out and its reply lost, or never arrived. */
-export type Fate = 'answered' | 'reply-lost' | 'not-arrived';
+/** The outcome of one command: answered, carried out with its reply lost, or never arrived. */
+export type CommandOutcome = 'answered' | 'reply-lost' | 'not-arrived';
 
-/** The one store that the stores of several servers speak for. */
+/** The store that several servers share: a model instead of Redis. */
 export class ModelWorld {
-  /** Whether hints between servers arrive. */
+  /** Whether hints to other servers arrive. */
   hints = true;
-  /** How long a command is on its way, there and back. */
+  /** Time of a command to the store and back. */
   latencyMs = 0;
-  fate: (verb: string, serverId: string) => Fate = () => 'answered';
+  outcomeOf: (verb: string, serverId: string) => CommandOutcome = () => 'answered';
   readonly log: { readonly verb: string; readonly server: string }[] = [];
   private readonly models = new Map<string, PermitsModel>();
   private readonly stores = new Map<string, ModelStore>();
 
   constructor(readonly clock: ManualClock) {}
 
-  /** Redis's clock has nothing to do with the servers' but its rate. */
+  /** The store's clock: unrelated to the servers' clocks, except for its rate. */
   get nowUs(): number {
     return 1_700_000_000_000_000 + Math.round(this.clock.now() * 1000);
   }
@@ -58,7 +58,7 @@ export class ModelWorld {
     return model;
   }
 
-  /** FLUSHALL. */
+  /** Loses all data, as FLUSHALL does. */
   forget(): void {
     this.models.clear();
   }
@@ -68,7 +68,7 @@ export class ModelWorld {
   }
 }
 
-/** The store of one server, by the plain model in place of Redis. */
+/** The port of one server to the shared store. */
 export class ModelStore implements PermitsStore {
   listener: StoreListener | undefined;
 
@@ -127,17 +127,17 @@ export class ModelStore implements PermitsStore {
   ): Promise<Reply> {
     const { world, serverId } = this;
     const sentAt = world.clock.now();
-    const fate = world.fate(verb, serverId);
+    const outcome = world.outcomeOf(verb, serverId);
     world.log.push({ verb, server: serverId });
     await this.travel();
-    if (fate === 'not-arrived') throw new StoreFailure('no', 'unavailable');
+    if (outcome === 'not-arrived') throw new StoreFailure('no', 'unavailable');
     const model = world.model(resource);
     model.told = [];
     const reply = carryOut(model, world.nowUs);
     const told = model.told;
     for (const [server, id] of told) if (server !== serverId) world.tell(server, resource, id);
     await this.travel();
-    if (fate === 'reply-lost') throw new StoreFailure('unknown', 'unavailable');
+    if (outcome === 'reply-lost') throw new StoreFailure('unknown', 'unavailable');
     for (const [server, id] of told) if (server === serverId) this.listener?.recheck(resource, id);
     return { ...reply, sentAt } as Reply;
   }

@@ -1,11 +1,11 @@
 import { MATCH_KINDS, type MatchKind } from '../../src/engine/autocomplete/suggestion';
 
-/** How texts answer to queries, by the plainest reading of the rules; everything is folded. */
+/** A simple implementation of the match kinds, for comparison. All texts are folded. */
 
 const WORD = /^[\p{L}\p{N}]$/u;
 const IN_WORD = /^[\p{L}\p{N}\p{M}]$/u;
 
-/** The best of these kinds by which one of the texts matches. */
+/** The best of these kinds by which a text matches. */
 export function naiveKind(
   texts: readonly string[],
   query: string,
@@ -16,7 +16,7 @@ export function naiveKind(
   const unasked = (kind: MatchKind) => !asked.includes(kind);
   for (const kind of MATCH_KINDS) {
     if (kind === 'typo') {
-      // Whatever matches in another way holds the query.
+      // A text that matches by another kind contains the query.
       if (!typos || unasked(kind) || texts.some((text) => text.includes(query))) continue;
       if (texts.some((text) => beginsNearly(text, query))) return kind;
     } else if (!unasked(kind) && texts.some((text) => matches(text, query, kind))) {
@@ -49,7 +49,7 @@ function matches(text: string, query: string, kind: Exclude<MatchKind, 'typo'>):
   }
 }
 
-/** Whether a beginning of the text is within the slips that a query of this length may have. */
+/** Whether a beginning of the text is within the allowed edit distance of the query. */
 function beginsNearly(text: string, query: string): boolean {
   const [typed, found] = [[...query], [...text]];
   const allowed = typed.length < 4 ? 0 : typed.length < 8 ? 1 : 2;
@@ -57,7 +57,7 @@ function beginsNearly(text: string, query: string): boolean {
   return distances(typed, found.slice(0, typed.length + allowed)).some((distance) => distance <= allowed);
 }
 
-/** The optimal string alignment distance of all that was typed to each beginning of what was found. */
+/** The optimal string alignment distance of the query to each beginning of the text. */
 function distances(typed: readonly string[], found: readonly string[]): readonly number[] {
   const rows: number[][] = [found.map((_, i) => i).concat(found.length)];
   for (let i = 1; i <= typed.length; i += 1) {

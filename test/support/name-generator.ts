@@ -1,6 +1,6 @@
 import { seeded as fractions } from './random';
 
-/** Whole numbers from 0, and the same for the same seed. */
+/** Random whole numbers from 0. The same seed gives the same numbers. */
 export function seeded(seed: number): (below: number) => number {
   const random = fractions(seed);
   return (below) => Math.floor(random() * below);
@@ -26,7 +26,7 @@ const BEGINNINGS = [
 const MIDDLES = ['na', 'ri', 'tho', 'le', 'mi', 'ra', 'sé', 'ti', 'vo', 'ne', 'ko', 'lla', 'ssi', 'dè', 'be'];
 const ENDS = ['a', 'n', 'us', 'e', 'son', 'tt', 'ri', 'x', 'y', 'ler', 'mann', 'o', 'ez', 'ovà', 's'];
 
-/** Names as people have them, of two or three words; the first beginnings are much more frequent than the last. */
+/** Names of people, with two or three words. The first syllables of each list are much more frequent. */
 export function nameGenerator(random: (below: number) => number): () => string {
   const one = (list: readonly string[]) => list[Math.min(random(list.length), random(list.length))] ?? '';
   const word = () => {
@@ -38,8 +38,8 @@ export function nameGenerator(random: (below: number) => number): () => string {
   return () => Array.from({ length: 2 + (random(5) === 0 ? 1 : 0) }, word).join(random(12) === 0 ? '-' : ' ');
 }
 
-/** What somebody types who means this and slips so often, never at the first character. */
-export function slipped(text: string, times: number, random: (below: number) => number): string {
+/** The text with this number of random edits, none at the first character. */
+export function withTypos(text: string, times: number, random: (below: number) => number): string {
   const characters = [...text];
   const other = () => String.fromCharCode(97 + random(26));
   for (let time = 0; time < times; time += 1) {

@@ -1,9 +1,9 @@
 import { decodeLeaseId } from '../../../src/engine/leases/lease-id';
 import { LOCK_LIMIT } from '../../../src/engine/leases/limits';
 import type { AcquireReply } from '../../../src/engine/leases/permits-store';
-import { EngineFixture, letWait } from '../../support/engine-fixture';
+import { EngineFixture, answerWaiting } from '../../support/engine-fixture';
 import { ALICE } from '../../support/fake-call';
-import { grantedAt, NOBODY } from '../../support/fake-store';
+import { grantedAt, EMPTY_SNAPSHOT } from '../../support/fake-store';
 
 const RHO = 0.0005;
 const HELD_BY_BOB = {
@@ -24,15 +24,15 @@ const HELD_BY_BOB = {
   usedCount: LOCK_LIMIT,
 };
 
-describe('an acquire', () => {
+describe('acquire', () => {
   let on: EngineFixture;
   beforeEach(() => {
     on = EngineFixture.onFakeStore();
   });
 
-  it('that is granted at once gives the lease, its id, and an offset counted from the call', async () => {
+  it('returns the lease, its id, and an offset counted from the call', async () => {
     const pending = on.acquire({ name: 'a/ü' });
-    await on.clock.advance(40); // the event loop was busy: the command leaves with the handler, its answer is late
+    await on.clock.advance(40); // the command was sent at once; only its reply is late
     const sent = await on.store.next('acquire');
     await sent.answer(
       grantedAt(sent.at, { fencingToken: 9n, remainingMs: 20_000, ttlMs: 30_000, permits: LOCK_LIMIT }),
@@ -54,7 +54,7 @@ describe('an acquire', () => {
     on.expectRest();
   });
 
-  it('asks for all of a lock, for one of a shared lock, and for what it says of a semaphore', async () => {
+  it('asks for all permits of a lock, for 1 of a shared lock, and for permit_count of a semaphore', async () => {
     on.acquire();
     expect((await on.store.next('acquire')).command).toMatchObject({
       permits: LOCK_LIMIT,
@@ -69,7 +69,7 @@ describe('an acquire', () => {
     expect(semaphore.value.permitCount).toBe(3);
   });
 
-  it('without a request id gets one, and every call speaks by a value of its own', async () => {
+  it('makes a request id if there is none, and an attach value and a secret for every call', async () => {
     const pending = on.acquire({ requestId: undefined });
     const first = await on.store.next('acquire');
     await first.answer(grantedAt(first.at));
@@ -85,7 +85,7 @@ describe('an acquire', () => {
     expect(new Set([first, second, third].map(({ command }) => command.secret)).size).toBe(3);
   });
 
-  it('that gRPC itself sent again needs a request id, and is refused before anything is done', async () => {
+  it('answers REQUEST_MISMATCH to a transport retry without a request id, and sends no command', async () => {
     const without = on.acquire({ requestId: undefined }, { transportRetry: true });
     await on.clock.advance(0);
     expect(without.outcome).toBe('REQUEST_MISMATCH');
@@ -96,33 +96,33 @@ describe('an acquire', () => {
 
   const refusals: [string, AcquireReply, string, object][] = [
     [
-      'that finds it held',
+      'CONTENDED with the holder id',
       { kind: 'refused', snapshot: HELD_BY_BOB },
       'CONTENDED',
       { holder_id: 'bob', waiter_count: '2' },
     ],
     [
-      'of a known request with another mode',
+      'REQUEST_MISMATCH with the field',
       { kind: 'mismatch', field: 'mode' },
       'REQUEST_MISMATCH',
       { field: 'mode' },
     ],
     [
-      'behind too many waiters',
+      'QUEUE_FULL with the waiter count',
       { kind: 'queue-full', waiterCount: 10_000 },
       'QUEUE_FULL',
       { waiter_count: '10000' },
     ],
-    ['of more than there is', { kind: 'never-fits', limit: 4 }, 'NEVER_FITS', { limit: '4' }],
-    ['of what nobody created', { kind: 'unknown-resource' }, 'NO_SUCH_SEMAPHORE', {}],
+    ['NEVER_FITS with the limit', { kind: 'never-fits', limit: 4 }, 'NEVER_FITS', { limit: '4' }],
+    ['NO_SUCH_SEMAPHORE', { kind: 'unknown-resource' }, 'NO_SUCH_SEMAPHORE', {}],
     [
-      'whose lease has ended',
+      'REQUEST_FINISHED with the request id',
       { kind: 'finished', cause: 'expired' },
       'REQUEST_FINISHED',
       { request_id: ALICE },
     ],
   ];
-  it.each(refusals)('%s says so', async (_, reply, reason, metadata) => {
+  it.each(refusals)('answers %s', async (_, reply, reason, metadata) => {
     const pending = on.acquire({ waitTimeoutMs: 0 });
     await (await on.store.next('acquire')).answer(reply);
     expect(pending.outcome).toBe(reason);
@@ -131,7 +131,7 @@ describe('an acquire', () => {
     on.expectRest();
   });
 
-  it('names the holder and how long it holds still', async () => {
+  it('names the holder and its remaining time in the text of CONTENDED', async () => {
     const pending = on.acquire({ waitTimeoutMs: 0 });
     await (await on.store.next('acquire')).answer({ kind: 'refused', snapshot: HELD_BY_BOB });
     expect(pending.failure.message).toBe(
@@ -141,7 +141,7 @@ describe('an acquire', () => {
   });
 
   describe('when the store fails', () => {
-    it('certainly before anything was done says so, and gives nothing back', async () => {
+    it('answers STORE_UNAVAILABLE to a command that was not carried out, and gives nothing back', async () => {
       const pending = on.acquire();
       await (await on.store.next('acquire')).fail('no');
       expect(pending.outcome).toBe('STORE_UNAVAILABLE');
@@ -149,7 +149,7 @@ describe('an acquire', () => {
       on.expectRest();
     });
 
-    it('out of memory says that', async () => {
+    it('answers STORE_FULL if the store is out of memory', async () => {
       const pending = on.acquire();
       await (await on.store.next('acquire')).fail('no', 'full');
       expect(pending.outcome).toBe('STORE_FULL');
@@ -157,7 +157,7 @@ describe('an acquire', () => {
       on.expectRest();
     });
 
-    it('unanswered does not know, names the request to retry, and gives back what may have been granted', async () => {
+    it('answers OUTCOME_UNKNOWN with the request id to a command without a reply, and gives a possible grant back', async () => {
       const pending = on.acquire({ requestId: undefined });
       const sent = await on.store.next('acquire');
       await sent.fail('unknown');
@@ -165,21 +165,21 @@ describe('an acquire', () => {
       expect(pending.failure.details.metadata).toEqual({ request_id: sent.command.requestId });
       const back = await on.store.next('withdraw');
       expect(back.command).toMatchObject({ attach: sent.command.attach, giveBack: true });
-      await back.answer({ kind: 'withdrawn', snapshot: NOBODY });
+      await back.answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
       on.expectRest();
     });
 
-    it('by a defect passes it on as it is, and gives back what may have been granted', async () => {
+    it('rejects with a defect unchanged, and gives a possible grant back', async () => {
       const pending = on.acquire();
       const defect = new TypeError('a bug');
       await (await on.store.next('acquire')).throw(defect);
       expect(pending.error).toBe(defect);
-      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: NOBODY });
+      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
       on.expectRest();
     });
   });
 
-  describe('waits', () => {
+  describe('waiting', () => {
     const waitOf = async (
       values: { waitTimeoutMs?: number | undefined; ttlMs?: number },
       timeoutMs?: number,
@@ -188,7 +188,7 @@ describe('an acquire', () => {
       return (await on.store.next('acquire')).command.wait;
     };
 
-    it('unless it is to try once, or its deadline leaves no time to wait', async () => {
+    it('waits only if wait_timeout and the deadline leave time', async () => {
       expect(await waitOf({})).toBe(true);
       expect(await waitOf({ waitTimeoutMs: 1 })).toBe(true);
       expect(await waitOf({ waitTimeoutMs: 0 })).toBe(false);
@@ -198,21 +198,21 @@ describe('an acquire', () => {
       expect(await waitOf({ waitTimeoutMs: 5000 }, 15)).toBe(false);
     });
 
-    // A tenth of the client's time before its deadline, but at least 20 ms and at most 250 ms.
+    // The margin before the deadline is a tenth of the timeout, from 20 ms to 250 ms.
     it.each([
-      ['its wait_timeout', { waitTimeoutMs: 500 }, undefined, 500],
-      ['the sooner of both', { waitTimeoutMs: 500 }, 10_000, 500],
-      ['the deadline, less at least 20 ms', {}, 100, 80],
-      ['the deadline, less a tenth', {}, 1000, 900],
-      ['the deadline, less a tenth of 2 s', {}, 2000, 1800],
-      ['the deadline, less at most 250 ms', {}, 10_000, 9750],
-      ['the deadline, though wait_timeout is later', { waitTimeoutMs: 60_000 }, 10_000, 9750],
-      ['an hour, without a deadline', {}, undefined, 3_600_000],
-      ['an hour, with a deadline of 30 days', {}, 30 * 86_400_000, 3_600_000],
-      ['200 ttls, if that is less', { ttlMs: 1000 }, undefined, 200_000],
-    ])('until %s, and ends by asking', async (_, values, timeoutMs, expected) => {
+      ['wait_timeout has passed', { waitTimeoutMs: 500 }, undefined, 500],
+      ['wait_timeout has passed, before the deadline', { waitTimeoutMs: 500 }, 10_000, 500],
+      ['20 ms before a deadline of 100 ms', {}, 100, 80],
+      ['100 ms before a deadline of 1 s', {}, 1000, 900],
+      ['200 ms before a deadline of 2 s', {}, 2000, 1800],
+      ['250 ms before a deadline of 10 s', {}, 10_000, 9750],
+      ['the deadline, which is before wait_timeout', { waitTimeoutMs: 60_000 }, 10_000, 9750],
+      ['an hour has passed, without a deadline', {}, undefined, 3_600_000],
+      ['an hour has passed, with a deadline of 30 days', {}, 30 * 86_400_000, 3_600_000],
+      ['200 ttls have passed, if that is less than an hour', { ttlMs: 1000 }, undefined, 200_000],
+    ])('waits until %s, and then withdraws', async (_, values, timeoutMs, expected) => {
       const pending = on.acquire(values, timeoutMs === undefined ? {} : { timeoutMs });
-      await letWait(on);
+      await answerWaiting(on);
       const { receivedAt } = pending.call;
       await on.clock.advance(expected - 1);
       expect(on.store.count('withdraw')).toBe(0);
@@ -221,21 +221,21 @@ describe('an acquire', () => {
       expect(sent.at - receivedAt).toBeGreaterThanOrEqual(expected);
       expect(sent.at - receivedAt).toBeLessThanOrEqual(expected + 10);
       expect(sent.command).toMatchObject({ requestId: ALICE, giveBack: false });
-      // Nothing is assumed before the store has said it.
+      // The call does not end before the store has answered.
       expect(pending.outcome).toBe('waiting');
       await sent.answer({ kind: 'withdrawn', snapshot: HELD_BY_BOB });
       expect(pending.outcome).toBe('CONTENDED');
       expect(pending.failure.details.metadata).toEqual({ holder_id: 'bob', waiter_count: '2' });
-      while (on.store.underWay.includes('touch')) {
-        await (await on.store.next('touch')).answer({ snapshot: NOBODY, waiters: [] });
+      while (on.store.inFlight.includes('touch')) {
+        await (await on.store.next('touch')).answer({ snapshot: EMPTY_SNAPSHOT, waiters: [] });
       }
       on.expectRest();
     });
 
-    it('at most an hour less up to a tenth, so that not all end together', async () => {
+    it('waits for up to a tenth less than an hour, by jitter', async () => {
       on.identities.jitter = 0.5;
       on.acquire();
-      await letWait(on);
+      await answerWaiting(on);
       await on.clock.advance(3_600_000 * 0.95 - 1);
       expect(on.store.count('withdraw')).toBe(0);
       await on.clock.advance(11);
@@ -246,12 +246,12 @@ describe('an acquire', () => {
   describe('at the end of its wait', () => {
     async function endOfWait(values = {}) {
       const pending = on.acquire({ waitTimeoutMs: 500, ...values });
-      await letWait(on);
+      await answerWaiting(on);
       await on.clock.advance(500);
       return { pending, sent: await on.store.next('withdraw') };
     }
 
-    it('takes what it was granted meanwhile', async () => {
+    it('returns a grant that arrives with the withdrawal', async () => {
       const { pending, sent } = await endOfWait();
       await sent.answer(grantedAt(sent.at, { fencingToken: 3n }));
       expect(pending.value.fencingToken).toBe(3n);
@@ -261,9 +261,9 @@ describe('an acquire', () => {
 
     it.each([
       ['superseded', { kind: 'superseded' }, 'SUPERSEDED'],
-      ['ended', { kind: 'finished', cause: 'released' }, 'REQUEST_FINISHED'],
-      ['answered to another call', { kind: 'kept' }, 'OUTCOME_UNKNOWN'],
-    ] as const)('learns that it was %s', async (_, reply, reason) => {
+      ['finished', { kind: 'finished', cause: 'released' }, 'REQUEST_FINISHED'],
+      ['kept, because another call was answered', { kind: 'kept' }, 'OUTCOME_UNKNOWN'],
+    ] as const)('ends with its error if the reply is %s', async (_, reply, reason) => {
       const { pending, sent } = await endOfWait();
       await sent.answer(reply);
       expect(pending.outcome).toBe(reason);
@@ -271,12 +271,12 @@ describe('an acquire', () => {
     });
 
     it.each(['no', 'unknown'] as const)(
-      'does not know, if the store does not answer (carried out: %s)',
-      async (fate) => {
+      'answers OUTCOME_UNKNOWN if the withdrawal fails (carried out: %s), and gives a possible grant back',
+      async (carriedOut) => {
         const { pending, sent } = await endOfWait();
-        await sent.fail(fate);
+        await sent.fail(carriedOut);
         expect(pending.outcome).toBe('OUTCOME_UNKNOWN');
-        // What it may have been granted goes back, as soon as the store answers again.
+        // The give-back is retried until the store answers.
         for (let pauseMs = 500; pauseMs < 3000; pauseMs *= 1.5) {
           const back = await on.store.next('withdraw');
           expect(back.command.giveBack).toBe(true);
@@ -284,39 +284,39 @@ describe('an acquire', () => {
           expect(on.permits.stats().givingBackCount).toBe(1);
           await on.clock.advance(pauseMs + 10);
         }
-        await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: NOBODY });
+        await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
         on.expectRest();
       },
     );
 
-    it('goes on giving back after its ttl, for a place in the queue has none; for five minutes', async () => {
+    it('retries a give-back for five minutes, even if the ttl is shorter', async () => {
       const { sent } = await endOfWait({ ttlMs: 2000 });
       await sent.fail('unknown');
       const startedAt = on.clock.now();
       while (on.permits.stats().givingBackCount > 0) {
-        if (on.store.underWay.length > 0) await (await on.store.next('withdraw')).fail('unknown');
+        if (on.store.inFlight.length > 0) await (await on.store.next('withdraw')).fail('unknown');
         await on.clock.advance(500);
       }
       expect(on.clock.now() - startedAt).toBeGreaterThan(290_000);
       expect(on.clock.now() - startedAt).toBeLessThan(310_000);
-      // At longer and longer intervals: it has to be no load.
+      // The pauses grow, so that the retries are no load for the store.
       expect(on.store.count('withdraw')).toBeLessThan(50);
       on.expectRest();
     });
   });
 
-  describe('whose grant comes too late to be of use', () => {
+  describe('with a grant that arrives after its offset has passed', () => {
     const late = { ttlMs: 1000, remainingMs: 1000 };
 
-    it('gives it back and goes on waiting at the same place', async () => {
+    it('gives the grant back and waits again in its old place', async () => {
       const pending = on.acquire({ ttlMs: 1000 });
       const sent = await on.store.next('acquire');
       await on.clock.advance(1000);
       await sent.answer(grantedAt(sent.at, { ...late, fencingToken: 44n }));
       const back = await on.store.next('withdraw');
-      // Sent again after a broken connection, it may run late: it must not take the next grant.
+      // The command may run again after a broken connection. Its token keeps it from taking the next grant.
       expect(back.command).toMatchObject({ attach: sent.command.attach, giveBack: true, fencingToken: 44n });
-      await back.answer({ kind: 'withdrawn', snapshot: NOBODY });
+      await back.answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
       const claim = await on.store.next('claim');
       expect(claim.command).toMatchObject({ attach: sent.command.attach, ticket: '44' });
       await claim.answer(grantedAt(claim.at, { ...late, fencingToken: 45n }));
@@ -325,7 +325,7 @@ describe('an acquire', () => {
       on.expectRest();
     });
 
-    it('is of use up to the last moment', async () => {
+    it('returns a grant up to the last millisecond of its offset', async () => {
       const pending = on.acquire({ ttlMs: 1000 });
       const sent = await on.store.next('acquire');
       await on.clock.advance(999);
@@ -333,51 +333,54 @@ describe('an acquire', () => {
       expect(pending.outcome).toBe('OK');
     });
 
-    it('gives it back and says that nothing was done, if it was to try once', async () => {
+    it('gives the grant back and answers STORE_UNAVAILABLE if it may not wait', async () => {
       const pending = on.acquire({ ttlMs: 1000, waitTimeoutMs: 0 });
       const sent = await on.store.next('acquire');
       await on.clock.advance(1000);
       await sent.answer(grantedAt(sent.at, late));
-      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: NOBODY });
+      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
       expect(pending.outcome).toBe('STORE_UNAVAILABLE');
       on.expectRest();
     });
 
     it.each([
-      ['taken over by another call', { kind: 'superseded' }, 'OUTCOME_UNKNOWN'],
-      ['answered to another call', { kind: 'kept' }, 'OUTCOME_UNKNOWN'],
-      ['over', { kind: 'finished', cause: 'released' }, 'REQUEST_FINISHED'],
-    ] as const)('never says that nothing is held, if the lease is %s by then', async (_, reply, reason) => {
-      for (const waitTimeoutMs of [0, undefined]) {
-        const pending = on.acquire({ ttlMs: 1000, waitTimeoutMs });
-        const sent = await on.store.next('acquire');
-        await on.clock.advance(1000);
-        await sent.answer(grantedAt(sent.at, late));
-        await (await on.store.next('withdraw')).answer(reply);
-        expect(pending.outcome).toBe(reason);
-        expect(pending.failure.details.metadata).toEqual({ request_id: ALICE });
-        on.expectRest();
-      }
-    });
+      ['superseded', { kind: 'superseded' }, 'OUTCOME_UNKNOWN'],
+      ['kept', { kind: 'kept' }, 'OUTCOME_UNKNOWN'],
+      ['finished', { kind: 'finished', cause: 'released' }, 'REQUEST_FINISHED'],
+    ] as const)(
+      'never answers STORE_UNAVAILABLE if the reply to the give-back is %s',
+      async (_, reply, reason) => {
+        for (const waitTimeoutMs of [0, undefined]) {
+          const pending = on.acquire({ ttlMs: 1000, waitTimeoutMs });
+          const sent = await on.store.next('acquire');
+          await on.clock.advance(1000);
+          await sent.answer(grantedAt(sent.at, late));
+          await (await on.store.next('withdraw')).answer(reply);
+          expect(pending.outcome).toBe(reason);
+          expect(pending.failure.details.metadata).toEqual({ request_id: ALICE });
+          on.expectRest();
+        }
+      },
+    );
 
-    it('claims again after a claim that was answered too late', async () => {
+    it('gives a late grant of a claim back and claims again', async () => {
       const pending = on.acquire({ ttlMs: 1000 });
-      const { command } = await letWait(on);
+      const { command } = await answerWaiting(on);
       on.store.listener?.recheck({ service: 'lock', name: 'hello' }, command.requestId);
       const first = await on.store.next('claim');
       await on.clock.advance(900);
       await on.clock.advance(100);
       await first.answer(grantedAt(first.at, late));
       expect(pending.outcome).toBe('waiting');
-      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: NOBODY });
+      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
       const second = await on.store.next('claim');
       await second.answer(grantedAt(second.at, late));
       expect(pending.outcome).toBe('OK');
     });
 
-    it('at the end of the wait gives it back, and was not granted', async () => {
+    it('gives a late grant of a withdrawal back and answers CONTENDED', async () => {
       const pending = on.acquire({ ttlMs: 1000, waitTimeoutMs: 500 });
-      await letWait(on);
+      await answerWaiting(on);
       await on.clock.advance(500);
       const sent = await on.store.next('withdraw');
       await on.clock.advance(1000);
@@ -389,14 +392,14 @@ describe('an acquire', () => {
       expect(pending.outcome).toBe('CONTENDED');
     });
 
-    it('does not say that nothing was done, if it cannot be given back', async () => {
+    it('answers OUTCOME_UNKNOWN if the give-back fails', async () => {
       const pending = on.acquire({ ttlMs: 1000 });
       const sent = await on.store.next('acquire');
       await on.clock.advance(1000);
       await sent.answer(grantedAt(sent.at, late));
       await (await on.store.next('withdraw')).fail('no');
       expect(pending.outcome).toBe('OUTCOME_UNKNOWN');
-      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: NOBODY });
+      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
       on.expectRest();
     });
   });

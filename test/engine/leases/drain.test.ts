@@ -1,11 +1,11 @@
-import { EngineFixture, letWait } from '../../support/engine-fixture';
+import { EngineFixture, answerWaiting } from '../../support/engine-fixture';
 import { ALICE } from '../../support/fake-call';
-import { grantedAt, NOBODY } from '../../support/fake-store';
+import { grantedAt, EMPTY_SNAPSHOT } from '../../support/fake-store';
 import { settled } from '../../support/manual-clock';
 
 const OTHER = ALICE.replace('a11c', 'b0b0');
 
-describe('a server that drains', () => {
+describe('a draining server', () => {
   let on: EngineFixture;
   let drained: boolean;
   beforeEach(() => {
@@ -18,12 +18,12 @@ describe('a server that drains', () => {
     await settled();
   }
 
-  it('has drained at once when there is nothing to end', async () => {
+  it('is drained at once if it has no calls', async () => {
     await drain();
     expect(drained).toBe(true);
   });
 
-  it('refuses what comes, without asking the store', async () => {
+  it('answers DRAINING to new calls without a command', async () => {
     await drain();
     const [unary, stream, attach] = [on.acquire(), on.hold(), on.attach('x')];
     await settled();
@@ -34,7 +34,7 @@ describe('a server that drains', () => {
     expect(on.store.log).toEqual([]);
   });
 
-  it('renews every lease once more, and ends each stream when that is answered', async () => {
+  it('renews every lease once more, and ends each stream after the reply', async () => {
     const streams = [on.hold(), on.hold({ requestId: OTHER, name: 'other' })];
     for (let i = 0; i < 2; i += 1) {
       const sent = await on.store.next('acquire');
@@ -42,7 +42,7 @@ describe('a server that drains', () => {
     }
     await on.clock.advance(2000);
     await drain();
-    expect(on.store.underWay).toEqual(['renew', 'renew']);
+    expect(on.store.inFlight).toEqual(['renew', 'renew']);
     const first = await on.store.next('renew');
     await first.answer(grantedAt(first.at));
     expect(streams.map(({ outcome }) => outcome)).toEqual(['DRAINING', 'waiting']);
@@ -55,16 +55,16 @@ describe('a server that drains', () => {
     on.expectRest();
   });
 
-  it('ends every wait by asking: DRAINING where it was not granted, and the place is kept', async () => {
+  it('withdraws every waiting call, which ends with DRAINING', async () => {
     const waits = [on.acquire(), on.hold({ requestId: OTHER })];
-    await letWait(on);
-    await letWait(on);
+    await answerWaiting(on);
+    await answerWaiting(on);
     await drain();
     for (const pending of waits) expect(pending.outcome).toBe('waiting');
     for (let i = 0; i < 2; i += 1) {
       const sent = await on.store.next('withdraw');
       expect(sent.command.giveBack).toBe(false);
-      await sent.answer({ kind: 'withdrawn', snapshot: NOBODY });
+      await sent.answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
     }
     await settled();
     expect(waits.map(({ outcome }) => outcome)).toEqual(['DRAINING', 'DRAINING']);
@@ -72,11 +72,11 @@ describe('a server that drains', () => {
     on.expectRest();
   });
 
-  it('hands on what a wait was granted meanwhile: the lease, or a stream that ends with DRAINING', async () => {
+  it('reports grants that arrive with a withdrawal', async () => {
     const unary = on.acquire();
     const stream = on.hold({ requestId: OTHER });
-    await letWait(on);
-    await letWait(on);
+    await answerWaiting(on);
+    await answerWaiting(on);
     await drain();
     for (let i = 0; i < 2; i += 1) {
       const sent = await on.store.next('withdraw');
@@ -92,19 +92,25 @@ describe('a server that drains', () => {
     expect(drained).toBe(true);
   });
 
-  it('waits for acquires that are under way, and ends them if they have to wait', async () => {
+  it('waits for acquires in flight, and withdraws them if they have to wait', async () => {
     const pending = on.acquire();
     const sent = await on.store.next('acquire');
     await drain();
     expect(drained).toBe(false);
-    await sent.answer({ kind: 'waiting', sentAt: sent.at, ticket: '1', position: 1, snapshot: NOBODY });
-    await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: NOBODY });
+    await sent.answer({
+      kind: 'waiting',
+      sentAt: sent.at,
+      ticket: '1',
+      position: 1,
+      snapshot: EMPTY_SNAPSHOT,
+    });
+    await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
     await settled();
     expect(pending.outcome).toBe('DRAINING');
     expect(drained).toBe(true);
   });
 
-  it('still renews and releases by lease id, and shows', async () => {
+  it('still renews and releases by lease id', async () => {
     const unary = on.acquire();
     const acquired = await on.store.next('acquire');
     await acquired.answer(grantedAt(acquired.at));
@@ -118,12 +124,12 @@ describe('a server that drains', () => {
     expect((await releasing).released).toBe(true);
   });
 
-  it('does not wait for ever for a store that does not answer', async () => {
+  it('ends all calls even if the store does not answer', async () => {
     const stream = on.hold({ ttlMs: 3000 });
     const sent = await on.store.next('acquire');
     await sent.answer(grantedAt(sent.at, { ttlMs: 3000, remainingMs: 3000 }));
     const wait = on.acquire({ requestId: OTHER });
-    await letWait(on);
+    await answerWaiting(on);
     await drain();
     await (await on.store.next('withdraw')).fail('unknown');
     await (await on.store.next('renew')).fail('unknown');

@@ -4,15 +4,15 @@ import { confirmedEnd, expireOffsetMs } from '../../../src/engine/leases/expire-
 const RHO = 0.0005;
 const ms = (max: number) => fc.double({ min: 0, max, noNaN: true });
 
-describe('expire_offset', () => {
-  it('is the time to the send and what remained, both shortened by the drift', () => {
+describe('expireOffsetMs and confirmedEnd', () => {
+  it('add the time until the send and the remaining time, both shortened by the drift', () => {
     expect(expireOffsetMs(1000, 1000, 30_000)).toBeCloseTo(29_985, 6);
     expect(expireOffsetMs(1000, 3000, 10_000)).toBeCloseTo(11_994, 6);
-    // A wait of an hour: the offset is counted from the call, so it is longer than the ttl.
+    // After a wait of an hour the offset is longer than the ttl, because it counts from the call.
     expect(expireOffsetMs(0, 3_600_000, 30_000)).toBeCloseTo(3_628_185, 6);
   });
 
-  it('is never later than the truth, for any clocks within the drift of each other', () => {
+  it('never end after the lease, for all clocks within the drift', () => {
     const rate = fc.double({ min: -RHO / 2, max: RHO / 2, noNaN: true });
     fc.assert(
       fc.property(
@@ -24,14 +24,14 @@ describe('expire_offset', () => {
         rate,
         rate,
         (waited, remaining, toServer, toStore, clientRate, serverRate, storeRate) => {
-          // True time: the client sends at 0; the server receives, waits, sends; the store reads its clock.
+          // True times: the client sends at 0; the server receives, waits and sends; the store reads its clock.
           const received = toServer;
           const sent = received + waited;
           const read = sent + toStore;
           const trueEnd = read + remaining / (1 + storeRate);
           const onServer = (time: number) => 77 + time * (1 + serverRate);
           const offset = expireOffsetMs(onServer(received), onServer(sent), remaining);
-          // The client counts it off on its own clock, from before it sent.
+          // The client counts the offset on its own clock, from the moment before it sent the call.
           const believedEnd = offset / (1 + clientRate);
           expect(believedEnd).toBeLessThanOrEqual(trueEnd + 1e-6);
         },
@@ -40,7 +40,7 @@ describe('expire_offset', () => {
     );
   });
 
-  it('says of two answers of the same lease that the one sent later ends later', () => {
+  it('end later for a command that was sent later with the same remaining time', () => {
     fc.assert(
       fc.property(ms(1e6), ms(1e5), ms(1e5), (received, gap, remaining) => {
         const first = expireOffsetMs(received, received, remaining);
@@ -50,12 +50,12 @@ describe('expire_offset', () => {
     );
   });
 
-  it("on the server's own clock is the send and what remained, shortened by the drift", () => {
+  it("give the end on the server's clock, which is never before the end that a client learns", () => {
     expect(confirmedEnd(5000, 30_000)).toBeCloseTo(34_985, 6);
     fc.assert(
       fc.property(ms(1e6), ms(1e6), ms(1e5), (received, waited, remaining) => {
         const end = confirmedEnd(received + waited, remaining);
-        // The server never tells a client more than it believes itself.
+        // The server never reports a later end than its own.
         expect(received + expireOffsetMs(received, received + waited, remaining)).toBeLessThanOrEqual(
           end + 1e-6,
         );

@@ -3,18 +3,18 @@ import { HeldLeaseFixture, SLOT_MS } from '../../support/held-lease-fixture';
 
 const RHO = 0.0005;
 
-describe('a lease that a stream holds', () => {
-  describe('is renewed', () => {
+describe('HeldLease', () => {
+  describe('renewal', () => {
     it.each([
       [30_000, 10_000],
       [120_000, 10_000],
       [6000, 2000],
       [300, 100],
-    ])('of %i ms every %i ms, and each renewal moves its end', async (ttlMs, interval) => {
+    ])('renews a ttl of %i ms every %i ms, and each renewal moves the end', async (ttlMs, interval) => {
       const held = new HeldLeaseFixture({ ttlMs });
       for (let round = 1; round <= 5; round += 1) {
         await held.until(round * interval - 1);
-        expect(held.store.underWay).toEqual([]);
+        expect(held.store.inFlight).toEqual([]);
         await held.until(round * interval);
         await held.renew();
         const event = held.sink.last('renewed');
@@ -24,7 +24,7 @@ describe('a lease that a stream holds', () => {
       expect(held.status).toBeUndefined();
     });
 
-    it('never early, and at most a slot late where the times are not even', async () => {
+    it('renews never early, and at most one slot late', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 1000 });
       let due = 1000 / 3;
       for (let round = 0; round < 10; round += 1) {
@@ -37,20 +37,20 @@ describe('a lease that a stream holds', () => {
       }
     });
 
-    it('with its offsets counted from the call that opened the stream, however long it waited', async () => {
+    it('renews with offsets counted from the call that opened the stream, also after a wait', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 30_000, waitedMs: 50_000 });
       await held.until(10_000);
       await held.renew();
       expect(held.sink.last('renewed').expireOffsetMs).toBeCloseTo((60_000 + 30_000) * (1 - RHO), 6);
     });
 
-    it('sooner if little of it was left when it was taken over', async () => {
+    it('renews at half of the remaining time if the lease was taken over late', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 30_000, granted: { remainingMs: 4000 } });
       await held.until(2000);
       expect(held.sentAt('renew')).toEqual([2000]);
     });
 
-    it('by what its ttl is now, if a longer one was given meanwhile', async () => {
+    it('renews by the new ttl after another call has set a longer ttl', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(1000);
       await held.renew({ ttlMs: 24_000, remainingMs: 24_000 });
@@ -60,7 +60,7 @@ describe('a lease that a stream holds', () => {
       expect(held.sentAt('renew')).toEqual([1000, 9000]);
     });
 
-    it('from when the renewal was sent, not from when its answer came', async () => {
+    it('renews at intervals from the send of the last renewal, not from its reply', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 30_000 });
       await held.until(10_000);
       await held.until(13_000);
@@ -70,14 +70,14 @@ describe('a lease that a stream holds', () => {
       expect(held.sentAt('renew')).toEqual([10_000, 20_000]);
     });
 
-    it('as its own call only, and never by taking over', async () => {
+    it('renews with its own attach value, and never takes over', async () => {
       const held = new HeldLeaseFixture();
       await held.until(10_000);
       const { command } = await held.store.next('renew');
       expect(command).toMatchObject({ ttlMs: undefined, stream: { attach: 's1.1s', takeOver: false } });
     });
 
-    it('at once when a hint came, and again if another comes while it is under way', async () => {
+    it('renews at once after a hint, and again if a second hint comes during the renewal', async () => {
       const held = new HeldLeaseFixture();
       await held.until(1000);
       held.lease.recheck();
@@ -93,8 +93,8 @@ describe('a lease that a stream holds', () => {
     });
   });
 
-  describe('whose renewal fails', () => {
-    it('has not lost it: the client is told, and it is tried again soon', async () => {
+  describe('after a failed renewal', () => {
+    it('sends renewal-failed and retries after a second', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 30_000 });
       await held.until(10_000);
       await (await held.store.next('renew')).fail();
@@ -109,7 +109,7 @@ describe('a lease that a stream holds', () => {
       expect(held.sink.kinds).toEqual(['renewal-failed', 'renewed']);
     });
 
-    it('is told so when half a ttl has brought no answer, once, and the late answer counts', async () => {
+    it('sends renewal-failed once after half a ttl without a reply, and accepts the late reply', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 30_000 });
       await held.until(10_000);
       const first = await held.store.next('renew');
@@ -130,7 +130,7 @@ describe('a lease that a stream holds', () => {
       expect(held.sink.kinds).toEqual(['renewal-failed', 'renewed']);
     });
 
-    it('does not end sooner for the late answer to an older try', async () => {
+    it('keeps the later end if an older renewal is answered last', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(1000);
       const older = await held.store.next('renew');
@@ -141,19 +141,19 @@ describe('a lease that a stream holds', () => {
       await older.answer(grantedAt(older.at, { ttlMs: 3000, remainingMs: 3000 }));
       expect(held.sink.last('renewed').expireOffsetMs).toBe(expireOffsetMs);
       const end = newer.at - held.start + 3000 * (1 - RHO);
-      // Nobody answers from here on.
+      // No renewal is answered from here on.
       await held.until(end - SLOT_MS);
       expect(held.status).toBeUndefined();
       await held.until(end + SLOT_MS);
       expect(held.status).toBe('LEASE_LOST');
     });
 
-    it('is retried until the last confirmed end, and lost exactly then (chapter 13)', async () => {
+    it('retries until the last confirmed end, and sends lost exactly then (chapter 13)', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       const confirmedEnd = 3000 * (1 - RHO);
       for (let time = 0; time < confirmedEnd; time += SLOT_MS) {
         await held.until(time);
-        while (held.store.underWay.length > 0) await (await held.store.next('renew')).fail();
+        while (held.store.inFlight.length > 0) await (await held.store.next('renew')).fail();
         expect(held.sink.kinds).not.toContain('lost');
       }
       const tries = held.sentAt('renew');
@@ -166,7 +166,7 @@ describe('a lease that a stream holds', () => {
       expect(held.status).toBe('LEASE_LOST');
     });
 
-    it('is not longer for a renewal that was never answered', async () => {
+    it('does not move the end for a renewal without a reply', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(2990);
       expect(held.sink.kinds).not.toContain('lost');
@@ -174,7 +174,7 @@ describe('a lease that a stream holds', () => {
       expect(held.sink.last('lost').cause).toBe('store-unavailable');
     });
 
-    it('counts from the renewal that was confirmed last', async () => {
+    it('sends lost at the end of the last confirmed renewal', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(1000);
       await held.renew();
@@ -185,7 +185,7 @@ describe('a lease that a stream holds', () => {
       expect(held.status).toBe('LEASE_LOST');
     });
 
-    it('with a defect of the code: it fails like any other, and the defect is reported', async () => {
+    it('sends renewal-failed for a defect too, and reports the defect', async () => {
       const held = new HeldLeaseFixture();
       await held.until(10_000);
       const defect = new Error('a script failed');
@@ -195,8 +195,8 @@ describe('a lease that a stream holds', () => {
     });
   });
 
-  describe('that is lost', () => {
-    it('is not renewed any more, and what an unanswered renewal may have left is released', async () => {
+  describe('after a loss', () => {
+    it('stops renewing, and releases what a renewal without a reply may have kept', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(3000);
       expect(held.status).toBe('LEASE_LOST');
@@ -208,20 +208,20 @@ describe('a lease that a stream holds', () => {
       expect(held.sentAt('renew')).toHaveLength(renewals);
     });
 
-    it('is released late again and again for a ttl, if the store does not answer', async () => {
+    it('retries the late release for a ttl if the store does not answer', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(3000);
       for (let second = 3; second < 10; second += 1) {
         await held.until(second * 1000 + 500);
-        while (held.store.underWay.includes('release')) await (await held.store.next('release')).fail();
+        while (held.store.inFlight.includes('release')) await (await held.store.next('release')).fail();
       }
       const tries = held.sentAt('release');
       expect(tries.length).toBeGreaterThanOrEqual(3);
       expect(tries[tries.length - 1]).toBeLessThanOrEqual(6000 + SLOT_MS);
-      expect(held.agenda.size).toBe(0);
+      expect(held.timers.size).toBe(0);
     });
 
-    it('stays lost, whatever answer comes then', async () => {
+    it('ignores late replies', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(1000);
       const late = await held.store.next('renew');
@@ -240,7 +240,7 @@ describe('a lease that a stream holds', () => {
       expect(held.sink.kinds).toEqual(['renewal-failed', 'lost']);
     });
 
-    it('after the server was stopped past its end: no renewal first, and the cause is that it expired', async () => {
+    it('has the cause expired and sends no renewal if the server was suspended past the end', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.clock.jump(60_000);
       expect(held.sink.kinds).toEqual(['lost']);
@@ -249,11 +249,11 @@ describe('a lease that a stream holds', () => {
       expect(held.status).toBe('LEASE_LOST');
     });
 
-    it('although a renewal is answered as the first thing after the server was stopped', async () => {
+    it('ignores the reply to a renewal if the server was suspended past the end', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(1000);
       const renewal = await held.store.next('renew');
-      // The answer lies in the socket; time has passed before anything of this process runs again.
+      // The reply is in the socket, and the end has passed before this process runs again.
       const jumped = held.clock.jump(60_000);
       void renewal.answer({
         kind: 'granted',
@@ -272,7 +272,7 @@ describe('a lease that a stream holds', () => {
       ['expired', { kind: 'finished', cause: 'expired' }],
       ['revoked', { kind: 'finished', cause: 'revoked' }],
       ['store-reset', { kind: 'gone' }],
-    ] as const)('because it has %s is so at once, and needs no release', async (cause, reply) => {
+    ] as const)('sends lost at once and releases nothing if the store reports %s', async (cause, reply) => {
       const held = new HeldLeaseFixture();
       await held.until(10_000);
       await (await held.store.next('renew')).answer(reply);
@@ -283,8 +283,8 @@ describe('a lease that a stream holds', () => {
     });
   });
 
-  describe('ends', () => {
-    it('with OK when it was released by its id', async () => {
+  describe('end', () => {
+    it('ends the stream with OK when the lease was released by its id', async () => {
       const held = new HeldLeaseFixture();
       held.lease.recheck();
       await (await held.store.next('renew')).answer({ kind: 'finished', cause: 'released' });
@@ -292,7 +292,7 @@ describe('a lease that a stream holds', () => {
       expect(held.status).toBe('OK');
     });
 
-    it('with SUPERSEDED when another stream took it over, without a word of loss', async () => {
+    it('ends the stream with SUPERSEDED and no lost event when another stream has taken over', async () => {
       const held = new HeldLeaseFixture();
       await held.until(10_000);
       await (await held.store.next('renew')).answer({ kind: 'superseded' });
@@ -301,8 +301,8 @@ describe('a lease that a stream holds', () => {
       expect(held.sentAt('release')).toEqual([]);
     });
 
-    it('with REATTACH at its age, renewed once more', async () => {
-      const held = new HeldLeaseFixture({ agesAt: 115_000 });
+    it('ends the stream with REATTACH at its age limit, after one more renewal', async () => {
+      const held = new HeldLeaseFixture({ ageLimitAt: 115_000 });
       await held.until(10_000);
       await held.renew();
       await held.until(15_000);
@@ -313,7 +313,7 @@ describe('a lease that a stream holds', () => {
       expect(held.status).toBe('REATTACH');
     });
 
-    it('with DRAINING when the server drains, renewed once more', async () => {
+    it('ends the stream with DRAINING when the server drains, after one more renewal', async () => {
       const held = new HeldLeaseFixture();
       await held.until(3000);
       held.lease.drain();
@@ -323,7 +323,7 @@ describe('a lease that a stream holds', () => {
       expect(held.sink.kinds).toEqual(['renewed']);
     });
 
-    it('with DRAINING though that renewal fails, which the client is told', async () => {
+    it('ends the stream with DRAINING even if the last renewal fails, after renewal-failed', async () => {
       const held = new HeldLeaseFixture();
       held.lease.drain();
       await (await held.store.next('renew')).fail();
@@ -331,7 +331,7 @@ describe('a lease that a stream holds', () => {
       expect(held.status).toBe('DRAINING');
     });
 
-    it('with the renewal that is under way already, when it drains meanwhile', async () => {
+    it('ends the stream with DRAINING after a renewal that was already in flight', async () => {
       const held = new HeldLeaseFixture();
       await held.until(10_000);
       held.lease.drain();
@@ -340,7 +340,7 @@ describe('a lease that a stream holds', () => {
       expect(held.status).toBe('DRAINING');
     });
 
-    it('with a loss rather than DRAINING, if the last renewal finds it lost', async () => {
+    it('ends the stream with LEASE_LOST instead of DRAINING if the last renewal finds the lease lost', async () => {
       const held = new HeldLeaseFixture();
       held.lease.drain();
       await (await held.store.next('renew')).answer({ kind: 'gone' });
@@ -348,7 +348,7 @@ describe('a lease that a stream holds', () => {
       expect(held.status).toBe('LEASE_LOST');
     });
 
-    it('quietly when its client is gone: nothing is released, nothing renewed', async () => {
+    it('ends the stream with OK when its client is gone, without a renewal or release', async () => {
       const held = new HeldLeaseFixture();
       held.lease.abandon();
       await held.until(100_000);
@@ -357,7 +357,7 @@ describe('a lease that a stream holds', () => {
       expect(held.sink.kinds).toEqual([]);
     });
 
-    it('once: nothing that comes later changes it', async () => {
+    it('ends the stream once, and ignores everything that comes later', async () => {
       const held = new HeldLeaseFixture();
       await held.until(10_000);
       const renewal = await held.store.next('renew');
@@ -371,10 +371,10 @@ describe('a lease that a stream holds', () => {
       expect(held.sink.kinds).toEqual([]);
     });
 
-    it.each(['supersede', 'abandon'] as const)('by %s and leaves no timer behind', async (how) => {
+    it.each(['supersede', 'abandon'] as const)('leaves no timer after %s', async (how) => {
       const held = new HeldLeaseFixture();
       held.lease[how]();
-      expect([held.agenda.size, held.clock.timerCount]).toEqual([0, 0]);
+      expect([held.timers.size, held.clock.timerCount]).toEqual([0, 0]);
     });
   });
 });

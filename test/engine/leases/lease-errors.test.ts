@@ -9,46 +9,46 @@ import {
   tooManyWaiting,
 } from '../../../src/engine/leases/lease-errors';
 import type { QueueSnapshot } from '../../../src/engine/leases/permits-store';
-import { NOBODY } from '../../support/fake-store';
+import { EMPTY_SNAPSHOT } from '../../support/fake-store';
 
 const LOCK = { service: 'lock', name: 'hello' } as const;
 const ID = '01a1f89e-ab95-77dc-a5c3-74f67a69cde4';
 
-function said(failure: StoreFailure, repeat: Repeat = 'request_id'): HoldfastError {
+function translated(failure: StoreFailure, repeat: Repeat = 'request_id'): HoldfastError {
   return translateStoreFailure(failure, LOCK, repeat, ID) as HoldfastError;
 }
 
-describe('a store failure', () => {
-  it('is unknown once anything may have run, even where the last try found the memory full', () => {
-    expect(said(new StoreFailure('unknown', 'full')).reason).toBe('OUTCOME_UNKNOWN');
-    expect(said(new StoreFailure('no', 'full')).reason).toBe('STORE_FULL');
-    expect(said(new StoreFailure('no', 'unavailable')).reason).toBe('STORE_UNAVAILABLE');
+describe('translateStoreFailure', () => {
+  it('returns OUTCOME_UNKNOWN if a command may have run, even if its last try found the memory full', () => {
+    expect(translated(new StoreFailure('unknown', 'full')).reason).toBe('OUTCOME_UNKNOWN');
+    expect(translated(new StoreFailure('no', 'full')).reason).toBe('STORE_FULL');
+    expect(translated(new StoreFailure('no', 'unavailable')).reason).toBe('STORE_UNAVAILABLE');
   });
 
-  it('names what the call is repeated by', () => {
-    expect(said(new StoreFailure('unknown', 'unavailable')).message).toContain(ID);
-    const renewal = said(new StoreFailure('unknown', 'unavailable'), 'lease_id');
+  it('names the request_id of an acquire and the lease_id of a renewal', () => {
+    expect(translated(new StoreFailure('unknown', 'unavailable')).message).toContain(ID);
+    const renewal = translated(new StoreFailure('unknown', 'unavailable'), 'lease_id');
     expect(renewal.message).toContain('the same lease_id');
     expect(renewal.message).not.toContain(ID);
   });
 
-  it('passes a defect on as it is', () => {
+  it('returns a defect unchanged', () => {
     const defect = new TypeError('a bug');
     expect(translateStoreFailure(defect, LOCK, 'request_id', ID)).toBe(defect);
   });
 });
 
-it('a draining server names the request_id, which the caller may never have seen', () => {
+it('DRAINING carries the request_id, because the server may have made it', () => {
   expect(draining(ID).details.metadata).toEqual({ request_id: ID });
 });
 
-it('a wait that ended by its age is not told to raise what it did not set', () => {
-  const snapshot = { ...NOBODY, earliestEndMs: 1, waiterCount: 1 };
+it('CONTENDED of a wait at its age limit does not advise a longer wait_timeout', () => {
+  const snapshot = { ...EMPTY_SNAPSHOT, earliestEndMs: 1, waiterCount: 1 };
   expect(contended(LOCK, snapshot, 5000, true).message).not.toContain('wait_timeout');
   expect(contended(LOCK, snapshot, 5000).message).toContain('wait_timeout');
 });
 
-describe('what is said of a semaphore', () => {
+describe('errors of a semaphore', () => {
   const POOL = { service: 'semaphore', name: 'pool' } as const;
   const holder = (holderId: string, permitCount: number): Partial<QueueSnapshot> => ({
     holder: {
@@ -64,7 +64,7 @@ describe('what is said of a semaphore', () => {
     holderEndMs: 21_000,
   });
   const refused = (snapshot: Partial<QueueSnapshot>) =>
-    contended(POOL, { ...NOBODY, limit: 10, ...snapshot }, 0);
+    contended(POOL, { ...EMPTY_SNAPSHOT, limit: 10, ...snapshot }, 0);
 
   it.each([
     [
@@ -83,43 +83,43 @@ describe('what is said of a semaphore', () => {
       'has 8 of 10 permits taken, 3 of them by alice for 21 s more',
     ],
     [
-      'several without labels',
+      'several holders without labels',
       { ...holder('', 3), usedCount: 8 },
       'has 8 of 10 permits taken, 3 of them for 21 s more',
     ],
     [
-      'others before',
+      'a holder and a waiter',
       { ...holder('alice', 8), usedCount: 8, waiterCount: 1 },
       'has 8 of 10 permits taken by alice for 21 s more, with 1 waiting',
     ],
-    ['nobody but others before', { waiterCount: 2 }, 'has 0 of 10 permits taken, with 2 waiting'],
+    ['waiters and no holder', { waiterCount: 2 }, 'has 0 of 10 permits taken, with 2 waiting'],
     [
-      'more out than the limit',
+      'more permits taken than its limit',
       { ...holder('alice', 3), usedCount: 12 },
       'has 12 permits taken, 3 of them by alice for 21 s more, over its limit of 10',
     ],
-    ['a pause', { limit: 0 }, 'is paused by its limit of 0'],
+    ['a limit of 0', { limit: 0 }, 'is paused by its limit of 0'],
     [
-      'a pause, and holders',
+      'a limit of 0 and holders',
       { ...holder('alice', 3), usedCount: 3, limit: 0 },
       'is paused by its limit of 0',
     ],
-    ['a pause, and waiters', { limit: 0, waiterCount: 4 }, 'is paused by its limit of 0, with 4 waiting'],
-  ])('that is contended: %s', (_, snapshot, state) => {
+    ['a limit of 0 and waiters', { limit: 0, waiterCount: 4 }, 'is paused by its limit of 0, with 4 waiting'],
+  ])('describe a contended semaphore with %s', (_, snapshot, state) => {
     expect(refused(snapshot).message).toBe(`semaphore "pool" ${state}; raise wait_timeout to queue`);
   });
 
-  it('in a pause, whose end no lease brings, is not to ask again at once', () => {
+  it('advise a retry after 5 s if the limit is 0, otherwise at the end of the lease', () => {
     expect(refused({ limit: 0 }).details.retryAfterMs).toBe(5000);
     expect(refused({ ...holder('alice', 8), usedCount: 8, holderEndMs: 700 }).details.retryAfterMs).toBe(700);
   });
 
-  it('names the stream of its own service', () => {
+  it('name the hold stream of the same service', () => {
     expect(tooManyWaiting(POOL, 500).message).toMatch(/, or HoldPermits$/);
     expect(tooManyWaiting(LOCK, 500).message).toMatch(/, or HoldLock$/);
   });
 
-  it('counts who uses it, in words that fit one too', () => {
+  it('count holders and waiters of a semaphore in use', () => {
     expect(semaphoreInUse(POOL, { holderCount: 1, waiterCount: 0 }).message).toBe(
       'semaphore "pool" is in use (holders: 1, waiters: 0): nothing was deleted; wait until it is unused, or set force',
     );

@@ -24,7 +24,7 @@ const leaseId: fc.Arbitrary<LeaseId> = fc.record({
 const other = (one: Service): Service => (one === 'lock' ? 'semaphore' : 'lock');
 
 describe('a lease id', () => {
-  it('says all again that it was made of, for any name', () => {
+  it('decodes to the values that it was encoded from, for any name', () => {
     fc.assert(
       fc.property(leaseId, (id) => {
         expect(decodeLeaseId(id.resource.service, encodeLeaseId(id))).toEqual(id);
@@ -45,7 +45,7 @@ describe('a lease id', () => {
     );
   });
 
-  it('of one service is nothing to the other', () => {
+  it('is refused by the other service', () => {
     fc.assert(
       fc.property(leaseId, (id) => {
         expect(decodeLeaseId(other(id.resource.service), encodeLeaseId(id))).toBeUndefined();
@@ -53,7 +53,7 @@ describe('a lease id', () => {
     );
   });
 
-  it('has one spelling: what was cut, extended, or padded is none, and what was altered is not the same lease', () => {
+  it('has one spelling: padded texts are refused, and changed texts name no equal lease', () => {
     fc.assert(
       fc.property(leaseId, fc.nat(), fc.constantFrom(...'ABab01-_=+/ \n%.é'), (id, at, letter) => {
         const text = encodeLeaseId(id);
@@ -71,7 +71,7 @@ describe('a lease id', () => {
     );
   });
 
-  it('that this service never gave out is refused, whatever it is', () => {
+  it('is refused if it cannot come from this service', () => {
     const foreign = [
       '',
       'x',
@@ -90,7 +90,7 @@ describe('a lease id', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 100 }), (text) => {
         const id = decodeLeaseId('lock', text);
-        // Whatever is accepted has exactly that text as its id.
+        // An accepted text is the exact encoding of its values.
         if (id) expect(encodeLeaseId(id)).toBe(text);
       }),
       { numRuns: 1000 },
@@ -109,12 +109,12 @@ describe('a lease id', () => {
     );
   });
 
-  it('with a name that is not UTF-8 is refused, so that no two spellings meet in one name', () => {
+  it('is refused if its name is not UTF-8', () => {
     const bytes = Buffer.concat([Buffer.from([1, 0]), Buffer.alloc(32, 7), Buffer.from([0xff, 0xfe])]);
     expect(decodeLeaseId('lock', bytes.toString('base64url'))).toBeUndefined();
   });
 
-  it('differs between any two leases: the secrets are 128 bits that do not repeat', () => {
+  it('has a secret of 128 random bits that does not repeat', () => {
     const secrets = Array.from({ length: 3000 }, () => systemIdentities.secret());
     expect(new Set(secrets).size).toBe(3000);
     for (const text of secrets) expect(text).toMatch(/^[A-Za-z0-9_-]{22}$/);

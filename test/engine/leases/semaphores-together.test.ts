@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import type { AcquireRequest } from '../../../src/engine/leases/requests';
-import { believedLeases, leaseOf, letGo } from '../../support/believed-leases';
+import { believedLeases, leaseOf, stopBelieving } from '../../support/believed-leases';
 import { EngineFixture, type Pending } from '../../support/engine-fixture';
 import { ManualClock } from '../../support/manual-clock';
-import { ModelWorld, type Fate, type ModelStore } from '../../support/model-store';
+import { ModelWorld, type CommandOutcome, type ModelStore } from '../../support/model-store';
 
 const POOL = { service: 'semaphore', name: 'pool' } as const;
-const MOST = 4;
+const MAX_LIMIT = 4;
 
 const anAction = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('ask' as const), on: fc.nat(1), n: fc.nat(8) }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('hold' as const), on: fc.nat(1), n: fc.nat(8) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('cancel' as const), n: fc.nat(20) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('release' as const), n: fc.nat(20) }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('limit' as const), limit: fc.nat(MOST) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('limit' as const), limit: fc.nat(MAX_LIMIT) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const) }) },
   {
     weight: 3,
@@ -22,31 +22,31 @@ const anAction = fc.oneof(
 );
 type Action = typeof anAction extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 
-const fates = fc.infiniteStream(
+const outcomes = fc.infiniteStream(
   fc.oneof(
-    { weight: 8, arbitrary: fc.constant<Fate>('answered') },
-    { weight: 1, arbitrary: fc.constant<Fate>('reply-lost') },
-    { weight: 1, arbitrary: fc.constant<Fate>('not-arrived') },
+    { weight: 8, arbitrary: fc.constant<CommandOutcome>('answered') },
+    { weight: 1, arbitrary: fc.constant<CommandOutcome>('reply-lost') },
+    { weight: 1, arbitrary: fc.constant<CommandOutcome>('not-arrived') },
   ),
 );
 
-/** Clients of two servers over one semaphore whose limit moves, by the model of the store and on a manual clock. */
-class Course {
+/** Clients of two servers that use one semaphore with a changing limit, over a model of the store on a manual clock. */
+class Scenario {
   readonly clock = new ManualClock(1_000_000);
   readonly world = new ModelWorld(this.clock);
   private readonly engines = ['s1', 's2'].map(
     (server) => new EngineFixture(this.clock, this.world.store(server), {}, server),
   );
   private readonly calls: Pending<unknown>[] = [];
-  /** In force since everybody has been told what was granted before it. */
-  private limit = MOST;
-  /** Leases whose permits are free though their holders may believe: of a deleted semaphore. */
+  /** The limit in force. All earlier grants have been reported. */
+  private limit = MAX_LIMIT;
+  /** Leases of a deleted semaphore: their permits are free, but their holders may still believe in them. */
   private readonly forced = new Set<bigint>();
   private seen = new Set<bigint>();
-  /** What Redis's clock said when the limit was in force, and somewhat more: tokens of one moment follow each other. */
+  /** Lower bound of the tokens granted under this limit; 1 ms above the clock, because tokens of one moment count up. */
   private limitSince = 0n;
 
-  /** `isLossy`: commands and replies get lost. */
+  /** `isLossy`: commands and replies may get lost. */
   constructor(private readonly isLossy: boolean) {}
 
   async take(action: Action): Promise<void> {
@@ -70,7 +70,7 @@ class Course {
       case 'delete':
         await this.repeat((engine) => engine.permits.remove(POOL.name, { force: true }));
         for (const token of this.believed().keys()) this.forced.add(token);
-        await this.setLimit(MOST);
+        await this.setLimit(MAX_LIMIT);
         break;
       case 'pass':
         await this.clock.advance(action.ms);
@@ -81,35 +81,35 @@ class Course {
 
   async setLimit(limit: number): Promise<void> {
     await this.repeat((engine) => engine.permits.setLimit(POOL.name, { limit, expectedLimit: undefined }));
-    // Replies to claims that came before it are still on their way.
+    // Replies to earlier claims may still be in flight.
     await this.clock.advance(this.world.latencyMs);
     this.limit = limit;
     this.limitSince = BigInt(this.world.nowUs + 1000);
   }
 
-  /** Everybody goes: nothing is left, at the servers or in the store, and all permits can be had. */
+  /** Ends all calls. Then neither the servers nor the store keep anything, and all permits are free. */
   async expectRest(): Promise<void> {
     const { clock, world, calls, engines } = this;
-    Object.assign(world, { fate: () => 'answered', latencyMs: 0 });
+    Object.assign(world, { outcomeOf: () => 'answered', latencyMs: 0 });
     for (const { call } of calls) call.cancel();
-    await this.setLimit(MOST);
+    await this.setLimit(MAX_LIMIT);
     await clock.advance(20_000);
     for (const engine of engines) {
       await engine.store.touch(POOL, []);
       engine.expectRest(true);
     }
-    // Long after, and once more past the time in which nobody is judged because nobody was heard.
+    // Long after; then twice more, because after a stall no waiter counts as dead for some seconds.
     for (const ms of [100_000, 2500, 2500]) {
       await clock.advance(ms);
       await this.engine(0).store.touch(POOL, []);
     }
     expect(world.model(POOL).requests).toEqual([]);
-    const all = this.engine(1).acquire({ ...request(100), permitCount: MOST }, {}, 'semaphore');
+    const all = this.engine(1).acquire({ ...request(100), permitCount: MAX_LIMIT }, {}, 'semaphore');
     await clock.advance(0);
     expect(all.outcome).toBe('OK');
   }
 
-  /** As an operator does: the same call again for as long as its outcome is unknown. */
+  /** Repeats a call until it succeeds, as an operator does. */
   private async repeat(change: (engine: EngineFixture<ModelStore>) => Promise<unknown>): Promise<void> {
     for (let tries = 0, done = false; !done; tries += 1) {
       change(this.engine(tries % 2)).then(
@@ -123,15 +123,15 @@ class Course {
   private release(pending: Pending<unknown> | undefined): void {
     const lease = pending && leaseOf(pending);
     if (!lease) return;
-    letGo(pending);
+    stopBelieving(pending);
     this.engine(0)
       .permits.release(pending.call, 'semaphore', lease.leaseId)
       .catch(() => undefined);
   }
 
   /**
-   * Whoever was told of a grant just now was not told of permits over the limit. Where replies get lost, one may be
-   * told late of what was granted under the limit before; the token tells.
+   * A new grant never makes the believed permits exceed the limit. If replies get lost, a grant under the earlier limit
+   * may be reported late; its token shows that.
    */
   private expectNoOverIssue(limit: number): void {
     const believed = this.believed();
@@ -162,21 +162,21 @@ function request(n: number): Partial<AcquireRequest> {
   return { name: POOL.name, requestId, permitCount: 1 + (n % 3), ttlMs: 3000, waitTimeoutMs: 4000 };
 }
 
-it('two servers of one semaphore over-issue nothing and leak nothing, whatever is asked, moved, deleted and lost', async () => {
+it('two servers neither over-issue nor leak permits of a semaphore that is changed, deleted and reached by lossy links', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(anAction, { minLength: 1, maxLength: 25 }),
-      fates,
+      outcomes,
       fc.constantFrom(0, 4),
       fc.boolean(),
       fc.boolean(),
-      async (actions, fate, latencyMs, hints, isLossy) => {
-        const course = new Course(isLossy);
-        await course.setLimit(MOST);
-        Object.assign(course.world, { latencyMs, hints });
-        if (isLossy) Object.assign(course.world, { fate: () => fate.next().value });
-        for (const action of actions) await course.take(action);
-        await course.expectRest();
+      async (actions, outcome, latencyMs, hints, isLossy) => {
+        const scenario = new Scenario(isLossy);
+        await scenario.setLimit(MAX_LIMIT);
+        Object.assign(scenario.world, { latencyMs, hints });
+        if (isLossy) Object.assign(scenario.world, { outcomeOf: () => outcome.next().value });
+        for (const action of actions) await scenario.take(action);
+        await scenario.expectRest();
       },
     ),
     { numRuns: 600, interruptAfterTimeLimit: 8000, markInterruptAsFailure: false },

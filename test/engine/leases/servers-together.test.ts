@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import type { AcquireRequest } from '../../../src/engine/leases/requests';
-import { believedLeases, leaseOf, letGo } from '../../support/believed-leases';
+import { believedLeases, leaseOf, stopBelieving } from '../../support/believed-leases';
 import { EngineFixture, type Pending } from '../../support/engine-fixture';
 import { ManualClock } from '../../support/manual-clock';
-import { ModelWorld, type Fate, type ModelStore } from '../../support/model-store';
+import { ModelWorld, type CommandOutcome, type ModelStore } from '../../support/model-store';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;
 const id = (n: number) => `0190a0a0-0000-7000-8000-${String(n).padStart(12, '0')}`;
 
-/** The engines of two servers over one store that keeps the rules, all on a clock of the test's. */
+/** The engines of two servers over a model of the store, on a manual clock. */
 describe('two servers', () => {
   let clock: ManualClock;
   let world: ModelWorld;
@@ -30,7 +30,7 @@ describe('two servers', () => {
     return (await releasing).released;
   }
 
-  it('hand a lock from one to the other as soon as it is released', async () => {
+  it('hand a released lock over at once', async () => {
     const alice = one.acquire({ requestId: id(1) });
     await clock.advance(0);
     const bob = two.acquire({ requestId: id(2) });
@@ -44,7 +44,7 @@ describe('two servers', () => {
     two.expectRest(true);
   });
 
-  it('hand it over within a second though every hint is lost', async () => {
+  it('hand a released lock over within a second if every hint is lost', async () => {
     world.hints = false;
     const alice = one.acquire({ requestId: id(1) });
     await clock.advance(0);
@@ -55,7 +55,7 @@ describe('two servers', () => {
     expect(bob.outcome).toBe('OK');
   });
 
-  it('see within a moment that a lease has expired', async () => {
+  it('grant the next waiter within 30 ms of expiry', async () => {
     one.acquire({ requestId: id(1), ttlMs: 4321 });
     await clock.advance(0);
     const bob = two.acquire({ requestId: id(2) });
@@ -65,7 +65,7 @@ describe('two servers', () => {
     expect(bob.outcome).toBe('OK');
   });
 
-  it('serve a hundred waiters of both in the order in which they came', async () => {
+  it('grant 100 waiters of both servers in the order of their arrival', async () => {
     const first = one.acquire({ requestId: id(0) });
     await clock.advance(1);
     const waiters: Pending<{ leaseId: string; fencingToken: bigint }>[] = [];
@@ -87,7 +87,7 @@ describe('two servers', () => {
     two.expectRest(true);
   });
 
-  it('know one stream for a lease: the newer takes over, wherever it opens, under the same token', async () => {
+  it('let the newer stream take over a lease under the same token, and supersede the older stream', async () => {
     const older = one.hold();
     await clock.advance(0);
     const { lease } = older.sink.last('granted');
@@ -101,7 +101,7 @@ describe('two servers', () => {
     expect(older.sink.kinds).toEqual(['granted']);
   });
 
-  it('tell the older stream at its next renewal, if the hint is lost', async () => {
+  it('supersede the older stream at its next renewal if the hint is lost', async () => {
     world.hints = false;
     const older = one.hold();
     await clock.advance(0);
@@ -110,7 +110,7 @@ describe('two servers', () => {
     expect(older.outcome).toBe('SUPERSEDED');
   });
 
-  it('resume a wait at the same place on the other, after the first has drained', async () => {
+  it('keep the place of a wait that continues on the other server after a drain', async () => {
     const alice = one.acquire({ requestId: id(1) });
     await clock.advance(1);
     const bob = one.hold({ requestId: id(2) });
@@ -130,7 +130,7 @@ describe('two servers', () => {
     one.expectRest(true);
   });
 
-  it('tell the stream on one of a release through the other', async () => {
+  it('end a stream with OK when its lease is released through the other server', async () => {
     const stream = one.hold();
     await clock.advance(0);
     const { lease } = stream.sink.last('granted');
@@ -140,7 +140,7 @@ describe('two servers', () => {
     expect(stream.outcome).toBe('OK');
   });
 
-  it('both lose nothing but what the store forgot: streams say so, waiters keep their places', async () => {
+  it('report leases as lost after the store has lost all data, and keep the places of waiters', async () => {
     const stream = one.hold({ requestId: id(1) });
     await clock.advance(1);
     const waiters = [two.acquire({ requestId: id(2) }), two.acquire({ requestId: id(3) })];
@@ -152,20 +152,20 @@ describe('two servers', () => {
     expect(waiters.map(({ outcome }) => outcome)).toEqual(['OK', 'waiting']);
   });
 
-  it('find a retry on the other that holds already: the lost reply costs nothing', async () => {
-    world.fate = (verb, server) => (verb === 'acquire' && server === 's1' ? 'reply-lost' : 'answered');
+  it('grant a retry on the other server if the reply to the first try was lost', async () => {
+    world.outcomeOf = (verb, server) => (verb === 'acquire' && server === 's1' ? 'reply-lost' : 'answered');
     const first = one.acquire();
     const second = two.acquire();
     await clock.advance(0);
     expect(first.outcome).toBe('OUTCOME_UNKNOWN');
-    // Whichever came first, the late give-back of the first call does not take what the second was told.
+    // The give-back of the first call does not take the lease that the second call was answered with.
     await clock.advance(2000);
     expect(second.outcome).toBe('OK');
     expect(world.model(HELLO).in('held')).toHaveLength(1);
     one.expectRest(true);
   });
 
-  it('are at rest after any history: nothing waits, nothing is due, all permits are free', async () => {
+  it('have no waiter, no timer and no taken permit after any history', async () => {
     const action = fc.oneof(
       {
         weight: 3,
@@ -182,24 +182,24 @@ describe('two servers', () => {
         arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1, 30, 700, 3500) }),
       },
     );
-    const fates = fc.infiniteStream(
+    const outcomes = fc.infiniteStream(
       fc.oneof(
-        { weight: 8, arbitrary: fc.constant<Fate>('answered') },
-        { weight: 1, arbitrary: fc.constant<Fate>('reply-lost') },
-        { weight: 1, arbitrary: fc.constant<Fate>('not-arrived') },
+        { weight: 8, arbitrary: fc.constant<CommandOutcome>('answered') },
+        { weight: 1, arbitrary: fc.constant<CommandOutcome>('reply-lost') },
+        { weight: 1, arbitrary: fc.constant<CommandOutcome>('not-arrived') },
       ),
     );
     const history = fc.array(action, { minLength: 1, maxLength: 25 });
     await fc.assert(
       fc.asyncProperty(
         history,
-        fates,
+        outcomes,
         fc.constantFrom(0, 4),
         fc.boolean(),
-        async (actions, fate, latencyMs, hints) => {
+        async (actions, outcome, latencyMs, hints) => {
           clock = new ManualClock(1_000_000);
           world = new ModelWorld(clock);
-          Object.assign(world, { latencyMs, hints, fate: () => fate.next().value });
+          Object.assign(world, { latencyMs, hints, outcomeOf: () => outcome.next().value });
           const engines = ['s1', 's2'].map(
             (server) => new EngineFixture(clock, world.store(server), {}, server),
           );
@@ -215,18 +215,18 @@ describe('two servers', () => {
             if (drawn.kind === 'acquire') calls.push(engine.acquire(request(drawn.n)));
             else if (drawn.kind === 'hold') calls.push(engine.hold(request(drawn.n)));
             else if (drawn.kind === 'cancel') call?.call.cancel();
-            else if (drawn.kind === 'release') await releaseWhatItHas(engine, call);
+            else if (drawn.kind === 'release') await releaseIfHeld(engine, call);
             await clock.advance(drawn.kind === 'pass' ? drawn.ms : 0);
             expectExclusion(calls);
           }
-          Object.assign(world, { fate: () => 'answered', latencyMs: 0 });
+          Object.assign(world, { outcomeOf: () => 'answered', latencyMs: 0 });
           for (const { call } of calls) call.cancel();
           await clock.advance(20_000);
           for (const engine of engines) {
             await engine.store.touch(HELLO, []);
             engine.expectRest(true);
           }
-          // Long after, and once more past the time in which nobody is judged because nobody was heard.
+          // Long after; then twice more, because after a stall no waiter counts as dead for some seconds.
           for (const ms of [100_000, 2500, 2500]) {
             await clock.advance(ms);
             await engines[0]?.store.touch(HELLO, []);
@@ -238,17 +238,17 @@ describe('two servers', () => {
     );
   });
 
-  async function releaseWhatItHas(
+  async function releaseIfHeld(
     on: EngineFixture<ModelStore>,
     pending: Pending<unknown> | undefined,
   ): Promise<void> {
     const lease = pending && leaseOf(pending);
     if (!lease) return;
-    letGo(pending);
+    stopBelieving(pending);
     on.permits.release(pending.call, 'lock', lease.leaseId).catch(() => undefined);
   }
 
-  /** No two different grants are believed at once. */
+  /** Clients never believe in two grants at the same time. */
   function expectExclusion(calls: readonly Pending<unknown>[]): void {
     expect(believedLeases(calls, clock.now()).size).toBeLessThanOrEqual(1);
   }

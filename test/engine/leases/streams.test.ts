@@ -1,8 +1,8 @@
 import type { HoldEvent } from '../../../src/engine/leases/lease';
 import { LOCK_LIMIT } from '../../../src/engine/leases/limits';
-import { answerRenewal, answerTouch, EngineFixture, letWait } from '../../support/engine-fixture';
+import { answerRenewal, answerTouch, EngineFixture, answerWaiting } from '../../support/engine-fixture';
 import { ALICE } from '../../support/fake-call';
-import { grantedAt, NOBODY } from '../../support/fake-store';
+import { grantedAt, EMPTY_SNAPSHOT } from '../../support/fake-store';
 import { settled } from '../../support/manual-clock';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;
@@ -32,8 +32,8 @@ describe('a hold stream', () => {
     return { stream, sent, lease };
   }
 
-  describe('that opens with an acquire', () => {
-    it('takes over what its request holds, and then holds it', async () => {
+  describe('with an acquire', () => {
+    it('takes over the lease of its request, and holds it', async () => {
       const { stream, sent, lease } = await granted();
       expect(sent.command).toMatchObject({ takeOver: true, wait: true });
       expect(stream.sink.kinds).toEqual(['granted']);
@@ -43,9 +43,9 @@ describe('a hold stream', () => {
       expect(stream.outcome).toBe('waiting');
     });
 
-    it('says at once that it waits, for whom, and where it stands', async () => {
+    it('sends queued at once, with the holder and its position', async () => {
       const stream = on.hold();
-      await letWait(on, { position: 3, snapshot: { ...NOBODY, waiterCount: 7, holder: BOB } });
+      await answerWaiting(on, { position: 3, snapshot: { ...EMPTY_SNAPSHOT, waiterCount: 7, holder: BOB } });
       const { at: _, ...event } = stream.sink.last('queued');
       expect(event).toEqual({
         kind: 'queued',
@@ -56,9 +56,9 @@ describe('a hold stream', () => {
       });
     });
 
-    it('says where it stands when that changes, at most every two seconds', async () => {
+    it('sends queued when its position changes, at most every two seconds', async () => {
       const stream = on.hold();
-      await letWait(on, { position: 9 });
+      await answerWaiting(on, { position: 9 });
       const start = on.clock.now();
       for (const position of [9, 8, 7, 6, 5, 4, 4, 4, 3]) {
         await on.clock.advance(1000);
@@ -77,9 +77,9 @@ describe('a hold stream', () => {
       ]);
     });
 
-    it('says as it waits that it was granted, by the claim', async () => {
+    it('sends granted after a wait, with the offset of the claim', async () => {
       const stream = on.hold();
-      await letWait(on);
+      await answerWaiting(on);
       await on.clock.advance(400);
       on.store.listener?.recheck(HELLO, ALICE);
       const claim = await on.store.next('claim');
@@ -92,35 +92,35 @@ describe('a hold stream', () => {
       expect(stream.sink.last('renewed').expireOffsetMs).toBeCloseTo(40_400 * (1 - RHO), 6);
     });
 
-    it('ends with REATTACH when it has waited as long as a stream may live', async () => {
+    it('ends with REATTACH if it waits up to its age limit', async () => {
       const stream = on.hold({ ttlMs: 1000 });
-      await letWait(on);
+      await answerWaiting(on);
       await on.clock.advance(200_000);
-      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: NOBODY });
+      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
       expect(stream.outcome).toBe('REATTACH');
       expect(stream.failure.details.retryAfterMs).toBeDefined();
     });
 
-    it('ends with CONTENDED when its own time to wait is over', async () => {
+    it('ends with CONTENDED when its wait_timeout has passed', async () => {
       const stream = on.hold({ waitTimeoutMs: 1500 });
-      await letWait(on);
+      await answerWaiting(on);
       await on.clock.advance(1500);
-      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: NOBODY });
+      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
       expect(stream.outcome).toBe('CONTENDED');
     });
 
-    it('gives a grant back that it could not tell of, for the client is gone', async () => {
+    it('gives a grant back if the client is gone before it could be reported', async () => {
       const stream = on.hold();
       const sent = await on.store.next('acquire');
       stream.call.cancel();
       await sent.answer(grantedAt(sent.at));
       expect(stream.sink.events).toEqual([]);
-      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: NOBODY });
+      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
       on.expectRest();
     });
   });
 
-  describe('that opens with a lease id', () => {
+  describe('with a lease id', () => {
     const attachTo = async () => {
       const { stream: older, lease, sent } = await granted();
       const newer = on.attach(lease.leaseId);
@@ -128,7 +128,7 @@ describe('a hold stream', () => {
       return { older, newer, renewal, lease, sent };
     };
 
-    it('renews and takes over, and says granted, with its offset counted from this stream', async () => {
+    it('takes the lease over, and sends granted with the offset counted from this stream', async () => {
       const { stream, lease, sent } = await granted();
       stream.call.cancel();
       await on.clock.advance(5000);
@@ -151,7 +151,7 @@ describe('a hold stream', () => {
       });
     });
 
-    it('ends the older stream of this server', async () => {
+    it('ends the older stream of this server with SUPERSEDED', async () => {
       const { older, newer, renewal } = await attachTo();
       await renewal.answer(grantedAt(renewal.at));
       expect(older.outcome).toBe('SUPERSEDED');
@@ -164,7 +164,7 @@ describe('a hold stream', () => {
       [{ kind: 'finished', cause: 'expired' }, { cause: 'EXPIRED' }],
       [{ kind: 'finished', cause: 'released' }, { cause: 'RELEASED' }],
       [{ kind: 'gone' }, undefined],
-    ] as const)('of a lease that is not held (%j) says so, and never grants', async (reply, metadata) => {
+    ] as const)('answers LEASE_NOT_HELD to %j, and never grants', async (reply, metadata) => {
       const { newer, renewal } = await attachTo();
       await renewal.answer(reply);
       expect(newer.outcome).toBe('LEASE_NOT_HELD');
@@ -172,13 +172,13 @@ describe('a hold stream', () => {
       expect(newer.sink.events).toEqual([]);
     });
 
-    it('does not know whether it took over, if the store does not answer', async () => {
+    it('answers OUTCOME_UNKNOWN if the store does not answer', async () => {
       const { newer, renewal } = await attachTo();
       await renewal.fail('unknown');
       expect(newer.outcome).toBe('OUTCOME_UNKNOWN');
     });
 
-    it('is not told of a lease whose time had passed when the answer came: it may attach again', async () => {
+    it('answers OUTCOME_UNKNOWN if the offset has passed when the reply comes', async () => {
       const { newer, renewal } = await attachTo();
       await on.clock.advance(30_000);
       await renewal.answer(grantedAt(renewal.at));
@@ -186,7 +186,7 @@ describe('a hold stream', () => {
       expect(newer.sink.events).toEqual([]);
     });
 
-    it('leaves the lease alone when its client is gone before the answer', async () => {
+    it('does not release the lease if its client is gone before the reply', async () => {
       const { newer, renewal, older } = await attachTo();
       newer.call.cancel();
       older.call.cancel();
@@ -196,7 +196,7 @@ describe('a hold stream', () => {
       on.expectRest();
     });
 
-    it.each(['', 'nonsense', 'AQEA'])('refuses %j, naming the field', async (leaseId) => {
+    it.each(['', 'nonsense', 'AQEA'])('answers INVALID_FIELD for lease_id to %j', async (leaseId) => {
       const stream = on.attach(leaseId);
       await settled();
       expect(stream.outcome).toBe('INVALID_FIELD');
@@ -205,7 +205,7 @@ describe('a hold stream', () => {
     });
   });
 
-  it('learns of its release by a hint, and ends with OK', async () => {
+  it('renews after a hint, and ends with OK if the lease was released', async () => {
     const { stream } = await granted();
     on.store.listener?.recheck(HELLO, ALICE);
     await answerRenewal(on, { kind: 'finished', cause: 'released' });
@@ -214,15 +214,15 @@ describe('a hold stream', () => {
     on.expectRest();
   });
 
-  it('looks at once after a hint that overtook its grant', async () => {
+  it('renews at once if a hint came before its grant', async () => {
     on.hold();
     const sent = await on.store.next('acquire');
     on.store.listener?.recheck(HELLO, ALICE);
     await sent.answer(grantedAt(sent.at));
-    expect(on.store.underWay).toEqual(['renew']);
+    expect(on.store.inFlight).toEqual(['renew']);
   });
 
-  it('ends with LEASE_LOST and its cause', async () => {
+  it('ends with LEASE_LOST and the cause STORE_RESET if the store has lost the lease', async () => {
     const { stream } = await granted();
     await on.clock.advance(10_000);
     await answerRenewal(on, { kind: 'gone' });
@@ -232,7 +232,7 @@ describe('a hold stream', () => {
     on.expectRest();
   });
 
-  it('leaves the lease to its end when the client is gone: no release, no renewal', async () => {
+  it('neither renews nor releases the lease after the client is gone', async () => {
     const { stream } = await granted();
     stream.call.cancel();
     await on.clock.advance(100_000);
@@ -246,28 +246,31 @@ describe('a hold stream', () => {
     [30_000, 0.5, 3_420_000],
     [1000, 0, 200_000],
     [1000, 0.999, 180_020],
-  ])('of a ttl of %i ms with a jitter of %d is replaced after %i ms', async (ttlMs, jitter, expected) => {
-    on.identities.jitter = jitter;
-    const stream = on.hold({ ttlMs });
-    const sent = await on.store.next('acquire');
-    await sent.answer(grantedAt(sent.at, { ttlMs, remainingMs: ttlMs }));
-    const start = on.clock.now();
-    while (!stream.over && on.clock.now() - start < 4_000_000) {
-      await on.clock.advance(ttlMs / 10);
-      if (!on.store.underWay.includes('renew')) continue;
-      const renewal = await on.store.next('renew');
-      await renewal.answer(grantedAt(renewal.at, { ttlMs, remainingMs: ttlMs }));
-    }
-    expect(stream.outcome).toBe('REATTACH');
-    const age = stream.sink.last('renewed').at - start;
-    expect(age).toBeGreaterThanOrEqual(expected - 0.001);
-    expect(age).toBeLessThanOrEqual(expected + ttlMs / 10 + 10);
-    const kinds = new Set<HoldEvent['kind']>(stream.sink.kinds);
-    expect([...kinds]).toEqual(['granted', 'renewed']);
-    on.expectRest();
-  });
+  ])(
+    'with a ttl of %i ms and a jitter of %d ends with REATTACH after %i ms',
+    async (ttlMs, jitter, expected) => {
+      on.identities.jitter = jitter;
+      const stream = on.hold({ ttlMs });
+      const sent = await on.store.next('acquire');
+      await sent.answer(grantedAt(sent.at, { ttlMs, remainingMs: ttlMs }));
+      const start = on.clock.now();
+      while (!stream.over && on.clock.now() - start < 4_000_000) {
+        await on.clock.advance(ttlMs / 10);
+        if (!on.store.inFlight.includes('renew')) continue;
+        const renewal = await on.store.next('renew');
+        await renewal.answer(grantedAt(renewal.at, { ttlMs, remainingMs: ttlMs }));
+      }
+      expect(stream.outcome).toBe('REATTACH');
+      const age = stream.sink.last('renewed').at - start;
+      expect(age).toBeGreaterThanOrEqual(expected - 0.001);
+      expect(age).toBeLessThanOrEqual(expected + ttlMs / 10 + 10);
+      const kinds = new Set<HoldEvent['kind']>(stream.sink.kinds);
+      expect([...kinds]).toEqual(['granted', 'renewed']);
+      on.expectRest();
+    },
+  );
 
-  it('is refused past the most that may be open, and has room again when one ends', async () => {
+  it('is refused with QUOTA_EXCEEDED while the maximum of streams is open', async () => {
     const { stream } = await granted();
     on.hold({ requestId: ALICE.replace('a11c', 'a11d') });
     on.hold({ requestId: ALICE.replace('a11c', 'a11e') });
@@ -304,7 +307,7 @@ describe('a unary call with a lease id', () => {
     );
   const call = () => on.acquire({ waitTimeoutMs: 0 }).call;
 
-  it('renews by the secret alone, with the offset counted from this call', async () => {
+  it('renews by the secret, with the offset counted from this call', async () => {
     const renewing = outcomeOf(on.permits.renew(call(), 'lock', leaseId, 60_000));
     const sent = await on.store.next('renew');
     expect(sent.command).toEqual({
@@ -324,7 +327,7 @@ describe('a unary call with a lease id', () => {
     [{ kind: 'finished', cause: 'revoked' }, { cause: 'REVOKED' }],
     [{ kind: 'finished', cause: 'released' }, { cause: 'RELEASED' }],
     [{ kind: 'gone' }, undefined],
-  ] as const)('renews nothing that is not held: %j', async (reply, metadata) => {
+  ] as const)('answers LEASE_NOT_HELD to a renewal that is answered %j', async (reply, metadata) => {
     const renewing = outcomeOf(on.permits.renew(call(), 'lock', leaseId, undefined));
     await (await on.store.next('renew')).answer(reply);
     expect(await renewing).toEqual({ value: undefined, reason: 'LEASE_NOT_HELD', metadata });
@@ -345,7 +348,7 @@ describe('a unary call with a lease id', () => {
       { released: false, lossCause: 'revoked' },
     ],
     [{ kind: 'gone' }, { released: false, lossCause: undefined }],
-  ] as const)('releases, and says whether the work was protected to the end: %j', async (reply, expected) => {
+  ] as const)('tells whether the lease ended by a release, from the reply %j', async (reply, expected) => {
     const releasing = outcomeOf(on.permits.release(call(), 'lock', leaseId));
     const sent = await on.store.next('release');
     expect(sent.command).toMatchObject({ requestId: ALICE, afterLoss: undefined });
@@ -353,20 +356,20 @@ describe('a unary call with a lease id', () => {
     expect((await releasing).value).toEqual(expected);
   });
 
-  it('tells a failure of the store by what may have been done', async () => {
+  it('answers OUTCOME_UNKNOWN or STORE_UNAVAILABLE, by what the store may have done', async () => {
     const renewing = outcomeOf(on.permits.renew(call(), 'lock', leaseId, undefined));
     await (await on.store.next('renew')).fail('unknown');
     expect((await renewing).reason).toBe('OUTCOME_UNKNOWN');
     const releasing = outcomeOf(on.permits.release(call(), 'lock', leaseId));
     await (await on.store.next('release')).fail('no');
     expect((await releasing).reason).toBe('STORE_UNAVAILABLE');
-    // Reading changes nothing, so it was certainly not carried out.
+    // A read changes nothing, so it was certainly not carried out.
     const inspecting = outcomeOf(on.permits.inspect('lock', 'hello'));
     await (await on.store.next('inspect')).fail('unknown');
     expect((await inspecting).reason).toBe('STORE_UNAVAILABLE');
   });
 
-  it('refuses the id of another service, and what is none', async () => {
+  it('answers INVALID_FIELD to the id of another service and to an invalid id', async () => {
     expect((await outcomeOf(on.permits.renew(call(), 'semaphore', leaseId, undefined))).reason).toBe(
       'INVALID_FIELD',
     );

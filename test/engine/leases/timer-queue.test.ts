@@ -4,8 +4,8 @@ import { ManualClock } from '../../support/manual-clock';
 
 const SLOT_MS = 10;
 
-describe('Agenda', () => {
-  it('runs each entry once, never early and at most a slot late, and those of earlier slots first', async () => {
+describe('TimerQueue', () => {
+  it('runs each entry once, never early, at most one slot late, and in the order of slots', async () => {
     const time = fc.integer({ min: -50_000, max: 5_000_000 }).map((us) => us / 1000);
     await fc.assert(
       fc.asyncProperty(
@@ -13,80 +13,80 @@ describe('Agenda', () => {
         fc.array(time),
         async (start, times) => {
           const clock = new ManualClock(start);
-          const agenda = new TimerQueue(clock);
+          const timers = new TimerQueue(clock);
           const ran: { due: number; at: number }[] = [];
           for (const delay of times) {
             const due = start + delay;
-            agenda.at(due, () => ran.push({ due, at: clock.now() }));
+            timers.at(due, () => ran.push({ due, at: clock.now() }));
           }
           await clock.advance(6000);
           expect(ran).toHaveLength(times.length);
           for (const { due, at } of ran) {
             expect(at).toBeGreaterThanOrEqual(due - 1e-6);
-            // What is due already runs in the next slot that comes.
+            // An entry in the past runs in the next slot.
             expect(at - Math.max(due, start)).toBeLessThanOrEqual(SLOT_MS + 1e-6);
           }
           const slots = ran.map(({ due }) => Math.ceil(due / SLOT_MS));
           expect([...slots].sort((a, b) => a - b)).toEqual(slots);
-          expect([agenda.size, clock.timerCount]).toEqual([0, 0]);
+          expect([timers.size, clock.timerCount]).toEqual([0, 0]);
         },
       ),
       { numRuns: 60 },
     );
   });
 
-  it('has one timer for any number of entries', () => {
+  it('uses one timer for 1,000 entries', () => {
     const clock = new ManualClock();
-    const agenda = new TimerQueue(clock);
-    for (let i = 0; i < 1000; i += 1) agenda.at(5000 - i, () => undefined);
-    expect(agenda.size).toBe(1000);
+    const timers = new TimerQueue(clock);
+    for (let i = 0; i < 1000; i += 1) timers.at(5000 - i, () => undefined);
+    expect(timers.size).toBe(1000);
     expect(clock.timerCount).toBe(1);
   });
 
-  it('leaves neither entry nor timer behind when all were cancelled', () => {
+  it('has no entry and no timer after all entries were cancelled', () => {
     const clock = new ManualClock();
-    const agenda = new TimerQueue(clock);
-    const entries = [100, 100, 105, 2000].map((time) => agenda.at(time, () => undefined));
+    const timers = new TimerQueue(clock);
+    const entries = [100, 100, 105, 2000].map((time) => timers.at(time, () => undefined));
     for (const entry of entries) {
       entry.cancel();
       entry.cancel();
     }
-    expect([agenda.size, clock.timerCount]).toEqual([0, 0]);
+    expect([timers.size, clock.timerCount]).toEqual([0, 0]);
   });
 
-  it('does not run what was cancelled, be it by another entry of the same moment', async () => {
+  it('does not run cancelled entries, even if an entry of the same slot cancels them', async () => {
     const clock = new ManualClock();
-    const agenda = new TimerQueue(clock);
+    const timers = new TimerQueue(clock);
     const ran: string[] = [];
     const second = () => ran.push('second');
-    agenda.at(100, () => {
+    timers.at(100, () => {
       ran.push('first');
       entry.cancel();
     });
-    const entry = agenda.at(100, second);
-    const later = agenda.at(200, second);
+    const entry = timers.at(100, second);
+    const later = timers.at(200, second);
     later.cancel();
     await clock.advance(1000);
     expect(ran).toEqual(['first']);
   });
 
-  it('runs the same function as often as it was entered', async () => {
+  it('runs a function twice that was added twice', async () => {
     const clock = new ManualClock();
-    const agenda = new TimerQueue(clock);
+    const timers = new TimerQueue(clock);
     let count = 0;
     const run = () => void (count += 1);
-    agenda.at(50, run);
-    agenda.at(50, run);
+    timers.at(50, run);
+    timers.at(50, run);
     await clock.advance(100);
     expect(count).toBe(2);
   });
 
-  it('takes entries from entries, sooner ones than those that wait', async () => {
+  it('accepts new entries from running entries, also earlier than the other entries', async () => {
     const clock = new ManualClock();
-    const agenda = new TimerQueue(clock);
+    const timers = new TimerQueue(clock);
     const ran: [string, number][] = [];
-    agenda.at(1000, () => ran.push(['late', clock.now()]));
-    agenda.at(100, () => agenda.at(clock.now() + 50, () => ran.push(['soon', clock.now()])));
+    timers.at(1000, () => ran.push(['late', clock.now()]));
+    timers.at(100, () => timers.at(clock.now() + 50, () => ran.push(['soon', clock.now()])));
     await clock.advance(2000);
     expect(ran).toEqual([
       ['soon', 150],
@@ -94,11 +94,11 @@ describe('Agenda', () => {
     ]);
   });
 
-  it('catches up in order after the process was stopped', async () => {
+  it('runs all due entries in order after the process was suspended', async () => {
     const clock = new ManualClock();
-    const agenda = new TimerQueue(clock);
+    const timers = new TimerQueue(clock);
     const ran: number[] = [];
-    for (const time of [300, 100, 200, 9000]) agenda.at(time, () => ran.push(time));
+    for (const time of [300, 100, 200, 9000]) timers.at(time, () => ran.push(time));
     await clock.jump(5000);
     expect(ran).toEqual([100, 200, 300]);
     await clock.advance(5000);

@@ -1,14 +1,14 @@
 import type { AcquireRequest } from '../../../src/engine/leases/requests';
-import { answerTouch, EngineFixture, letWait, type Pending } from '../../support/engine-fixture';
+import { answerTouch, EngineFixture, answerWaiting, type Pending } from '../../support/engine-fixture';
 import { ALICE, type FakeCallOptions } from '../../support/fake-call';
-import { grantedAt, NOBODY } from '../../support/fake-store';
+import { grantedAt, EMPTY_SNAPSHOT } from '../../support/fake-store';
 import { settled } from '../../support/manual-clock';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;
 const RHO = 0.0005;
 const id = (n: number) => `0190a0a0-0000-7000-8000-${String(n).padStart(12, '0')}`;
 
-describe('a call that waits', () => {
+describe('a waiting call', () => {
   let on: EngineFixture;
   beforeEach(() => {
     on = EngineFixture.onFakeStore({ maxWaitingCallsPerConnection: 3 });
@@ -18,12 +18,12 @@ describe('a call that waits', () => {
 
   async function waiting(values: Partial<AcquireRequest> = {}, options: FakeCallOptions = {}) {
     const pending = on.acquire(values, options);
-    const sent = await letWait(on);
+    const sent = await answerWaiting(on);
     return { pending, sent };
   }
 
-  describe('is granted', () => {
-    it('by a hint and a claim; the offset has the claim as its base', async () => {
+  describe('grant', () => {
+    it('is granted after a hint, by a claim, with the offset based on the claim', async () => {
       const { pending, sent } = await waiting();
       await on.clock.advance(700);
       hint();
@@ -37,27 +37,33 @@ describe('a call that waits', () => {
       on.expectRest();
     });
 
-    it('within a second though the hint was lost: the touch brings it', async () => {
+    it('is granted within a second if the hint was lost, because the next touch says "recheck"', async () => {
       const { pending } = await waiting();
       await on.clock.advance(1000);
       const touch = await on.store.next('touch');
       expect(touch.command).toMatchObject([{ requestId: ALICE }]);
-      await touch.answer({ snapshot: NOBODY, waiters: ['recheck'] });
+      await touch.answer({ snapshot: EMPTY_SNAPSHOT, waiters: ['recheck'] });
       const claim = await on.store.next('claim');
       await claim.answer(grantedAt(claim.at));
       expect(pending.outcome).toBe('OK');
       on.expectRest();
     });
 
-    it('by a hint that overtook the reply which says that it waits', async () => {
+    it('is granted after a hint that came before the reply to its acquire', async () => {
       on.acquire();
       const sent = await on.store.next('acquire');
       hint();
-      await sent.answer({ kind: 'waiting', sentAt: sent.at, ticket: '1', position: 1, snapshot: NOBODY });
-      expect(on.store.underWay).toEqual(['claim']);
+      await sent.answer({
+        kind: 'waiting',
+        sentAt: sent.at,
+        ticket: '1',
+        position: 1,
+        snapshot: EMPTY_SNAPSHOT,
+      });
+      expect(on.store.inFlight).toEqual(['claim']);
     });
 
-    it('once, however many hints come', async () => {
+    it('is granted by one claim, even after many hints', async () => {
       const { pending } = await waiting();
       hint();
       hint();
@@ -70,7 +76,7 @@ describe('a call that waits', () => {
       expect(on.store.count('claim')).toBe(1);
     });
 
-    it('at the next hint, if the claim finds that it waits still, at the place that the claim gave', async () => {
+    it('is granted at the next hint if the first claim says that it still waits, with the new ticket', async () => {
       const { pending } = await waiting();
       hint();
       const first = await on.store.next('claim');
@@ -79,7 +85,7 @@ describe('a call that waits', () => {
         sentAt: first.at,
         ticket: '2000',
         position: 2,
-        snapshot: NOBODY,
+        snapshot: EMPTY_SNAPSHOT,
       });
       expect(pending.outcome).toBe('waiting');
       hint();
@@ -89,7 +95,7 @@ describe('a call that waits', () => {
       expect(pending.outcome).toBe('OK');
     });
 
-    it('although a claim failed: it asks again soon', async () => {
+    it('is granted by a second claim 250 ms after a claim without a reply', async () => {
       const { pending } = await waiting();
       hint();
       await (await on.store.next('claim')).fail('unknown');
@@ -107,7 +113,7 @@ describe('a call that waits', () => {
     [{ kind: 'finished', cause: 'expired' }, 'REQUEST_FINISHED'],
     [{ kind: 'never-fits', limit: 2 }, 'NEVER_FITS'],
     [{ kind: 'unknown-resource' }, 'NO_SUCH_SEMAPHORE'],
-  ] as const)('and finds by its claim %j ends with %s', async (reply, reason) => {
+  ] as const)('ends after the claim reply %j with %s', async (reply, reason) => {
     const { pending } = await waiting();
     hint();
     await (await on.store.next('claim')).answer(reply);
@@ -115,8 +121,8 @@ describe('a call that waits', () => {
     on.expectRest();
   });
 
-  describe('is kept alive', () => {
-    it('by a touch each second', async () => {
+  describe('touches', () => {
+    it('is touched every second', async () => {
       await waiting();
       for (let second = 1; second <= 5; second += 1) {
         await on.clock.advance(990);
@@ -126,110 +132,112 @@ describe('a call that waits', () => {
       }
     });
 
-    it('and asks once more when the earliest lease ends, just after it', async () => {
+    it('is touched just after the earliest lease ends', async () => {
       await waiting();
       await on.clock.advance(1000);
-      await answerTouch(on, [1], { ...NOBODY, earliestEndMs: 333 });
+      await answerTouch(on, [1], { ...EMPTY_SNAPSHOT, earliestEndMs: 333 });
       await on.clock.advance(333);
-      expect(on.store.underWay).toEqual([]);
+      expect(on.store.inFlight).toEqual([]);
       await on.clock.advance(15);
-      expect(on.store.underWay).toEqual(['touch']);
+      expect(on.store.inFlight).toEqual(['touch']);
     });
 
-    it('from the first reply on, which names the earliest end too', async () => {
+    it('is touched just after the earliest end that the first reply names', async () => {
       on.acquire();
-      await letWait(on, { snapshot: { ...NOBODY, earliestEndMs: 100 } });
+      await answerWaiting(on, { snapshot: { ...EMPTY_SNAPSHOT, earliestEndMs: 100 } });
       await on.clock.advance(100);
-      expect(on.store.underWay).toEqual([]);
+      expect(on.store.inFlight).toEqual([]);
       await on.clock.advance(15);
-      expect(on.store.underWay).toEqual(['touch']);
+      expect(on.store.inFlight).toEqual(['touch']);
     });
 
-    it('but not by a storm of touches, when the earliest end lies in the past', async () => {
+    it('is touched at most every 25 ms if the earliest end has passed', async () => {
       await waiting();
       await on.clock.advance(1000);
       for (let i = 0; i < 20; i += 1) {
-        await answerTouch(on, [1], { ...NOBODY, earliestEndMs: 0 });
+        await answerTouch(on, [1], { ...EMPTY_SNAPSHOT, earliestEndMs: 0 });
         await on.clock.advance(30);
       }
       expect(on.store.count('touch')).toBeLessThanOrEqual(21);
     });
 
-    it('soon again after a touch that failed', async () => {
+    it('is touched again 250 ms after a touch that failed', async () => {
       await waiting();
       await on.clock.advance(1000);
       await (await on.store.next('touch')).fail();
       await on.clock.advance(260);
-      expect(on.store.underWay).toEqual(['touch']);
+      expect(on.store.inFlight).toEqual(['touch']);
     });
 
-    it('by one touch at a time, however slow the store is', async () => {
+    it('has one touch in flight, even if the store is slow', async () => {
       await waiting();
       await on.clock.advance(5000);
-      expect(on.store.underWay).toEqual(['touch']);
+      expect(on.store.inFlight).toEqual(['touch']);
     });
 
-    it('by touches that others who come to wait do not put off', async () => {
+    it('is touched on time even while new calls join the queue', async () => {
       await waiting();
       for (let i = 0; i < 9; i += 1) {
         await on.clock.advance(200);
         on.acquire({ requestId: id(i) });
-        await letWait(on);
-        while (on.store.underWay.includes('touch')) await answerTouch(on);
+        await answerWaiting(on);
+        while (on.store.inFlight.includes('touch')) await answerTouch(on);
       }
       expect(on.store.count('touch')).toBe(1);
     });
 
-    it('and where a lease that was handed over ends before the next one, as it ends', async () => {
+    it('causes a touch without waiters at the end of a claimed lease of less than a second', async () => {
       const { pending } = await waiting();
       hint();
       const claim = await on.store.next('claim');
       await claim.answer(grantedAt(claim.at, { remainingMs: 300, ttlMs: 300 }));
       expect(pending.outcome).toBe('OK');
       await on.clock.advance(300);
-      expect(on.store.underWay).toEqual([]);
+      expect(on.store.inFlight).toEqual([]);
       await on.clock.advance(20);
       const touch = await on.store.next('touch');
       expect(touch.command).toEqual([]);
-      await touch.answer({ snapshot: NOBODY, waiters: [] });
+      await touch.answer({ snapshot: EMPTY_SNAPSHOT, waiters: [] });
       on.expectRest();
     });
 
-    it('and a defect of a touch is reported, and the next one comes all the same', async () => {
+    it('is touched again a second after a touch with a defect, which is reported', async () => {
       const { pending } = await waiting();
       await on.clock.advance(1000);
       const defect = new Error('a script failed');
       await (await on.store.next('touch')).throw(defect);
       expect(on.defects).toEqual([defect]);
       await on.clock.advance(1000);
-      expect(on.store.underWay).toEqual(['touch']);
+      expect(on.store.inFlight).toEqual(['touch']);
       expect(pending.outcome).toBe('waiting');
     });
   });
 
   it.each([
-    ['its semaphore is deleted', undefined, 'NO_SUCH_SEMAPHORE'],
-    ['its limit is lowered too far', 2, 'NEVER_FITS'],
-    ['its semaphore is paused', 0, 'CONTENDED'],
-  ])('and ends just as %s says so', async (_, limit, reason) => {
+    ['its semaphore was deleted', undefined, 'NO_SUCH_SEMAPHORE'],
+    ['its limit was lowered too far', 2, 'NEVER_FITS'],
+    ['its semaphore was paused', 0, 'CONTENDED'],
+  ])('says at its end that %s', async (_, limit, reason) => {
     const pending = on.acquire({ permitCount: 3, waitTimeoutMs: 500 }, {}, 'semaphore');
-    await letWait(on);
+    await answerWaiting(on);
     await on.clock.advance(510);
-    await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: { ...NOBODY, limit } });
+    await (
+      await on.store.next('withdraw')
+    ).answer({ kind: 'withdrawn', snapshot: { ...EMPTY_SNAPSHOT, limit } });
     expect(pending.outcome).toBe(reason);
   });
 
-  describe('with many others of its server on one name', () => {
+  describe('among 150 waiting calls on one name', () => {
     async function crowd(count: number): Promise<Pending<unknown>[]> {
       const all: Pending<unknown>[] = [];
       for (let n = 0; n < count; n += 1) {
         all.push(on.hold({ requestId: id(n) }));
-        await letWait(on, { position: n + 1 });
+        await answerWaiting(on, { position: n + 1 });
       }
       return all;
     }
 
-    it('is asked after in turn, 64 at a time', async () => {
+    it('is touched in turn, 64 calls at a time', async () => {
       await crowd(150);
       const asked: string[] = [];
       for (let round = 0; round < 3; round += 1) {
@@ -241,42 +249,42 @@ describe('a call that waits', () => {
       expect(new Set(asked).size).toBe(150);
     });
 
-    it('is asked after at once with all the others, when the store has forgotten them', async () => {
+    it('is touched at once with all other calls if the store has lost the queue', async () => {
       await crowd(150);
       await on.clock.advance(1000);
       for (let batch = 0; batch < 3; batch += 1) {
         const touch = await on.store.next('touch');
-        await touch.answer({ snapshot: NOBODY, waiters: touch.command.map(() => 'recheck') });
+        await touch.answer({ snapshot: EMPTY_SNAPSHOT, waiters: touch.command.map(() => 'recheck') });
       }
       expect(on.store.count('claim')).toBe(150);
     });
   });
 
-  it('goes on where a bounded script stopped: the queue is touched at once', async () => {
+  it('touches the queue at once if a bounded script has left work', async () => {
     await waiting();
     on.store.listener?.workLeft(HELLO);
-    expect(on.store.underWay).toEqual(['touch']);
+    expect(on.store.inFlight).toEqual(['touch']);
     on.store.listener?.workLeft(HELLO);
     await answerTouch(on, []);
-    expect(on.store.underWay).toEqual(['touch']);
+    expect(on.store.inFlight).toEqual(['touch']);
   });
 
-  it('also for names that nobody here waits for', async () => {
+  it('touches a queue without local waiters, one step at a time, until no work is left', async () => {
     on.store.listener?.workLeft(HELLO);
     const touch = await on.store.next('touch');
     expect(touch.command).toEqual([]);
-    // The reply itself asks for the next step.
+    // The reply to the first step says that work is left.
     on.store.listener?.workLeft(HELLO);
     on.store.listener?.workLeft(HELLO);
-    expect(on.store.underWay).toEqual([]);
-    await touch.answer({ snapshot: NOBODY, waiters: [] });
-    expect(on.store.underWay).toEqual(['touch']);
+    expect(on.store.inFlight).toEqual([]);
+    await touch.answer({ snapshot: EMPTY_SNAPSHOT, waiters: [] });
+    expect(on.store.inFlight).toEqual(['touch']);
     await answerTouch(on, []);
     on.expectRest();
   });
 
-  describe('is superseded', () => {
-    it('when a touch says so', async () => {
+  describe('superseded', () => {
+    it('is superseded if a touch says so', async () => {
       const { pending } = await waiting();
       await on.clock.advance(1000);
       await answerTouch(on, ['superseded']);
@@ -285,7 +293,7 @@ describe('a call that waits', () => {
       on.expectRest();
     });
 
-    it('by a newer call for the same request on this server, which then waits in its place', async () => {
+    it('is superseded by a newer call with the same request id on this server', async () => {
       const { pending: older } = await waiting();
       const { pending: newer } = await waiting();
       await settled();
@@ -298,18 +306,18 @@ describe('a call that waits', () => {
     });
   });
 
-  describe('is cancelled', () => {
-    it('and gives back its place and what it may have been offered', async () => {
+  describe('cancelled', () => {
+    it('gives its place and a possible offer back after a cancel', async () => {
       const { pending, sent } = await waiting();
       pending.call.cancel();
       const back = await on.store.next('withdraw');
       expect(back.command).toMatchObject({ attach: sent.command.attach, giveBack: true });
-      await back.answer({ kind: 'withdrawn', snapshot: NOBODY });
+      await back.answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
       expect(pending.over).toBe(true);
       on.expectRest();
     });
 
-    it('before the store had answered, and gives a grant back that came all the same', async () => {
+    it('gives a grant back that arrives after a cancel', async () => {
       const pending = on.acquire();
       const sent = await on.store.next('acquire');
       pending.call.cancel();
@@ -318,15 +326,21 @@ describe('a call that waits', () => {
       expect(pending.result).toBeUndefined();
     });
 
-    it('before the store had answered, and gives back the place that came all the same', async () => {
+    it('gives a place back that arrives after a cancel', async () => {
       const pending = on.acquire();
       const sent = await on.store.next('acquire');
       pending.call.cancel();
-      await sent.answer({ kind: 'waiting', sentAt: sent.at, ticket: '1', position: 1, snapshot: NOBODY });
+      await sent.answer({
+        kind: 'waiting',
+        sentAt: sent.at,
+        ticket: '1',
+        position: 1,
+        snapshot: EMPTY_SNAPSHOT,
+      });
       expect((await on.store.next('withdraw')).command.giveBack).toBe(true);
     });
 
-    it('during its claim, and gives the grant back', async () => {
+    it('gives the grant of its claim back if it is cancelled meanwhile', async () => {
       const { pending } = await waiting();
       hint();
       const claim = await on.store.next('claim');
@@ -336,15 +350,15 @@ describe('a call that waits', () => {
       expect(pending.result).toBeUndefined();
     });
 
-    it('rather than granted, if both come at once', async () => {
+    it('gives its place back instead of claiming if a hint and a cancel come together', async () => {
       const { pending } = await waiting();
       hint();
       pending.call.cancel();
       await settled();
-      expect(on.store.underWay.filter((verb) => verb !== 'claim')).toEqual(['withdraw']);
+      expect(on.store.inFlight.filter((verb) => verb !== 'claim')).toEqual(['withdraw']);
     });
 
-    it('and asks again until it was told that all is back', async () => {
+    it('retries the give-back until the store has answered', async () => {
       const { pending } = await waiting();
       pending.call.cancel();
       await (await on.store.next('withdraw')).fail('no');
@@ -355,12 +369,12 @@ describe('a call that waits', () => {
     });
   });
 
-  describe('is one of at most so many unary calls of its connection', () => {
+  describe('on a connection with the maximum of waiting unary calls', () => {
     const connection = {};
     const nth = (n: number, values: Partial<AcquireRequest> = {}) =>
       waiting({ requestId: id(n), name: `lock ${n}`, ...values }, { connection });
 
-    it('and one more is tried once: granted if it is free, else refused with the reason', async () => {
+    it('is tried once: granted if the lock is free, otherwise QUOTA_EXCEEDED', async () => {
       for (const n of [1, 2, 3]) await nth(n);
       const free = on.acquire({ requestId: id(4) }, { connection });
       const first = await on.store.next('acquire');
@@ -368,19 +382,19 @@ describe('a call that waits', () => {
       await first.answer(grantedAt(first.at));
       expect(free.outcome).toBe('OK');
       const held = on.acquire({ requestId: id(5) }, { connection });
-      await (await on.store.next('acquire')).answer({ kind: 'refused', snapshot: NOBODY });
+      await (await on.store.next('acquire')).answer({ kind: 'refused', snapshot: EMPTY_SNAPSHOT });
       expect(held.outcome).toBe('QUOTA_EXCEEDED');
       expect(held.failure.details.retryAfterMs).toBeGreaterThan(0);
     });
 
-    it('also when they all come at the same moment', async () => {
+    it('is tried once even if all calls arrive at the same moment', async () => {
       for (const n of [1, 2, 3, 4, 5]) on.acquire({ requestId: id(n), name: `lock ${n}` }, { connection });
       const waits: boolean[] = [];
       for (let n = 1; n <= 5; n += 1) waits.push((await on.store.next('acquire')).command.wait);
       expect(waits).toEqual([true, true, true, false, false]);
     });
 
-    it('while those of other connections, and streams, are not counted', async () => {
+    it('does not count streams or calls of other connections', async () => {
       for (const n of [1, 2, 3]) await nth(n);
       on.acquire({ requestId: id(4) }, { connection: {} });
       expect((await on.store.next('acquire')).command.wait).toBe(true);
@@ -389,16 +403,16 @@ describe('a call that waits', () => {
       on = EngineFixture.onFakeStore({ maxWaitingCallsPerConnection: 1 });
       for (const n of [6, 7]) {
         on.hold({ requestId: id(n) }, { connection });
-        await letWait(on);
+        await answerWaiting(on);
       }
       on.acquire({ requestId: id(8) }, { connection });
       expect((await on.store.next('acquire')).command.wait).toBe(true);
     });
 
-    it('and makes room for the next when it ends, however it ends', async () => {
+    it('makes room for the next call however it ends', async () => {
       const calls = [await nth(1), await nth(2), await nth(3)];
       calls[0]?.pending.call.cancel();
-      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: NOBODY });
+      await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
       await nth(4);
       on.store.listener?.recheck({ service: 'lock', name: 'lock 2' }, id(2));
       const claim = await on.store.next('claim');
