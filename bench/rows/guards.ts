@@ -30,8 +30,8 @@ export const WITHOUT: readonly Patch[] = [
   },
   {
     file: 'src/redis/epochs/epochs.js',
-    find: 'objection(reply, keys, sentAt) {\n',
-    replace: 'objection(reply, keys, sentAt) {\n        return undefined;\n',
+    find: 'epochCheck(reply, keys, sentAt) {\n',
+    replace: 'epochCheck(reply, keys, sentAt) {\n        return undefined;\n',
   },
   {
     file: 'src/redis/epochs/epochs.js',
