@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import type { StoredProfile } from '../../../src/engine/autocomplete/dictionary-store';
+import { FOLD_VERSION } from '../../../src/engine/autocomplete/fold';
+import { foldedEntry } from '../../support/dictionary-fixture';
+import { is } from '../../support/reply-kinds';
+import { recent } from '../../support/recents-fixture';
+import type { BehaviourFixture, StoreServer } from './behaviour-fixture';
+
+const PROFILE: StoredProfile = { accents: 'kept', typos: false, foldVersion: FOLD_VERSION };
+const NAME_COUNT = 4;
+
+export function autocompleteBehaviour(opened: () => BehaviourFixture): void {
+  const names = () => Array.from({ length: NAME_COUNT }, () => opened().name());
+  const everywhere = (behaviour: (name: string) => Promise<void>) => Promise.all(names().map(behaviour));
+
+  it('keep the most recent of a list first, within its capacity', () =>
+    everywhere(async (list) => {
+      const [first, second] = [opened().one.store.recents, opened().other.store.recents];
+      for (const text of ['a', 'b', 'c']) await first.add(list, recent(text), 3);
+      await second.add(list, recent('a'), 3);
+      await second.add(list, recent('d'), 3);
+      expect((await first.read(list)).map(({ text }) => text)).toEqual(['d', 'a', 'c']);
+      expect(await first.remove(list, { entryId: '', text: 'a' })).toBe(true);
+      expect(await second.remove(list, { entryId: '', text: 'a' })).toBe(false);
+      expect(await first.drop(list)).toBe(true);
+      expect(await second.read(list)).toEqual([]);
+    }).then(() => undefined));
+
+  it('suggest the entries of a dictionary by kind, weight and selections', () =>
+    everywhere(async (name) => {
+      const [first, second] = [opened().one.store.dictionaries, opened().other.store.dictionaries];
+      is('ok', await first.create(name, PROFILE));
+      const entries = [
+        foldedEntry('light', 'straw'),
+        foldedEntry('heavy', 'strange', { weight: 5 }),
+        foldedEntry('inner', 'a straw hat'),
+      ];
+      is('ok', await first.put(name, PROFILE, entries));
+      expect(await suggested(opened().other, name, 'str')).toEqual(['heavy', 'light', 'inner']);
+      expect(is('ok', await second.select(name, 'light', 9)).count).toBe(9);
+      expect(is('ok', await second.select(name, 'missing', 1)).count).toBeUndefined();
+      expect(await suggested(opened().one, name, 'str')).toEqual(['light', 'heavy', 'inner']);
+      expect(is('ok', await second.delete(name, ['heavy', 'missing'])).deleted).toBe(1);
+      expect(await suggested(opened().one, name, 'str')).toEqual(['light', 'inner']);
+    }).then(() => undefined));
+
+  it('replace a dictionary by a committed import, and keep its selections', () =>
+    everywhere(async (name) => {
+      const [first, second] = [opened().one.store.dictionaries, opened().other.store.dictionaries];
+      is('ok', await first.create(name, PROFILE));
+      is('ok', await first.put(name, PROFILE, [foldedEntry('old', 'straw'), foldedEntry('both', 'strong')]));
+      is('ok', await first.select(name, 'both', 2));
+      const importId = randomUUID();
+      is('ok', await second.startImport(name, importId, undefined, PROFILE));
+      const imported = [foldedEntry('new', 'street'), foldedEntry('both', 'strong')];
+      is('ok', await second.putImported(name, importId, PROFILE, imported));
+      expect(await suggested(opened().one, name, 'str')).toEqual(['both', 'old']);
+      is('ok', await second.commitImport(name, importId));
+      expect(await suggested(opened().one, name, 'str')).toEqual(['both', 'new']);
+      is('lost', await first.putImported(name, importId, PROFILE, imported));
+    }).then(() => undefined));
+
+  it('answer unknown for a dictionary that was dropped', () =>
+    everywhere(async (name) => {
+      const [first, second] = [opened().one.store.dictionaries, opened().other.store.dictionaries];
+      is('ok', await first.create(name, PROFILE));
+      expect(await second.drop(name)).toBe(true);
+      expect(await first.drop(name)).toBe(false);
+      is('unknown', await first.select(name, 'a', 1));
+      is('unknown', await first.inspect(name));
+    }).then(() => undefined));
+}
+
+async function suggested({ store }: StoreServer, name: string, query: string): Promise<string[]> {
+  const request = { query: { kept: query, dropped: query }, kinds: [], limit: 10, after: undefined };
+  const { entries } = is('ok', await store.dictionaries.suggest(name, request));
+  return entries.map(({ entryId }) => entryId);
+}

@@ -1,0 +1,148 @@
+import { readConfig } from '../../../src/config/config';
+import { systemClock } from '../../../src/engine/clock';
+import { StoreFailure } from '../../../src/engine/errors';
+import type { Resource, Service } from '../../../src/engine/leases/lease';
+import { connectStore, type Store } from '../../../src/redis';
+import { eventually } from '../../support/eventually';
+import { Requester, type RequesterOptions } from '../../support/permits-requester';
+import { is } from '../../support/reply-kinds';
+import type { Topology } from './topology';
+
+/** Each behaviour runs on this many names at once, so that a Cluster shows it on all nodes. */
+const NAME_COUNT = 6;
+const START_TIMEOUT_MS = 60_000;
+const WAIT = { timeoutMs: 60_000 };
+
+/** One server's store, with the hints that it received. */
+export interface StoreServer {
+  readonly id: string;
+  readonly permits: Store['permits'];
+  readonly store: Store;
+  /** Request ids of `recheck` hints, from replies and from other servers. */
+  readonly hints: string[];
+}
+
+/** Two servers over one store, which the suite uses through the ports only. */
+export class BehaviourFixture {
+  private names = 0;
+
+  private constructor(
+    private readonly topology: Topology,
+    readonly one: StoreServer,
+    readonly other: StoreServer,
+  ) {}
+
+  static async open(topology: Topology): Promise<BehaviourFixture> {
+    // The servers start in turn: only the first may find a store without epochs.
+    const one = await openServer(topology.url, 's1');
+    try {
+      return new BehaviourFixture(topology, one, await openServer(topology.url, 's2'));
+    } catch (error) {
+      one.store.close();
+      throw error;
+    }
+  }
+
+  /** A name that no other test uses. */
+  name(): string {
+    this.names += 1;
+    return `name ${this.names}`;
+  }
+
+  /** Runs a behaviour on several names at once. */
+  async everywhere(service: Service, behaviour: (resource: Resource) => Promise<void>): Promise<void> {
+    const resources = Array.from({ length: NAME_COUNT }, () => ({ service, name: this.name() }));
+    await Promise.all(resources.map(behaviour));
+  }
+
+  request({ id, permits }: StoreServer, resource: Resource, options?: RequesterOptions): Requester {
+    return new Requester({ id, store: permits }, resource, options);
+  }
+
+  /** A lock's holder at the first server, and waiters at the other server, in the order of the queue. */
+  async queued(resource: Resource, count: number, options?: RequesterOptions) {
+    const holder = this.request(this.one, resource, options);
+    is('granted', await holder.try());
+    const waiters: Requester[] = [];
+    for (let place = 1; place <= count; place += 1) {
+      const waiter = this.request(this.other, resource, options);
+      is('waiting', await waiter.queue());
+      waiters.push(waiter);
+    }
+    return { holder, waiters };
+  }
+
+  /** Waits until the store offers the waiter a grant; the waiter's server touches the resource as an engine does. */
+  async offered(waiter: Requester): Promise<void> {
+    await eventually('an offer', async () => (await waiter.touch()).waiters[0] === 'recheck', WAIT);
+  }
+
+  /** Waits for a hint at a server. */
+  async hinted(server: StoreServer, { requestId }: Requester): Promise<void> {
+    await eventually('a hint', () => server.hints.includes(requestId), WAIT);
+  }
+
+  /** Empties all masters. */
+  async flush(): Promise<void> {
+    await Promise.all(this.topology.masters.map((redis) => redis.command('FLUSHALL')));
+  }
+
+  /** Ends the quarantine at both servers, and waits until both grant a lock on each of these names. */
+  async endQuarantine(resources: readonly Resource[]): Promise<void> {
+    for (const server of [this.one, this.other]) {
+      for (const resource of resources) {
+        await eventually(
+          'a grant after the quarantine',
+          async () => {
+            await server.store.node.endQuarantine();
+            const request = this.request(server, resource);
+            is('granted', await request.try());
+            return (await request.release(request.secret)).kind === 'released';
+          },
+          WAIT,
+        );
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.one.store.close();
+    this.other.store.close();
+    await this.topology.close();
+  }
+}
+
+async function openServer(url: string, id: string): Promise<StoreServer> {
+  const config = readConfig({ HOLDFAST_REDIS_URL: url });
+  const options = {
+    address: config.redis.address,
+    replica: undefined,
+    security: { tls: undefined, sentinelUser: undefined },
+    prefix: 'test',
+    serverId: id,
+    commandTimeoutMs: 10_000,
+    quarantineMs: 600_000,
+    storeIsNew: true,
+    retentionMs: 3_600_000,
+    recentsRetentionMs: undefined,
+    clock: systemClock,
+    onError: () => undefined,
+  };
+  const store = await connectStore(options, START_TIMEOUT_MS);
+  const hints: string[] = [];
+  store.permits.listen({
+    recheck: (_resource, requestId) => void hints.push(requestId),
+    workLeft: () => undefined,
+  });
+  return { id, store, permits: store.permits, hints };
+}
+
+/** The failure of a store call that must fail. */
+export async function failureOf(call: Promise<unknown>): Promise<StoreFailure> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (caught: unknown) => caught,
+  );
+  if (!(error instanceof StoreFailure)) throw new Error(`expected a StoreFailure, got ${String(error)}`);
+  return error;
+}
