@@ -17,21 +17,21 @@ const create = (name: string, profile: string) => fixture.run(dictionaryCreate, 
 const drop = (name: string) => fixture.run(dictionaryDrop, name);
 const put = (name: string, id: string, text: string) =>
   fixture.run(dictionaryWrite, name, 'kt1', '', ...putArgs(foldedEntry(id, text)));
-/** Profile, generation, entries. */
+/** Profile, generation and number of entries. */
 const view = async (name: string) => {
   const [word, profile, generation, entries] = await fixture.run(dictionaryInspect, name);
   return word === 'OK' ? [profile, generation, entries] : word;
 };
 
 describe('dictionary-create', () => {
-  it('makes an empty one, of the first generation', async () => {
+  it('creates an empty dictionary of the first generation', async () => {
     const name = fixture.name();
     expect(await create(name, 'kt1')).toEqual(['OK']);
     expect(await view(name)).toEqual(['kt1', '1', '0']);
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
-  it('changes nothing of one that is there with the same profile', async () => {
+  it('changes nothing of a dictionary with the same profile', async () => {
     const name = fixture.name();
     await create(name, 'kt1');
     await put(name, 'a', 'a');
@@ -41,7 +41,7 @@ describe('dictionary-create', () => {
     expect(await view(name)).toEqual(['kt1', '1', '1']);
   });
 
-  it('answers EXISTS with its profile to another one, and changes nothing', async () => {
+  it('answers EXISTS for a dictionary with another profile, and changes nothing', async () => {
     const name = fixture.name();
     await create(name, 'd-1');
     for (const other of ['kt1', 'dt1', 'k-1', 'd-2']) {
@@ -50,7 +50,7 @@ describe('dictionary-create', () => {
     expect(await view(name)).toEqual(['d-1', '1', '0']);
   });
 
-  it('makes one, empty, beside its first import, whose profile it must have', async () => {
+  it('creates a dictionary during its first import, with the profile of the import only', async () => {
     const name = fixture.name();
     await fixture.run(dictionaryStartImport, name, 'kt1', 'kt1', 'import');
     await fixture.run(dictionaryWrite, name, 'kt1', 'import', ...putArgs(foldedEntry('a', 'a')));
@@ -62,13 +62,13 @@ describe('dictionary-create', () => {
 });
 
 describe('dictionary-drop', () => {
-  it('answers UNKNOWN where there is none, and leaves nothing', async () => {
+  it('answers UNKNOWN if there is no dictionary, and leaves no key', async () => {
     const name = fixture.name();
     expect(await drop(name)).toEqual(['UNKNOWN']);
     expect(await fixture.redis.command('EXISTS', fixture.key(name))).toBe('0');
   });
 
-  it('deletes one at one stroke, after which there is none to delete', async () => {
+  it('deletes a dictionary at once, and answers UNKNOWN to a second drop', async () => {
     const name = fixture.name();
     await create(name, 'kt1');
     await put(name, 'a', 'a');
@@ -80,7 +80,7 @@ describe('dictionary-drop', () => {
     expect(await fixture.redis.command('EXISTS', fixture.key(name))).toBe('0');
   });
 
-  it('leaves the name to one of another profile, at once, with nothing of the old one in it', async () => {
+  it('allows a new empty dictionary of the name with another profile at once', async () => {
     const name = fixture.name();
     await create(name, 'd-1');
     await fixture.run(dictionaryWrite, name, 'd-1', '', ...putArgs(foldedEntry('a', 'a')));
@@ -92,7 +92,7 @@ describe('dictionary-drop', () => {
     expect(await view(name)).toEqual(['kt1', '2', '1']);
   });
 
-  it('ends imports, that of one that is not there yet, too', async () => {
+  it('ends imports, also of a dictionary that does not exist yet', async () => {
     for (const made of [true, false]) {
       const name = fixture.name();
       if (made) await create(name, 'kt1');

@@ -24,7 +24,7 @@ describe('dictionary-end-import', () => {
   const idsOf = async (name: string) =>
     (await allListed(fixture.engine, { dictionary: name })).map(({ entryId }) => entryId);
 
-  /** A dictionary with one entry, and of each id an import with an entry of that id. */
+  /** A dictionary with one entry, and an import with one entry for each id. */
   async function importing(...ids: string[]): Promise<string> {
     const name = fixture.name();
     await fixture.run(dictionaryCreate, name, 'kt1');
@@ -36,7 +36,7 @@ describe('dictionary-end-import', () => {
     return name;
   }
 
-  it('swaps what was built in for what there was', async () => {
+  it('replaces the live generation by the import', async () => {
     const name = await importing('import');
     expect(await idsOf(name)).toEqual(['old']);
     expect(await commit(name, 'import')).toEqual(['OK']);
@@ -45,19 +45,19 @@ describe('dictionary-end-import', () => {
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
-  it('answers a commit that is repeated the same, and changes nothing by it', async () => {
+  it('answers a repeated commit as before, and changes nothing', async () => {
     const name = await importing('import');
     await commit(name, 'import');
     await put(name, '', foldedEntry('later', 'later'));
     expect(await commit(name, 'import')).toEqual(['OK']);
     expect(await idsOf(name)).toEqual(['import', 'later']);
     expect((await inspect(name)).slice(0, 4)).toEqual(['OK', 'kt1', '2', '2']);
-    // Nor is what was committed given up any more.
+    // A committed import cannot be abandoned.
     expect(await abandon(name, 'import')).toEqual(['OK']);
     expect(await idsOf(name)).toEqual(['import', 'later']);
   });
 
-  it('answers LOST where there is no such import', async () => {
+  it('answers LOST for an unknown import', async () => {
     const name = await importing('import');
     expect(await commit(name, 'never begun')).toEqual(['LOST']);
     expect(await commit(fixture.name(), 'import')).toEqual(['LOST']);
@@ -65,7 +65,7 @@ describe('dictionary-end-import', () => {
     expect((await inspect(name))[5]).toHaveLength(1);
   });
 
-  it('makes all other imports lost', async () => {
+  it('ends all other imports, which then get LOST', async () => {
     const name = await importing('one', 'two', 'three');
     expect(await commit(name, 'two')).toEqual(['OK']);
     for (const id of ['one', 'three']) {
@@ -79,9 +79,9 @@ describe('dictionary-end-import', () => {
 
   it.each([
     ['the import', 'import', ['a', 'giant', 'import']],
-    ['another import, which is lost', 'other', ['import']],
-    ['what there was', '', ['giant', 'import']],
-  ])('is to be called AGAIN while a large change of %s is being made', async (_what, id, expected) => {
+    ['another import', 'other', ['import']],
+    ['the live generation', '', ['giant', 'import']],
+  ])('answers AGAIN during a large change of %s', async (_what, id, expected) => {
     const name = await importing('import', 'other');
     if (id === 'import') await put(name, id, foldedEntry('a', 'a'));
     expect((await put(name, id, giantEntry('giant'))).slice(0, 3)).toEqual(['OK', '1', '0']);
@@ -98,7 +98,7 @@ describe('dictionary-end-import', () => {
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
-  it('gives an import up, once or twice, and leaves the dictionary as it was', async () => {
+  it('abandons an import, also a second time, and keeps the dictionary', async () => {
     const name = await importing('import', 'other');
     expect(await abandon(name, 'import')).toEqual(['OK']);
     expect(await abandon(name, 'import')).toEqual(['OK']);
@@ -110,7 +110,7 @@ describe('dictionary-end-import', () => {
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
-  it('leaves nothing of a dictionary whose first and only import is given up', async () => {
+  it('leaves no key after the only import of a new dictionary is abandoned', async () => {
     const name = fixture.name();
     await fixture.run(dictionaryStartImport, name, 'd-1', 'kt1', 'import');
     await fixture.run(dictionaryWrite, name, 'd-1', 'import', ...putArgs(giantEntry('giant')));

@@ -27,22 +27,22 @@ describe('dictionary-start-import', () => {
   const end = (name: string, id: string, verb: 'commit' | 'abandon') =>
     fixture.run(dictionaryEndImport, name, id, verb);
   const inspect = (name: string) => fixture.run(dictionaryInspect, name);
-  /** As if nothing had been heard of an import since then. */
+  /** As if the import had been silent since then. */
   const silence = async (name: string, id: string, seconds: number) => {
     const state = fixture.partKey(name, 'state', await fixture.meta(name, `build:${id}`));
     await fixture.redis.command('HINCRBY', state, 'heard', -seconds * 1_000_000);
   };
 
-  it('answers with the profile in force: what is wanted, else what is usual, of a new dictionary', async () => {
+  it('answers the profile in force: the wanted or the usual profile for a new dictionary', async () => {
     const [wanted, usual] = [fixture.name(), fixture.name()];
     expect(await start(wanted, 'import', 'd-1')).toEqual(['OK', 'd-1']);
     expect(await start(usual, 'import')).toEqual(['OK', 'kt1']);
-    // Of one that is there, even if only another import is, its own.
+    // An existing dictionary or import keeps its own profile.
     expect(await start(wanted, 'another')).toEqual(['OK', 'd-1']);
     expect(await start(wanted, 'a third', 'd-1')).toEqual(['OK', 'd-1']);
   });
 
-  it('answers EXISTS with the profile of one that has another, and begins nothing', async () => {
+  it('answers EXISTS for a dictionary with another profile, and starts no import', async () => {
     const name = fixture.name();
     await fixture.run(dictionaryCreate, name, 'd-1');
     expect(await start(name, 'import', 'kt1')).toEqual(['EXISTS', 'd-1']);
@@ -51,7 +51,7 @@ describe('dictionary-start-import', () => {
     expect(await start(name, 'import', 'kt1')).toEqual(['EXISTS', 'd-1']);
   });
 
-  it('lets no dictionary be seen until the first import is committed', async () => {
+  it('shows no dictionary before the first import is committed', async () => {
     const name = fixture.name();
     await start(name, 'import');
     expect(await put(name, 'import', 'a', 'b')).toEqual(['OK', '2', '1', ['1', '1']]);
@@ -62,11 +62,11 @@ describe('dictionary-start-import', () => {
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
-  it('is BUSY when four are under way, until one of them ends', async () => {
+  it('answers BUSY during four imports, until an import ends', async () => {
     const name = fixture.name();
     for (const id of ['1', '2', '3', '4']) expect(await start(name, id)).toEqual(['OK', 'kt1']);
     expect(await start(name, '5')).toEqual(['BUSY']);
-    // One of the four may be begun again all the same.
+    // A start of one of the four imports may be repeated.
     expect(await start(name, '4')).toEqual(['OK', 'kt1']);
     await end(name, '2', 'abandon');
     expect(await start(name, '5')).toEqual(['OK', 'kt1']);
@@ -75,7 +75,7 @@ describe('dictionary-start-import', () => {
     expect(await start(name, '2')).toEqual(['OK', 'kt1']);
   });
 
-  it('takes the place of one that was not heard of for a minute, which is lost', async () => {
+  it('ends an import that was silent for a minute and takes its place', async () => {
     const name = fixture.name();
     for (const id of ['1', '2', '3', '4']) await start(name, id);
     await silence(name, '3', 59);
@@ -86,7 +86,7 @@ describe('dictionary-start-import', () => {
     expect((await put(name, '4', 'a'))[0]).toBe('OK');
   });
 
-  it('gives up one that is silent though the clock was set back meanwhile', async () => {
+  it('ends a silent import even if the clock was set back meanwhile', async () => {
     const name = fixture.name();
     for (const id of ['1', '2', '3', '4']) await start(name, id);
     await silence(name, '1', -61);
@@ -98,7 +98,7 @@ describe('dictionary-start-import', () => {
     ['wants another profile', 'd-1', 'kt1'],
     ['wants none', 'd-1', ''],
     ['wants the same', 'kt1', 'kt1'],
-  ])('begins anew where only a silent one is left of a dictionary: %s', async (_what, before, wanted) => {
+  ])('starts a new dictionary where only a silent import is left, and the caller %s', async (_what, before, wanted) => {
     const name = fixture.name();
     await start(name, 'silent', before);
     await silence(name, 'silent', 61);
@@ -109,7 +109,7 @@ describe('dictionary-start-import', () => {
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
-  it('goes on with what was put when it is begun again by the same id, however late', async () => {
+  it('continues an import that is started again with the same id, however late', async () => {
     const name = fixture.name();
     await start(name, 'import');
     await put(name, 'import', 'a');

@@ -18,7 +18,7 @@ describe('dictionary-suggest', () => {
   ];
 
   it.each(kindsOfEmpty.map((kinds) => [kinds.join(', ') || 'any', kinds] as const))(
-    'shows all of a dictionary to an empty query and is through with the last: %s',
+    'shows all entries for an empty query, and ends with the last entry: %s',
     async (_names, kinds) => {
       const name = fixture.name();
       await fixture.engine.createDictionary(name, { accents: 'kept', typos: true });
@@ -29,7 +29,7 @@ describe('dictionary-suggest', () => {
     },
   );
 
-  it('shows nothing to an empty query that asks for what it cannot be', async () => {
+  it('shows nothing for an empty query of kinds that it cannot match', async () => {
     const name = fixture.name();
     await fixture.engine.createDictionary(name, { accents: 'kept', typos: true });
     await fixture.engine.putEntries(name, [entry('a', 'a')]);

@@ -7,6 +7,7 @@ import {
   dictionarySweep,
   dictionaryWrite,
 } from '../../generated/redis/scripts';
+import { withoutClock } from '../support/dictionary-budgets';
 import { DictionaryFixture, foldedEntry, giantEntry, putArgs } from '../support/dictionary-fixture';
 
 describe('dictionary-sweep', () => {
@@ -16,6 +17,8 @@ describe('dictionary-sweep', () => {
   });
   afterAll(() => fixture?.close());
 
+  /** Ends a step after about 600 parts of the index. */
+  const shortSweep = withoutClock(dictionarySweep, 5);
   const PROFILE = { accents: 'kept', typos: true, foldVersion: 1 } as const;
   const create = (name: string) => fixture.run(dictionaryCreate, name, 'kt1');
   const drop = (name: string) => fixture.run(dictionaryDrop, name);
@@ -23,11 +26,11 @@ describe('dictionary-sweep', () => {
   const put = (name: string, id: string, ...args: string[]) =>
     fixture.run(dictionaryWrite, name, 'kt1', id, ...args);
   const one = putArgs(foldedEntry('a', 'a'));
-  const sweep = async (name: string) => (await fixture.run(dictionarySweep, name))[0];
+  const sweep = async (name: string) => (await fixture.run(shortSweep, name))[0];
   const hasNothing = async (name: string) =>
     (await fixture.redis.command('EXISTS', fixture.key(name))) === '0';
 
-  /** What it answers until there is nothing left to do, and how often that was MORE. */
+  /** Sweeps until nothing is left to do: the last reply, and the number of MORE replies before it. */
   async function swept(name: string): Promise<[last: unknown, more: number]> {
     for (let more = 0; ; more += 1) {
       const answer = await sweep(name);
@@ -40,13 +43,13 @@ describe('dictionary-sweep', () => {
     await fixture.redis.command('HINCRBY', state, 'heard', -seconds * 1_000_000);
   };
 
-  it('says GONE where there is no dictionary, and makes none', async () => {
+  it('answers GONE if there is no dictionary, and creates none', async () => {
     const name = fixture.name();
     expect(await sweep(name)).toBe('GONE');
     expect(await hasNothing(name)).toBe(true);
   });
 
-  it('says CLEAN of a dictionary with nothing to do, and changes nothing', async () => {
+  it('answers CLEAN if nothing is left to do, and changes nothing', async () => {
     const name = fixture.name();
     await create(name);
     await put(name, '', ...one);
@@ -56,7 +59,7 @@ describe('dictionary-sweep', () => {
     expect((await fixture.run(dictionaryInspect, name)).slice(0, 4)).toEqual(['OK', 'kt1', '1', '1']);
   });
 
-  it.each([true, false])('says BUILDING while an import is under way (dictionary made: %s)', async (made) => {
+  it.each([true, false])('answers BUILDING during an import (dictionary exists: %s)', async (made) => {
     const name = fixture.name();
     if (made) await create(name);
     await start(name, 'import');
@@ -69,7 +72,7 @@ describe('dictionary-sweep', () => {
   });
 
   it.each([true, false])(
-    'gives up an import that is silent for a minute (dictionary made: %s)',
+    'abandons an import that is silent for a minute (dictionary exists: %s)',
     async (made) => {
       const name = fixture.name();
       if (made) await create(name);
@@ -85,7 +88,7 @@ describe('dictionary-sweep', () => {
     },
   );
 
-  it('hears of an import by each of its batches', async () => {
+  it('keeps an import alive with each batch', async () => {
     const name = fixture.name();
     await start(name, 'import');
     await silence(name, 'import', 61);
@@ -93,11 +96,11 @@ describe('dictionary-sweep', () => {
     expect((await swept(name))[0]).toBe('BUILDING');
   });
 
-  it('takes a large generation apart in several steps, in which the name is free', async () => {
+  it('removes a large generation in several steps, while the name can be used again', async () => {
     const name = fixture.name();
     await create(name);
-    const entries = Array.from({ length: 5000 }, (_, i) =>
-      foldedEntry(`id ${i}`, `the text of entry number ${(i * 7919) % 5000}, as it is`),
+    const entries = Array.from({ length: 1500 }, (_, i) =>
+      foldedEntry(`id ${i}`, `the text of entry number ${(i * 7919) % 1500}, as it is`),
     );
     for (let i = 0; i < entries.length; i += 1000) {
       await fixture.store.put(name, PROFILE, entries.slice(i, i + 1000));
@@ -117,7 +120,7 @@ describe('dictionary-sweep', () => {
     expect(await fixture.check(name)).toEqual([]);
   }, 30_000);
 
-  it('finishes a change that was begun, in several steps', async () => {
+  it('finishes a started change in several steps', async () => {
     const name = fixture.name();
     await create(name);
     await put(name, '', ...putArgs(giantEntry('giant')));
@@ -130,7 +133,7 @@ describe('dictionary-sweep', () => {
     expect(await fixture.check(name)).toEqual([]);
   });
 
-  it('forgets an unfinished change of a dictionary that was dropped', async () => {
+  it('forgets an unfinished change of a dropped dictionary', async () => {
     const name = fixture.name();
     await create(name);
     await put(name, '', ...putArgs(giantEntry('giant')));
@@ -141,14 +144,14 @@ describe('dictionary-sweep', () => {
     expect(await fixture.check(name)).toEqual([]);
   });
 
-  it('forgets an unfinished change of an import that was given up, though the dictionary stays', async () => {
+  it('forgets an unfinished change of an abandoned import of an existing dictionary', async () => {
     const name = fixture.name();
     await create(name);
     await start(name, 'import');
     await put(name, 'import', ...putArgs(giantEntry('giant')));
     expect(await fixture.meta(name, 'jobs')).not.toBeNull();
     await fixture.run(dictionaryEndImport, name, 'import', 'abandon');
-    // What comes next does not go on with it.
+    // The next script does not continue the change.
     expect(await put(name, '', ...one)).toEqual(['OK', '1', '1', ['1']]);
     expect(await fixture.meta(name, 'jobs')).toBeNull();
     expect((await swept(name))[0]).toBe('CLEAN');

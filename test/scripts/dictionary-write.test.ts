@@ -11,12 +11,12 @@ describe('dictionary-write', () => {
   });
   afterAll(() => fixture?.close());
 
-  /** One run of the script; what it answers. */
+  /** Runs the script once and returns its reply. */
   const run = (name: string, ...args: string[]) => fixture.run(dictionaryWrite, name, ...args);
   const idsOf = async (name: string) =>
     (await allListed(fixture.engine, { dictionary: name })).map(({ entryId }) => entryId);
 
-  it('answers UNKNOWN, PROFILE, LOST where there is nothing that it could change', async () => {
+  it('answers UNKNOWN, PROFILE or LOST if there is nothing to change', async () => {
     const name = fixture.name();
     const put = putArgs(foldedEntry('a', 'a'));
     expect(await run(name, 'kt1', '', ...put)).toEqual(['UNKNOWN']);
@@ -30,7 +30,7 @@ describe('dictionary-write', () => {
     expect(await run(name, '', '', 'delete', 'a', '', '', '', '', '')).toEqual(['OK', '1', '1', ['0']]);
   });
 
-  it('begins a change that is too large for one run, and shows nothing of it before it is through', async () => {
+  it('starts a change that is too large for one script, and shows nothing of it before it is finished', async () => {
     const name = fixture.name();
     await fixture.engine.createDictionary(name, PROFILE);
     await fixture.engine.putEntries(name, [entry('first', 'first')]);
@@ -42,13 +42,13 @@ describe('dictionary-write', () => {
     expect(await idsOf(name)).toEqual(['first']);
     expect((await fixture.engine.getDictionary(name)).entryCount).toBe(1);
     expect(await fixture.check(name, { unfinished: true })).toEqual([]);
-    // Whoever comes next finishes it, and then does what it came for.
+    // The next script finishes the change before its own change.
     await fixture.engine.putEntries(name, [entry('next', 'next')]);
     expect((await idsOf(name)).sort()).toEqual(['first', 'large', 'next']);
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
-  it('takes a large entry away in steps, of which the first that shows makes it gone', async () => {
+  it('removes a large entry in steps, and hides the entry at once', async () => {
     const name = fixture.name();
     await fixture.engine.createDictionary(name, PROFILE);
     await run(name, 'kt1', '', ...putArgs(giantEntry('large')));
@@ -64,28 +64,25 @@ describe('dictionary-write', () => {
     expect((await fixture.engine.getDictionary(name)).entryCount).toBe(0);
   });
 
-  it.each(['meta', 'entries', 'ids', 'state', 'parts'])(
-    'goes on after %s was deleted by hand',
-    async (part) => {
-      const name = fixture.name();
-      await fixture.engine.createDictionary(name, PROFILE);
-      await fixture.engine.putEntries(name, [entry('a', 'abc'), entry('b', 'abd')]);
-      const key =
-        part === 'meta' ? fixture.key(name) : fixture.partKey(name, part, await fixture.meta(name, 'live'));
-      expect(await fixture.redis.command('DEL', key)).toBe('1');
-      if (part === 'meta') await fixture.engine.createDictionary(name, PROFILE);
-      await fixture.engine.putEntries(name, [entry('a', 'abx'), entry('c', 'abe')]);
-      await fixture.engine.deleteEntries(name, ['b', 'c']);
-      await fixture.engine.recordSelection(name, 'a', 1);
-      const asked = {
-        dictionary: name,
-        query: 'abx',
-        kinds: [],
-        pageSize: 10,
-        pageToken: '',
-        recentsList: '',
-      };
-      expect((await fixture.engine.suggest(asked)).suggestions.map(({ text }) => text)).toEqual(['abx']);
-    },
-  );
+  it.each(['meta', 'entries', 'ids', 'state', 'parts'])('works after a manual DEL of %s', async (part) => {
+    const name = fixture.name();
+    await fixture.engine.createDictionary(name, PROFILE);
+    await fixture.engine.putEntries(name, [entry('a', 'abc'), entry('b', 'abd')]);
+    const key =
+      part === 'meta' ? fixture.key(name) : fixture.partKey(name, part, await fixture.meta(name, 'live'));
+    expect(await fixture.redis.command('DEL', key)).toBe('1');
+    if (part === 'meta') await fixture.engine.createDictionary(name, PROFILE);
+    await fixture.engine.putEntries(name, [entry('a', 'abx'), entry('c', 'abe')]);
+    await fixture.engine.deleteEntries(name, ['b', 'c']);
+    await fixture.engine.recordSelection(name, 'a', 1);
+    const asked = {
+      dictionary: name,
+      query: 'abx',
+      kinds: [],
+      pageSize: 10,
+      pageToken: '',
+      recentsList: '',
+    };
+    expect((await fixture.engine.suggest(asked)).suggestions.map(({ text }) => text)).toEqual(['abx']);
+  });
 });

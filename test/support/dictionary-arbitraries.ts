@@ -7,7 +7,7 @@ import {
   type Recent,
 } from '../../src/engine/autocomplete/suggestion';
 
-/** What dictionaries are made of at random: few characters each, so that much of it matches. */
+/** The characters of random dictionaries: few in each script, so that many texts match. */
 const SCRIPTS: Readonly<Record<string, readonly string[]>> = {
   latin: ['a', 'b', 'A', 'á', 'a\u0301', ' ', '-', 'ß'],
   two: ['a', 'b'],
@@ -28,7 +28,7 @@ export function textOf(script: string, minLength: number, maxLength: number): Ar
   return fc.array(characters, { minLength, maxLength }).map((found) => found.join(''));
 }
 
-/** Few, and of different lengths, one a beginning of another. */
+/** Few ids of different lengths; some are the beginning of others. */
 export const entryIdOf = fc.constantFrom('1', '10', '2', 'é', 'e\u0301', '😀', 'id 7', 'id 8');
 
 export function entryOf(script: string): Arbitrary<Entry> {

@@ -1,10 +1,10 @@
 import { DictionaryFixture, entry } from './dictionary-fixture';
 
-describe('the checker of dictionaries', () => {
+describe('checkDictionary', () => {
   let on: DictionaryFixture;
   beforeAll(async () => {
     on = await DictionaryFixture.open();
-    // The housekeeper would take away what a test leaves about on purpose.
+    // The sweeper would remove the remains that a test leaves on purpose.
     on.engine.drain();
   });
   afterAll(() => on?.close());
@@ -22,11 +22,11 @@ describe('the checker of dictionaries', () => {
 
   const keysOf = async (name: string, part: string) =>
     ((await on.redis.command('KEYS', `*:d:${part}:*:${name}*`)) as string[])
-      // The end of a part's key may be of any bytes.
+      // The end of a part's key may have any bytes.
       .filter((key) => !key.includes('\ufffd'))
       .sort();
 
-  it('finds nothing wrong with what the engine has written', async () => {
+  it('finds no violation in a dictionary that the engine has written', async () => {
     const name = await filled();
     expect(await on.checkAtRest(name)).toEqual([]);
     await on.engine.deleteEntries(name, ['e1', 'e2', 'none']);
@@ -49,7 +49,7 @@ describe('the checker of dictionaries', () => {
     ['ZPOPMIN', 'part', /lacks the record/],
     ['ZPOPMAX', 'parts', /is not in parts/],
     ['ZPOPMIN', 'parts', /the first part begins at/],
-  ])('notices a %s of %s', async (command, part, what) => {
+  ])('reports the result of %s on %s', async (command, part, what) => {
     const name = await filled();
     const keys = await keysOf(name, part);
     const key = keys[keys.length >> 1] as string;
@@ -60,7 +60,7 @@ describe('the checker of dictionaries', () => {
     expect((await on.check(name)).join('\n')).toMatch(what);
   });
 
-  it('notices what should not be there: records, keys, garbage, records in a wrong part', async () => {
+  it('reports records, keys and garbage that should not exist, and records in the wrong part', async () => {
     const name = await filled();
     const [part] = (await keysOf(name, 'part')).filter((key) => key.endsWith(`${name}\0`));
     await on.redis.command('ZADD', part as string, 0, 'zzz\0\0\0\0\0\x01');

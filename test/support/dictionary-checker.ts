@@ -2,12 +2,12 @@ import { Redis } from 'ioredis';
 import { dictionaryKey } from '../../src/redis/keys';
 import { orderCode, recordsOf, type KeptEntry } from './dictionary-records';
 
-/** Up to so many Redis keeps packed. Parts are split earlier. */
+/** Redis stores sorted sets up to this size in packed form. Parts are split earlier. */
 const PART_SIZE = 128;
-/** How many bytes of a record follow its entry's number, by kind; of the others there are three. */
+/** Bytes of a record after the number of its entry, by kind of record; other kinds have three. */
 const TAILS: Readonly<Record<string, number>> = { a: 0, w: 0, p: 1 };
 
-/** All that Redis has of a dictionary, at one moment: its meta, jobs, and of each key its place and what is in it. */
+/** Reads all keys of a dictionary at one time: its meta, its jobs, and each key with its content. */
 const READ = `
 local head_end = string.find(KEYS[1], '}:d:meta:', 1, true)
 local head, name = string.sub(KEYS[1], 1, head_end + 3), string.sub(KEYS[1], head_end + 9)
@@ -35,7 +35,7 @@ end
 return { redis.call('HGETALL', KEYS[1]), jobs, found }`;
 
 export interface CheckOptions {
-  /** Changes that were begun may be pending, and garbage be there; else they are violations. */
+  /** Allows unfinished changes and garbage, which are violations otherwise. */
   readonly unfinished?: boolean;
 }
 
@@ -53,10 +53,7 @@ interface Generation {
   readonly parts: ReadonlyMap<string, readonly string[]>;
 }
 
-/**
- * Where the parts of a dictionary, as Redis has it, disagree; empty if they do not. A dictionary that is not there has
- * no disagreements, but it must have left nothing.
- */
+/** Inconsistencies between the keys of a dictionary in Redis. A deleted dictionary must have left no key. */
 export async function checkDictionary(
   { url, prefix, name }: { url: string; prefix: string; name: string },
   { unfinished = false }: CheckOptions = {},
@@ -123,7 +120,7 @@ function violations(
   return broken;
 }
 
-/** What is being changed (by number) may have its records or not. */
+/** `changing`: numbers of entries with an unfinished change, which may lack records. */
 function violationsOf(generation: Generation, typos: boolean, changing: ReadonlySet<string>): string[] {
   const entries = [...generation.entries].map(([number, value]) => keptEntry(number, value));
   const broken = [
@@ -183,7 +180,7 @@ function* brokenRecords(
     for (const record of records) {
       const end = record.length - (TAILS[record.charAt(0)] ?? 3);
       const number = record.slice(end - 5, end);
-      // Taken out, so that one that is there twice is not wanted the second time.
+      // Removed here, so that a duplicate record is a violation.
       if (!wanted.get(number)?.delete(record) && !changing.has(number)) {
         yield `the record ${shown(record)} is there twice, or no entry has it`;
       }
@@ -212,7 +209,7 @@ function asBytes(reply: unknown): Bytes {
   return Buffer.isBuffer(reply) ? reply.toString('latin1') : String(reply);
 }
 
-/** Bytes as people can read them: what is no text is shown by number. */
+/** Bytes in readable form: bytes that are not text are shown as numbers. */
 function shown(bytes: Bytes | undefined): string {
   if (typeof bytes !== 'string') return 'nothing';
   return JSON.stringify(Buffer.from(bytes, 'latin1').toString());

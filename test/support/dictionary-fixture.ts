@@ -4,26 +4,49 @@ import { systemIdentities } from '../../src/engine/identities';
 import type { FoldedEntry } from '../../src/engine/autocomplete/dictionary-store';
 import { packForms } from '../../src/engine/autocomplete/match';
 import type { Entry } from '../../src/engine/autocomplete/suggestion';
+import { dictionarySuggest } from '../../generated/redis/scripts';
 import { RedisConnection } from '../../src/redis/connection/connection';
+import { script } from '../../src/redis/connection/operation';
 import { RedisDictionaryStore } from '../../src/redis/autocomplete/dictionary-store';
 import { dictionaryKey } from '../../src/redis/keys';
 import { RedisRecentsStore } from '../../src/redis/autocomplete/recents-store';
+import { cutAfter, withoutClock } from './dictionary-budgets';
 import { checkDictionary, type CheckOptions } from './dictionary-checker';
 import { RedisProcess, type RedisProcessOptions } from './processes/redis-process';
 
 const PREFIX = 'test';
+const COMMAND_TIMEOUT_MS = 5000;
+/** The work that a suggest script may always do (LEAST_WORK in shared/matching.lua). */
+const LEAST_WORK = 700;
 
-/** An entry with what is said of it; the rest is the least there can be. */
+const hurry = (text: string) =>
+  text === dictionarySuggest ? cutAfter(text, LEAST_WORK) : withoutClock(text);
+
+/** A connection that replaces the text of every dictionary script. */
+async function connect(url: string, change: (text: string) => string): Promise<RedisConnection> {
+  const connection = new RedisConnection({
+    url,
+    commandTimeoutMs: COMMAND_TIMEOUT_MS,
+    clock: systemClock,
+    onError: () => undefined,
+  });
+  const runRaw = connection.runRaw.bind(connection);
+  connection.runRaw = (what, ...rest) => runRaw(script(change(what.text)), ...rest);
+  await connection.ready(5000);
+  return connection;
+}
+
+/** An entry; all other fields are empty by default. */
 export function entry(entryId: string, text: string, rest: Partial<Entry> = {}): Entry {
   return { entryId, text, aliases: [], weight: 0, payload: new Uint8Array(), ...rest };
 }
 
-/** As the store takes it; of a text that is folded already. */
+/** An entry as the store takes it. The text must be folded already. */
 export function foldedEntry(entryId: string, text: string, rest: Partial<Entry> = {}): FoldedEntry {
   return { ...entry(entryId, text, rest), folded: packForms([text, ...(rest.aliases ?? [])]) };
 }
 
-/** Seventeen texts of 512 bytes with many words: some ten thousand records, more than any step gets done. */
+/** An entry of about 10,000 records, which is more than one script writes: 17 texts of 512 bytes with many words. */
 export function giantEntry(entryId: string): FoldedEntry {
   const text = (n: number) =>
     Array.from({ length: 128 }, (_, i) => `${(i * 7 + n) % 10}${(i * 13) % 10}x `).join('');
@@ -31,60 +54,71 @@ export function giantEntry(entryId: string): FoldedEntry {
   return foldedEntry(entryId, own, { aliases });
 }
 
-/** As an argument of the script that writes. */
+/** The arguments of dictionary-write for one entry. */
 export function putArgs({ entryId, text, folded }: FoldedEntry): string[] {
   return ['put', entryId, text, folded, '0', '', ''];
 }
 
-/** A private Redis with an engine and its stores on it, and hands to look inside. */
+/**
+ * A private Redis with an autocomplete engine, and access to the stored keys. The scripts have no clock: results do not
+ * depend on how busy the machine is.
+ */
 export class DictionaryFixture {
   private names = 0;
 
   private constructor(
     readonly redis: RedisProcess,
-    private readonly connection: RedisConnection,
+    private readonly connections: readonly RedisConnection[],
     readonly store: RedisDictionaryStore,
     readonly engine: Autocomplete,
-    /** What went wrong where no call waits for it. */
+    /** The same dictionaries, but every query is cut short as early as possible. */
+    readonly hurriedEngine: Autocomplete,
+    /** Errors that no call could report. */
     readonly defects: readonly unknown[],
   ) {}
 
   static async open(options: RedisProcessOptions = {}): Promise<DictionaryFixture> {
     const redis = await RedisProcess.start({ appendfsync: 'no', ...options });
-    const clock = systemClock;
-    const commandTimeoutMs = 5000;
-    const connection = new RedisConnection({
-      url: redis.url,
-      commandTimeoutMs,
-      clock,
-      onError: () => undefined,
-    });
-    await connection.ready(5000);
-    const store = new RedisDictionaryStore({ connection, replica: undefined, prefix: PREFIX });
-    const recents = new RedisRecentsStore({
-      connection,
-      prefix: PREFIX,
-      retentionMs: undefined,
-      commandTimeoutMs,
-    });
     const defects: unknown[] = [];
-    const engine = new Autocomplete({
-      dictionaries: store,
-      recents,
-      clock,
-      identities: systemIdentities,
-      onDefect: (error) => void defects.push(error),
+    const [calm, hurried] = [await connect(redis.url, withoutClock), await connect(redis.url, hurry)];
+    const store = new RedisDictionaryStore({ connection: calm, replica: undefined, prefix: PREFIX });
+    const hurriedStore = new RedisDictionaryStore({
+      connection: hurried,
+      replica: undefined,
+      prefix: PREFIX,
     });
-    return new DictionaryFixture(redis, connection, store, engine, defects);
+    const engineOf = (dictionaries: RedisDictionaryStore, connection: RedisConnection) =>
+      new Autocomplete({
+        dictionaries,
+        recents: new RedisRecentsStore({
+          connection,
+          prefix: PREFIX,
+          retentionMs: undefined,
+          commandTimeoutMs: COMMAND_TIMEOUT_MS,
+        }),
+        clock: systemClock,
+        identities: systemIdentities,
+        onDefect: (error) => void defects.push(error),
+      });
+    const engine = engineOf(store, calm);
+    return new DictionaryFixture(
+      redis,
+      [calm, hurried],
+      store,
+      engine,
+      engineOf(hurriedStore, hurried),
+      defects,
+    );
   }
 
   async close(): Promise<void> {
     this.engine.drain();
-    this.connection.close();
+    this.hurriedEngine.drain();
+    for (const connection of this.connections) connection.close();
     await this.redis.close();
   }
 
-  /** A name that no other test uses. */
+  /** The name of a dictionary that no other test uses. */
   name(): string {
     this.names += 1;
     return `dictionary ${this.names}`;
@@ -94,27 +128,27 @@ export class DictionaryFixture {
     return dictionaryKey(PREFIX, name);
   }
 
-  /** One run of a script on a dictionary; what it answers. */
+  /** Runs a script on a dictionary once, without a clock, and returns its reply. */
   async run(lua: string, name: string, ...args: string[]): Promise<unknown[]> {
-    return (await this.redis.command('EVAL', lua, 1, this.key(name), ...args)) as unknown[];
+    return (await this.redis.command('EVAL', withoutClock(lua), 1, this.key(name), ...args)) as unknown[];
   }
 
-  /** A field of the dictionary's meta. */
+  /** A field of the dictionary's hash `meta`. */
   async meta(name: string, field: string): Promise<unknown> {
     return this.redis.command('HGET', this.key(name), field);
   }
 
-  /** Where a part of a generation is. */
+  /** The key of a part of a generation. */
   partKey(name: string, part: string, generation: unknown): string {
     return this.key(name).replace(':meta:', () => `:${part}:${String(generation)}:`);
   }
 
-  /** What the checker finds. */
+  /** The violations that the checker finds. */
   check(name: string, options?: CheckOptions): Promise<string[]> {
     return checkDictionary({ url: this.redis.url, prefix: PREFIX, name }, options);
   }
 
-  /** Does what is left to do, and then checks. */
+  /** Finishes all unfinished steps, and then checks. */
   async checkAtRest(name: string): Promise<string[]> {
     while ((await this.store.sweep(name)) === 'more');
     return this.check(name);

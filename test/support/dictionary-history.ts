@@ -10,7 +10,7 @@ type ModelImport = ReturnType<DictionaryModel['startImport']>;
 
 const RECENTS_CAPACITY = 4;
 
-/** One dictionary and the model beside it, and step by step both do the same. */
+/** A dictionary and its model, which take the same steps. */
 export class DictionaryHistory {
   private readonly model: DictionaryModel;
   private readonly imports = new Map<number, { session: ImportSession; model: ModelImport }>();
@@ -62,7 +62,7 @@ export class DictionaryHistory {
     }
   }
 
-  /** Ends what is under way, looks at all of it once more, and lets nothing be left. */
+  /** Ends all imports, compares everything once more, and deletes the dictionary without remains. */
   async end(): Promise<void> {
     for (const slot of [...this.imports.keys()]) await this.import({ do: 'abandon', slot });
     await this.list({ from: '', to: '', pageSize: 500 });
@@ -87,7 +87,7 @@ export class DictionaryHistory {
       recentsList,
     });
     const expected = this.model.suggest({ query, kinds, recents: recents ? this.recents : [] });
-    // A recent without an id shows that of its entry if the same page has it.
+    // A recent without an id shows the id of its entry if the same page has that entry.
     const known = found.map((one, i) =>
       asExpected(one.recent && expected[i]?.entryId === '' ? { ...one, entryId: '' } : one),
     );
@@ -99,7 +99,7 @@ export class DictionaryHistory {
     const found = await allListed(this.on.engine, { dictionary: this.name, from, to, pageSize });
     const texts = found.map(({ text }) => this.model.fold(text));
     expect(texts).toEqual([...texts].sort(compare));
-    // Those of one text are in the order in which they came, which no model of this size knows.
+    // Entries of one text are in the order of their arrival, which the model does not know.
     const sorted = found.sort(
       (a, b) => compare(this.model.fold(a.text), this.model.fold(b.text)) || compare(a.entryId, b.entryId),
     );
@@ -127,7 +127,7 @@ export class DictionaryHistory {
       const { received } = model;
       const answer = await outcome(session.commit(received));
       expect(answer).toBe(this.model.commit(model));
-      // The transport gives up whatever did not end well.
+      // The transport abandons an import that failed.
       return answer === 'ok' ? undefined : session.abandon();
     }
     this.model.abandon(model);

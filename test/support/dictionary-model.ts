@@ -14,36 +14,36 @@ interface Kept {
   readonly selections: number;
 }
 
-/** What of a suggestion the model knows for certain. */
+/** The part of a suggestion that the model knows. */
 export interface Expected {
   readonly kind: MatchKind;
   readonly entryId: string;
   readonly text: string;
   readonly recent: boolean;
-  /** Of an entry; a recent's depends on where its page ends. */
+  /** The score of an entry; the score of a recent depends on the end of its page. */
   readonly score: number | undefined;
 }
 
 export interface Asked {
   readonly query: string;
   readonly kinds: readonly MatchKind[];
-  /** Most recent first. */
+  /** The most recent first. */
   readonly recents?: readonly Recent[];
 }
 
 class ModelImport {
   readonly entries = new Map<string, Kept>();
-  /** Put or deleted meanwhile. */
+  /** Ids that were put or deleted during the import. */
   readonly pinned = new Set<string>();
   received = 0;
   lost = false;
 }
 
-/** A dictionary as the contract has it: a map of entries and a filter over it. */
+/** A dictionary by the contract: a map of entries and a filter. */
 export class DictionaryModel {
   private entries = new Map<string, Kept>();
   private readonly imports = new Set<ModelImport>();
-  /** Nothing but a saving of time: of what was folded, and of the entries in order until one changes. */
+  /** Caches of folded texts, and of the ordered entries until an entry changes. */
   private readonly folded = new Map<string, string>();
   private ranked: Kept[] | undefined;
 
@@ -63,7 +63,7 @@ export class DictionaryModel {
     this.ranked = undefined;
   }
 
-  /** Whether it was there. */
+  /** True if the entry existed. */
   delete(entryId: string): boolean {
     for (const one of this.imports) {
       one.pinned.add(entryId);
@@ -73,7 +73,7 @@ export class DictionaryModel {
     return this.entries.delete(entryId);
   }
 
-  /** The new count; undefined: there is no such entry. */
+  /** The new count; undefined if there is no such entry. */
   select(entryId: string, count: number): number | undefined {
     const kept = this.entries.get(entryId);
     if (kept === undefined) return undefined;
@@ -116,7 +116,7 @@ export class DictionaryModel {
     what.lost = true;
   }
 
-  /** All that match, in order. */
+  /** All matches in order. */
   suggest({ query, kinds, recents = [] }: Asked): Expected[] {
     const typed = this.fold(query);
     const kindOf = (texts: readonly string[]) =>
@@ -148,7 +148,7 @@ export class DictionaryModel {
     ]);
   }
 
-  /** Between the bounds (each empty: none), by folded text; those of one text by id. */
+  /** The entries between the bounds ("": none), by folded text and then by id. */
   list(from: string, to: string): ListedEntry[] {
     const [first, end] = [this.fold(from), this.fold(to)];
     return [...this.entries.values()]
@@ -178,7 +178,7 @@ export class DictionaryModel {
     return this.ranked;
   }
 
-  /** Of those that are one thing the most recent: of one id, or, where one has none, of one text. */
+  /** The most recent of recents with the same id, or with the same text if they have no id. */
   private distinct(recents: readonly Recent[]): Recent[] {
     const found: Recent[] = [];
     for (const recent of recents) {
@@ -192,7 +192,7 @@ export class DictionaryModel {
   }
 }
 
-/** By code points, which is by bytes of UTF-8. */
+/** Orders by code points, which is the order of UTF-8 bytes. */
 export function compare(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -7,24 +7,20 @@ import type {
 } from '../../src/engine/autocomplete/suggestion';
 import type { Expected } from './dictionary-model';
 
-/** A busy machine may cut an answer short; asked so often, one must be whole. */
-const PATIENCE = 200;
-/** More than any answer here has: whoever needs more goes round in circles. */
+/** More pages than any answer has: paging that does not end is a defect. */
 const MOST_PAGES = 100_000;
 
 export type Asked = Partial<SuggestRequest> & Pick<SuggestRequest, 'dictionary' | 'query'>;
 
-/** One page that no bound has cut short. */
+/** One page, which must not be cut short. */
 export async function wholePage(engine: Autocomplete, asked: Asked): Promise<SuggestPage> {
   const request = { kinds: [], pageSize: 10, pageToken: '', recentsList: '', ...asked };
-  for (let time = 0; time < PATIENCE; time += 1) {
-    const page = await engine.suggest(request);
-    if (!page.partial) return page;
-  }
-  throw new Error(`cut short ${PATIENCE} times: ${JSON.stringify(asked)}`);
+  const page = await engine.suggest(request);
+  if (page.partial) throw new Error(`the page was cut short: ${JSON.stringify(asked)}`);
+  return page;
 }
 
-/** All that match, page by page; `between` happens after each page but the last. */
+/** All matches of all pages; `between` runs after each page except the last. */
 export async function allPages(
   engine: Autocomplete,
   asked: Asked,
@@ -61,7 +57,7 @@ export async function allListed(
   throw new Error('the pages do not end');
 }
 
-/** What of an answer the model can say. */
+/** The part of a suggestion that the model knows. */
 export function asExpected({ kind, entryId, text, recent, score }: Suggestion): Expected {
   return { kind, entryId, text, recent, score: recent ? undefined : score };
 }

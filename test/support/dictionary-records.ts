@@ -1,7 +1,7 @@
 /**
- * The records by which an entry shall be found, made anew from its forms: what src/redis/scripts/prelude/dictionary
- * /entries.lua says, told a second time, so that a slip in one of the two is found. All strings are of bytes (latin1),
- * whose order is then that of Redis.
+ * The index records of an entry, computed from its forms: a second implementation of
+ * src/redis/scripts/autocomplete/shared/records.lua, so that a mistake in one of them is found. All strings are bytes
+ * (latin1), so their order is the order of Redis.
  */
 
 const RANK_BYTES = 40;
@@ -10,7 +10,7 @@ const WORD_BYTES = 56;
 const LEFT_OUT = 6;
 const TYPO_CHARACTERS = 14;
 
-/** An entry as it is kept: order code and forms, and what is in the rest of it. */
+/** A stored entry: order code, forms and the unpacked rest. */
 export interface KeptEntry {
   readonly number: string;
   readonly code: string;
@@ -19,14 +19,14 @@ export interface KeptEntry {
   readonly score: number;
 }
 
-/** 8 - number of bytes, then the score's bytes, inverted. */
+/** 8 minus the number of bytes, then the inverted bytes of the score. */
 export function orderCode(score: number): string {
   const bytes: number[] = [];
   for (let left = score; left > 0; left = Math.floor(left / 256)) bytes.unshift(255 - (left % 256));
   return String.fromCharCode(8 - bytes.length, ...bytes);
 }
 
-/** How high a score is, in two bytes: its logarithm in units of 1/1024, rounded down between powers of two on a line. */
+/** The logarithm of a score in two bytes, in units of 1/1024; linear between powers of two, rounded down. */
 function heightOf(score: number): string {
   let height = 0;
   if (score > 0) {
@@ -46,7 +46,7 @@ export function recordsOf({ code, forms, number, score }: KeptEntry, typos: bool
   const gramRank = `\0${code}${text.slice(0, GRAM_RANK_BYTES)}`;
   records.add(`a${rank}`);
   all.forEach((form, i) => {
-    // What an alias has in it is told apart.
+    // Records of an alias have a mark.
     const mark = i === 0 ? '\0' : '\x01';
     const ends = {
       tail: `${tail}${heightOf(score)}${mark}`,

@@ -1,16 +1,13 @@
 import type { Expected } from './dictionary-model';
 
-/**
- * How many of the typos there are were found. Of the others of an answer all must be there; typos are looked for in
- * bounded time at fewer places, so what counts is how many are missed.
- */
+/** Counts how many typos were found. The search for typos is bounded, so an answer may miss some of them. */
 export class TypoRecall {
   private found = 0;
   private expected = 0;
-  /** The first that were missed, to be looked at. */
+  /** The first missed typos, for the report of a failure. */
   readonly missed: string[] = [];
 
-  /** The answer as it must be, given what was found: everything but typos, and of them those found, in order. */
+  /** The expected answer in order, without the typos that were not found. */
   compare(query: string, found: readonly Expected[], expected: readonly Expected[]): readonly Expected[] {
     const ids = new Set(found.filter(isTypo).map(keyOf));
     const missing = expected.filter((one) => isTypo(one) && !ids.has(keyOf(one)));

@@ -10,7 +10,7 @@ const SEED = 20_261_121;
 const NAMES = 8_000;
 const PROFILE = { accents: 'dropped', typos: true } as const;
 const WITHOUT_TYPOS: readonly MatchKind[] = ['exact', 'prefix', 'word-prefix', 'suffix', 'contains'];
-/** Typos are looked for in bounded time: this often they must be found, by how long the query is. */
+/** The search for typos is bounded: at least this share must be found. */
 const LEAST_RECALL = 0.9;
 const MOST_PAGES = 10;
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture?.close());
 
-/** A dictionary with these, imported at once, and the model with the same. */
+/** Imports the entries into a new dictionary and into a model. */
 async function imported(entries: readonly Entry[]): Promise<{ name: string; model: DictionaryModel }> {
   const name = fixture.name();
   const model = new DictionaryModel(PROFILE);
@@ -31,7 +31,7 @@ async function imported(entries: readonly Entry[]): Promise<{ name: string; mode
   return { name, model };
 }
 
-/** Those of the matching that were found, each once, in the order of kind and score, and else as they were found. */
+/** The found matches, each once, in the order of kind and score; ties as they were found. */
 function inRank(matching: readonly Expected[], found: readonly Expected[]): Expected[] {
   const ids = [...new Set(found.map(({ entryId }) => entryId))];
   return ids
@@ -42,8 +42,8 @@ function inRank(matching: readonly Expected[], found: readonly Expected[]): Expe
 }
 
 /**
- * A few pages at most, for whole answers to short queries are most of the dictionary. Of one that is cut short what is
- * there must match, each once, the better kinds and scores first; whether it was cut short is returned.
+ * Compares the first pages of a query with the model, and returns true if the answer was cut short. A page that is cut
+ * short must have matches only, each once, with better kinds and scores first.
  */
 async function compare(
   { name, model }: { name: string; model: DictionaryModel },
@@ -87,12 +87,12 @@ describe(`a dictionary of ${NAMES} names (seed ${SEED})`, () => {
 
   const someText = () => [...(entries[random(NAMES)]?.text ?? '')];
 
-  it('has lists of several parts, and agrees with itself', async () => {
+  it('has consistent lists of several parts', async () => {
     expect(model.suggest({ query: 'an', kinds: ['prefix'] }).length).toBeGreaterThan(1000);
     expect(await fixture.checkAtRest(name)).toEqual([]);
   }, 120_000);
 
-  it('answers as the model', async () => {
+  it('answers as the model does', async () => {
     let cut = 0;
     for (let i = 0; i < 100; i += 1) {
       const text = someText();
@@ -122,14 +122,14 @@ describe(`a dictionary of ${NAMES} names (seed ${SEED})`, () => {
       const right = expected.filter(({ entryId }) => shown.has(entryId));
       expect({ query, found }).toEqual({ query, found: right });
       if (answer.partial) cut += 1;
-      // Of a long answer the first page does not tell what is missing.
+      // The first page of a long answer does not show which matches are missing.
       else if (answer.nextPageToken === '') recall.compare(query, found, expected);
     }
     sayMeasured(`${NAMES} names, ${length} letters: ${recall}, ${cut} of 40 answers cut short`);
     expect({ enough: recall.recall >= LEAST_RECALL, missed: recall.missed }).toMatchObject({ enough: true });
   });
 
-  it('shows each match once and in order, page by page, while others come and go', async () => {
+  it('shows each match once and in order over all pages while entries are added', async () => {
     const query = 'isson';
     const before = model.suggest({ query, kinds: WITHOUT_TYPOS }).map(({ entryId }) => entryId);
     expect(before.length).toBeGreaterThan(20);
@@ -149,7 +149,7 @@ describe(`a dictionary of ${NAMES} names (seed ${SEED})`, () => {
     );
   });
 
-  it('lists all of them in order, page by page, while others come and go', async () => {
+  it('lists all entries in order over all pages while entries are added', async () => {
     const before = model.list('m', 'mb').map(({ entryId, text }) => ({ entryId, text: model.fold(text) }));
     expect(before.length).toBeGreaterThan(200);
     let added = 0;
@@ -169,39 +169,39 @@ describe(`a dictionary of ${NAMES} names (seed ${SEED})`, () => {
   });
 });
 
-describe('a dictionary in which much is alike', () => {
+describe('a dictionary of similar entries', () => {
   const everything = ['', 'j', 'jo', 'john', 'john smith', 'smith', 's', 'th', 'mit', 'hn sm', 'zzz'];
 
   it.each([
     [
-      'weights, which are in order by text',
+      'of equal weights in the order of texts',
       Array.from({ length: 600 }, (_, i) =>
         entry(`id ${i}`, `john ${String.fromCharCode(97 + (i % 26))} smith ${i % 7}`),
       ),
     ],
     [
-      'texts, which are in order by id',
+      'of equal texts in the order of ids',
       Array.from({ length: 300 }, (_, i) => entry(`id ${i}`, 'john smith')),
     ],
     [
-      'texts and weights, but for some',
+      'of mostly equal texts and weights',
       Array.from({ length: 300 }, (_, i) =>
         entry(`id ${i}`, 'John Smith', { weight: i % 3, aliases: i % 5 === 0 ? ['johnny smith'] : [] }),
       ),
     ],
     [
-      'beginnings of 500 bytes',
+      'with a common beginning of 500 bytes',
       Array.from({ length: 300 }, (_, i) =>
         entry(`id ${i}`, `${'john smith'.repeat(50)} ${(i * 7919) % 1000}`),
       ),
     ],
     [
-      'ends of 500 bytes',
+      'with a common end of 500 bytes',
       Array.from({ length: 300 }, (_, i) =>
         entry(`id ${i}`, `${(i * 7919) % 1000} ${'john smith'.repeat(50)}`),
       ),
     ],
-  ])('has %s', async (_what, entries) => {
+  ])('answers as the model does: entries %s', async (_what, entries) => {
     const { name, model } = await imported(entries);
     const longest = entries.slice(0, 3).map(({ text }) => text);
     for (const query of [...everything, ...longest, 'john smith'.repeat(49)]) {

@@ -1,0 +1,3 @@
+import { testRandomHistories } from '../support/dictionary-properties';
+
+testRandomHistories(120, 600_000);
