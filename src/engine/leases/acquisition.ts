@@ -3,7 +3,7 @@ import { StoreFailure } from '../errors';
 import { callCancelled, notGranted, notWithdrawn, refusal } from './acquire-refusals';
 import type { AcquireAttempt, WaitEnding } from './acquire-refusals';
 import type { WaitEnd } from './call-end';
-import { expireOffsetMs } from './expire-offset';
+import { hasOffsetPassed } from './expire-offset';
 import type { Resource } from './lease';
 import * as errors from './lease-errors';
 import type { PermitsContext } from './permits-context';
@@ -28,26 +28,28 @@ type State = GrantingState | 'waiting' | 'returning' | 'granted';
  * One acquire, from the request to a grant. Each state has one method. The method returns the next state, or throws the
  * error that ends the call.
  *
- *     asking ──granted────────────────────────────────────────▶ granted
- *       │ waiting                                                  ▲
- *       ▼                                                          │
- *     waiting ──a hint or a touch says "recheck"──▶ claiming ──granted
- *       │  ▲                                          │            │
- *       │  └────── waiting, or the store failed ──────┘            │
- *       │ time is up, or the server drains                         │
- *       ▼                                                          │
- *     withdrawing ──granted────────────────────────────────────────┘
+ *     asking ──granted─────────────────────────────────▶ granted
+ *       │ waiting                                           ▲
+ *       ▼                                                   │
+ *     waiting ──recheck──▶ claiming ──granted───────────────┤
+ *       │  ▲                  │                             │
+ *       │  └─waiting, failed──┘                             │
+ *       │ ended, draining                                   │
+ *       ▼                                                   │
+ *     withdrawing ──granted─────────────────────────────────┘
  *       │ withdrawn
  *       ▼
- *     error: CONTENDED, REATTACH, DRAINING, NEVER_FITS, NO_SUCH_SEMAPHORE
+ *     error: CONTENDED, REATTACH, DRAINING, NEVER_FITS or NO_SUCH_SEMAPHORE
  *
- * A grant may arrive after its offset has passed. Its state is then `returning` instead of `granted`: the call gives the
- * grant back to the store, and waits again in its old place. A call that may not wait any more ends with an error.
+ * A hint or a touch raises `recheck`, the end of the allowed time `ended`, a drain of the server `draining`.
+ *
+ * A grant may arrive after its offset has passed. The next state is then `returning` instead of `granted`: the call gives
+ * the grant back, and waits again in its old place. If it may not wait any more, it ends with an error.
  *
  * Guarantees (docs/design/leases.md, rules 3 and 5):
- * - The caller sees a grant only while the offset of the grant still runs.
- * - The caller sees CONTENDED only after the store has confirmed that the call is out of the queue.
- * - A grant that the caller does not see goes back to the store. A grant that the caller has seen is never released here,
+ * - The caller gets a grant only before the grant's offset has passed.
+ * - The caller gets CONTENDED only after the store has confirmed the withdrawal.
+ * - A grant that the caller does not get goes back to the store. A grant that the caller has got is never released here,
  *   because a broken connection does not prove that the holder is dead.
  */
 export class Acquisition implements AcquireAttempt {
@@ -196,37 +198,30 @@ export class Acquisition implements AcquireAttempt {
 
   // --- the transitions --------------------------------------------------------------------------------------
 
-  /** Every grant passes here: it is handed on if its time has not passed, and returned otherwise. */
+  /** Takes the grant of a reply, which may be too late. */
   private receive(granted: Granted, state: GrantingState): State {
-    if (this.call.cancelled) {
+    const { context, call, resource } = this;
+    if (call.cancelled) {
       this.giveBackLater();
       throw callCancelled();
     }
     this.grant = granted;
     this.grantedIn = state;
-    if (!this.isInTime(granted)) return 'returning';
-    if (state !== 'asking') this.context.queue.touchAtEndOf(this.resource, granted);
+    if (hasOffsetPassed(call.receivedAt, granted, context.clock.now())) return 'returning';
+    if (state !== 'asking') context.queue.touchAtEndOf(resource, granted);
     return 'granted';
-  }
-
-  private isInTime(granted: Granted): boolean {
-    const { receivedAt } = this.call;
-    const offset = expireOffsetMs(receivedAt, granted.sentAt, granted.remainingMs);
-    return receivedAt + offset > this.context.clock.now();
   }
 
   private claimFailed(error: unknown): State {
     const { timers, clock } = this.context;
-    if (
-      !(error instanceof StoreFailure) ||
-      (error.kind === 'quarantined' && error.carriedOut === 'unknown')
-    ) {
-      // The call may hold a grant that must not be reported, and must not find it when it asks again.
+    const isQuarantined = error instanceof StoreFailure && error.kind === 'quarantined';
+    // The store may have granted permits that nobody may be told of: this call must not find them at its next claim.
+    if (!(error instanceof StoreFailure) || (isQuarantined && error.carriedOut === 'unknown')) {
       this.giveBackLater();
       throw this.translate(error);
     }
-    // While grants are paused, the next touch after the pause wakes the call. Retries of all waiters would only add load.
-    if (error.kind !== 'quarantined') {
+    // The first touch after a quarantine wakes the call. A retry of every waiter during the quarantine would only be load.
+    if (!isQuarantined) {
       timers.at(clock.now() + CLAIM_RETRY_MS, () => this.waiter.raise('recheck'));
     }
     return 'waiting';
@@ -248,21 +243,17 @@ export class Acquisition implements AcquireAttempt {
     }
   }
 
+  /** The grant of the first reply was given back: the call now waits in the place that it had before. */
   private afterFirstReturn(reply: WithdrawReply): State {
     const { resource, wanted, grant } = this;
     if (reply.kind === 'finished') throw errors.requestFinished(resource, wanted.requestId);
     // Another call repeated this request and was answered with the grant. That caller may hold the lease now.
     if (reply.kind !== 'withdrawn') throw errors.notAnswered(resource, 'request_id', wanted.requestId);
     if (!this.mayWait) throw errors.answeredTooLate(resource);
-    const { sentAt, fencingToken } = grant;
-    // The store uses the ticket only if it has lost the queue. A token is one: both are microseconds of its clock.
-    const waiting: Waiting = {
-      kind: 'waiting',
-      sentAt,
-      ticket: String(fencingToken),
-      position: 1,
-      snapshot: reply.snapshot,
-    };
+    // The store uses this ticket only if it has lost the queue. Tickets and tokens both count its clock's microseconds.
+    const ticket = String(grant.fencingToken);
+    const { snapshot } = reply;
+    const waiting: Waiting = { kind: 'waiting', sentAt: grant.sentAt, ticket, position: 1, snapshot };
     this.waiter = new Waiter(resource, wanted, waiting, this.onPosition);
     this.waiter.raise('recheck');
     return this.startWaiting();

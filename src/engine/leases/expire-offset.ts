@@ -17,3 +17,12 @@ export function expireOffsetMs(receivedAt: number, sentAt: number, remainingMs: 
 export function confirmedEnd(sentAt: number, remainingMs: number): number {
   return sentAt + remainingMs * (1 - DRIFT);
 }
+
+/** Whether a lease's offset from `receivedAt` has passed: the lease must not be reported any more. */
+export function hasOffsetPassed(
+  receivedAt: number,
+  { sentAt, remainingMs }: { readonly sentAt: number; readonly remainingMs: number },
+  now: number,
+): boolean {
+  return receivedAt + expireOffsetMs(receivedAt, sentAt, remainingMs) <= now;
+}

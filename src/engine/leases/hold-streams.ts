@@ -1,7 +1,7 @@
 import type { Call } from '../call';
 import { Acquisition } from './acquisition';
 import { waitEnd } from './call-end';
-import { expireOffsetMs } from './expire-offset';
+import { hasOffsetPassed } from './expire-offset';
 import { grantedLease } from './granted-lease';
 import { HeldLease } from './held-lease';
 import { requestKey, type Resource, type Service } from './lease';
@@ -116,8 +116,9 @@ export class HoldStreams {
     if (reply.kind === 'finished') throw errors.leaseNotHeld(resource, reply.cause);
     if (reply.kind !== 'granted') throw errors.leaseNotHeld(resource, undefined);
     // A lease is never reported after its offset has passed. The client may attach again.
-    const end = call.receivedAt + expireOffsetMs(call.receivedAt, reply.sentAt, reply.remainingMs);
-    if (end <= context.clock.now()) throw errors.notAnswered(resource, 'lease_id', requestId);
+    if (hasOffsetPassed(call.receivedAt, reply, context.clock.now())) {
+      throw errors.notAnswered(resource, 'lease_id', requestId);
+    }
     return this.keep(call, resource, { requestId, attach }, reply, sink);
   }
 

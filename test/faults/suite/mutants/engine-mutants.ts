@@ -32,9 +32,9 @@ export const engineMutants = {
     about: 'a grant that had to wait is delivered, with its offset counted from when it leaves',
     patches: [
       {
-        file: 'src/engine/leases/acquisition.js',
-        find: 'return receivedAt + offset > this.context.clock.now();',
-        replace: 'return offset === offset;',
+        file: 'src/engine/leases/expire-offset.js',
+        find: 'return receivedAt + expireOffsetMs(receivedAt, sentAt, remainingMs) <= now;',
+        replace: 'return false;',
       },
       {
         file: 'src/engine/leases/granted-lease.js',
