@@ -177,6 +177,17 @@ test('no import circle exists', () => {
   expect(importCircles()).toEqual([]);
 });
 
+test('files directly in engine import neither leases nor autocomplete', () => {
+  const crossings = sources
+    .filter(({ path }) => /^engine\/[^/]+$/.test(path))
+    .flatMap((source) =>
+      importsOf(source)
+        .filter((specifier) => /^\.\/(leases|autocomplete)\//.test(specifier))
+        .map((specifier) => `${source.path} imports ${specifier}`),
+    );
+  expect(crossings).toEqual([]);
+});
+
 test('leases and autocomplete never import each other', () => {
   const productOf = (path: string) =>
     path.split('/').find((part) => part === 'leases' || part === 'autocomplete');
