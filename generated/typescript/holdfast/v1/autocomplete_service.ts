@@ -26,28 +26,29 @@ export const protobufPackage = "holdfast.v1";
 
 export const protobufFileName = "holdfast/v1/autocomplete_service.proto";
 
-/** How a text answers to a query, both folded. Suggestions are ranked in the order of these values. */
+/** How a folded text matches a folded query. Suggestions are ranked in the order of these values. */
 export enum MatchKind {
   /** MATCH_KIND_UNSPECIFIED - Never sent, and not accepted. */
   MATCH_KIND_UNSPECIFIED = 0,
-  /** MATCH_KIND_EXACT - It is the query. None for an empty query. */
+  /** MATCH_KIND_EXACT - The text equals the query. An empty query has no exact match. */
   MATCH_KIND_EXACT = 1,
-  /** MATCH_KIND_PREFIX - It begins with the query. */
+  /** MATCH_KIND_PREFIX - The text begins with the query. */
   MATCH_KIND_PREFIX = 2,
   /**
-   * MATCH_KIND_WORD_PREFIX - One of its words but the first begins with the query: `york` in `New York`. A word begins at a
-   * letter or digit that follows neither letter, digit nor combining mark; the query may reach over
-   * several words.
+   * MATCH_KIND_WORD_PREFIX - A word of the text, but not the first word, begins with the query: `york` matches `New York`. A word
+   * begins at a letter or digit whose predecessor is no letter, digit or combining mark. The query may
+   * span several words.
    */
   MATCH_KIND_WORD_PREFIX = 3,
-  /** MATCH_KIND_SUFFIX - It ends with the query. */
+  /** MATCH_KIND_SUFFIX - The text ends with the query. */
   MATCH_KIND_SUFFIX = 4,
-  /** MATCH_KIND_CONTAINS - It holds the query somewhere. */
+  /** MATCH_KIND_CONTAINS - The text contains the query. */
   MATCH_KIND_CONTAINS = 5,
   /**
-   * MATCH_KIND_TYPO - It begins with nearly the query: one slip (a character inserted, left out or replaced, or two
-   * neighbours swapped) for queries of 4 to 7 characters, two from 8 on, none below 4; the first
-   * character is right. Only what matches in no other way, and only where the profile allows for it.
+   * MATCH_KIND_TYPO - The text begins with the query except for typos. A typo is one inserted, deleted or replaced
+   * character, or two swapped neighbours. A query of 4 to 7 characters may have 1 typo, a query of at
+   * least 8 characters 2 typos, and a shorter query none. The first character must be right. Only for
+   * entries that match in no other way, and only if the profile allows typos.
    */
   MATCH_KIND_TYPO = 6,
   UNRECOGNIZED = -1,
@@ -75,13 +76,13 @@ export function matchKindToJSON(object: MatchKind): string {
   }
 }
 
-/** What becomes of accents and other combining marks when texts are compared. */
+/** How texts with accents and other combining marks are compared. */
 export enum AccentHandling {
-  /** ACCENT_HANDLING_UNSPECIFIED - Kept. Never sent. */
+  /** ACCENT_HANDLING_UNSPECIFIED - The default: kept. Never sent. */
   ACCENT_HANDLING_UNSPECIFIED = 0,
-  /** ACCENT_HANDLING_KEPT - `resume` and `résumé` are two words. */
+  /** ACCENT_HANDLING_KEPT - `resume` and `résumé` are different texts. */
   ACCENT_HANDLING_KEPT = 1,
-  /** ACCENT_HANDLING_DROPPED - `resume` finds `résumé`, and the other way round. What is shown keeps its accents. */
+  /** ACCENT_HANDLING_DROPPED - `resume` finds `résumé`, and `résumé` finds `resume`. Shown texts keep their accents. */
   ACCENT_HANDLING_DROPPED = 2,
   UNRECOGNIZED = -1,
 }
@@ -100,11 +101,11 @@ export function accentHandlingToJSON(object: AccentHandling): string {
   }
 }
 
-/** Whether a query with a slip of the fingers finds something. */
+/** Whether a query with typos finds entries. */
 export enum TypoMatching {
-  /** TYPO_MATCHING_UNSPECIFIED - On. Never sent. */
+  /** TYPO_MATCHING_UNSPECIFIED - The default: on. Never sent. */
   TYPO_MATCHING_UNSPECIFIED = 0,
-  /** TYPO_MATCHING_ON - Where nothing else of an entry matches, MATCH_KIND_TYPO may. */
+  /** TYPO_MATCHING_ON - MATCH_KIND_TYPO is offered for entries without another match. */
   TYPO_MATCHING_ON = 1,
   /** TYPO_MATCHING_OFF - MATCH_KIND_TYPO finds nothing. */
   TYPO_MATCHING_OFF = 2,
@@ -125,161 +126,160 @@ export function typoMatchingToJSON(object: TypoMatching): string {
   }
 }
 
-/** What is fixed of a dictionary when it is created. */
+/** The properties of a dictionary that are fixed at its creation. */
 export interface Profile {
-  /** Whether accents tell texts apart. Default: kept. */
+  /** Whether accents distinguish texts. Default: kept. */
   accents: AccentHandling;
-  /** Whether slips of the fingers are allowed for. Default: on. */
+  /** Whether typos are tolerated. Default: on. */
   typoMatching: TypoMatching;
 }
 
-/** Something that can be suggested. */
+/** One entry of a dictionary. */
 export interface Entry {
   /**
-   * What the entry is known by in its dictionary. Required: 1 to 512 bytes of UTF-8, with no control
-   * characters and no U+FFFD.
+   * The id of the entry in its dictionary. Required: 1 to 512 bytes of UTF-8 without control characters
+   * and U+FFFD.
    */
   entryId: string;
   /**
-   * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-   * U+FFFD. Several entries may have the same.
+   * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+   * and U+FFFD. Several entries may have the same text.
    */
   text: string;
-  /** Other texts by which it is found: short names, other scripts. At most 16, each as `text`. */
+  /** More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`. */
   aliases: string[];
   /**
-   * How much it matters among entries of the same kind of match; its selections are added. Default 0;
-   * from 0 to 2^52 = 4503599627370496.
+   * The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
+   * 2^52 = 4503599627370496.
    */
   weight: bigint;
-  /** The caller's own, returned with each suggestion. At most 1024 bytes. */
+  /** The caller's own data, returned with each suggestion. At most 1024 bytes. */
   payload: Buffer;
 }
 
 /** A part of a text. */
 export interface Segment {
-  /** The part as it stands in the text. */
+  /** The part, unchanged. */
   text: string;
-  /** Whether it is what answers to the query, to be shown in bold for instance. */
+  /** True if this part matches the query, for example to show it in bold. */
   matched: boolean;
 }
 
 /** One suggestion. */
 export interface Suggestion {
-  /** The entry, or the one that the recent names. Empty for a recent that was added without one. */
+  /** The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`. */
   entryId: string;
-  /** What to show. */
+  /** The text to show. */
   text: string;
   /**
-   * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-   * languages do alike. None is marked where an alias matched and the text does not, or the query is
-   * empty.
+   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
    */
   segments: Segment[];
-  /** What came with the entry; of a recent, what came with that. */
+  /** The payload of the entry or of the recent. */
   payload: Buffer;
-  /** How it answers to the query. */
+  /** How the suggestion matches the query. */
   matchKind: MatchKind;
-  /** Weight plus selections, below 2^53. 0 for a recent that is shown for itself alone. */
+  /** Weight plus selections, below 2^53. 0 for a recent without an entry. */
   score: bigint;
-  /** It is one of the caller's recents. */
+  /** True if the suggestion is one of the caller's recents. */
   recent: boolean;
 }
 
-/** What was chosen. */
+/** The recent to add. */
 export interface AddRecentRequest {
   /**
-   * The list's name, a user's id for instance. Required: 1 to 512 bytes of UTF-8, with no control
-   * characters and no U+FFFD.
+   * The list's name, for example a user's id. Required: 1 to 512 bytes of UTF-8 without control
+   * characters and U+FFFD.
    */
   list: string;
   /**
-   * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-   * U+FFFD.
+   * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+   * and U+FFFD.
    */
   text: string;
   /**
-   * The dictionary's entry that it stands for, so that the two are shown as one. Optional; at most 512
-   * bytes, no control characters, no U+FFFD.
+   * The id of the matching dictionary entry, so recent and entry are shown as one suggestion. Optional:
+   * at most 512 bytes without control characters and U+FFFD.
    */
   entryId: string;
-  /** The caller's own, returned with each suggestion. At most 1024 bytes. */
+  /** The caller's own data, returned with each suggestion. At most 1024 bytes. */
   payload: Buffer;
-  /** How many recents the list keeps from now on. Default 100; from 1 to 1000. */
+  /** The maximum number of recents in the list from now on. Default: 100. Range: 1 to 1000. */
   capacity?: number | undefined;
 }
 
-/** It is in front. */
+/** The recent is at the front of the list. */
 export interface AddRecentResponse {
 }
 
-/** Which recent to take out. At least one of `entry_id` and `text` is required. */
+/** The recent to remove. At least one of `entry_id` and `text` is required. */
 export interface RemoveRecentRequest {
   /** The list's name, as in AddRecentRequest. Required. */
   list: string;
-  /** The id it was added with. At most 512 bytes, no control characters, no U+FFFD. */
+  /** The recent's `entry_id`. At most 512 bytes without control characters and U+FFFD. */
   entryId: string;
   /**
-   * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
-   * characters, no U+FFFD. Without effect where `entry_id` is given.
+   * The text of a recent without an `entry_id`. At most 512 bytes without control characters and U+FFFD.
+   * Ignored if `entry_id` is set.
    */
   text: string;
 }
 
-/** It is not in the list. */
+/** The recent is not in the list. */
 export interface RemoveRecentResponse {
-  /** Whether it was there until now. */
+  /** True if the recent was in the list before this call. */
   removed: boolean;
 }
 
-/** What was typed, and whose recents. */
+/** The typed text and the list. */
 export interface SuggestRecentsRequest {
   /** The list's name, as in AddRecentRequest. Required. */
   list: string;
   /**
-   * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: everything
-   * matches.
+   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: all recents
+   * match.
    */
   query: string;
-  /** How many suggestions to return. Default 10; above 100 it is 100; not negative. */
+  /** The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative. */
   pageSize: number;
-  /** The kinds of matches wanted. Default: all. */
+  /** The requested kinds. Default: all kinds. */
   matchKinds: MatchKind[];
 }
 
-/** What was found. */
+/** The matching recents. */
 export interface SuggestRecentsResponse {
-  /** The suggestions, the best first. */
+  /** The suggestions, best first. */
   suggestions: Suggestion[];
 }
 
-/** Whose recents to forget. */
+/** The list to delete. */
 export interface DeleteRecentsRequest {
   /** The list's name, as in AddRecentRequest. Required. */
   list: string;
 }
 
-/** There is no such list. */
+/** The list does not exist. */
 export interface DeleteRecentsResponse {
-  /** Whether there was one until now. */
+  /** True if the list existed before this call. */
   deleted: boolean;
 }
 
-/** What to create. */
+/** The dictionary to create. */
 export interface CreateDictionaryRequest {
-  /** The dictionary's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD. */
+  /** The dictionary's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD. */
   dictionary: string;
-  /** How its texts are compared, for good. Unset: each of its defaults. */
+  /** How texts are compared. Cannot be changed later. Unset: all defaults. */
   profile: Profile | undefined;
 }
 
 /** The dictionary exists. */
 export interface CreateDictionaryResponse {
-  /** The dictionary as it is, with its profile spelled out. */
+  /** The dictionary, with its full profile. */
   dictionary: Dictionary | undefined;
 }
 
-/** What to put where. */
+/** The entries to put. */
 export interface PutEntriesRequest {
   /** The dictionary's name, as in CreateDictionaryRequest. Required. */
   dictionary: string;
@@ -291,17 +291,17 @@ export interface PutEntriesRequest {
 export interface PutEntriesResponse {
 }
 
-/** What to delete where. */
+/** The entries to delete. */
 export interface DeleteEntriesRequest {
   /** The dictionary's name, as in CreateDictionaryRequest. Required. */
   dictionary: string;
-  /** The entries' ids, each as in Entry. From 1 to 1000. */
+  /** The ids of the entries, with the bounds in Entry. From 1 to 1000. */
   entryIds: string[];
 }
 
-/** The entries are not there. */
+/** The entries do not exist. */
 export interface DeleteEntriesResponse {
-  /** How many of them were there until now. */
+  /** Number of these entries that existed before this call. */
   deletedCount: number;
 }
 
@@ -310,24 +310,24 @@ export interface ImportDictionaryRequest {
   /** The part. Required. */
   part:
     | //
-    /** Begins the import. */
+    /** Starts the import. */
     { $case: "start"; value: ImportStart }
     | //
-    /** Brings entries. */
+    /** Adds entries. */
     { $case: "batch"; value: ImportBatch }
     | //
-    /** Swaps the new generation in. */
+    /** Makes the new generation visible. */
     { $case: "commit"; value: ImportCommit }
     | undefined;
 }
 
-/** Which dictionary to replace. */
+/** The dictionary to replace. */
 export interface ImportStart {
   /** The dictionary's name, as in CreateDictionaryRequest. Required. */
   dictionary: string;
   /**
-   * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-   * profile that is not the dictionary's is DICTIONARY_EXISTS.
+   * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+   * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
    */
   profile: Profile | undefined;
 }
@@ -335,8 +335,8 @@ export interface ImportStart {
 /** Some of the entries. */
 export interface ImportBatch {
   /**
-   * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-   * several, the last counts.
+   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * or in several, the last entry counts.
    */
   entries: Entry[];
 }
@@ -344,71 +344,72 @@ export interface ImportBatch {
 /** The end of an import. */
 export interface ImportCommit {
   /**
-   * How many entries were sent in all batches together, each time an `entry_id` occurs counted. If the
-   * server received another number, nothing is changed and the call ends with INVALID_FIELD.
+   * Number of entries in all batches; a repeated `entry_id` counts each time. If the server received
+   * another number, nothing is changed and the call ends with INVALID_FIELD.
    */
   entryCount: bigint;
 }
 
-/** The new generation is in force. */
+/** The new generation is visible. */
 export interface ImportDictionaryResponse {
-  /** The dictionary, right after. */
+  /** The dictionary right after the commit. */
   dictionary: Dictionary | undefined;
 }
 
-/** What was chosen. */
+/** The selected entry. */
 export interface RecordSelectionRequest {
   /** The dictionary's name, as in CreateDictionaryRequest. Required. */
   dictionary: string;
   /** The entry's id. Required. */
   entryId: string;
-  /** How often it was chosen. Default 1; from 1 to 1000000. */
+  /** Number of selections. Default: 1. Range: 1 to 1000000. */
   count?: number | undefined;
 }
 
-/** The selection was counted, if there is such an entry. */
+/** The result of RecordSelection. */
 export interface RecordSelectionResponse {
-  /** Whether it was counted. False: the dictionary has no such entry, and nothing was done. */
+  /** True if the selection was counted. False: the dictionary has no such entry, and nothing was changed. */
   recorded: boolean;
-  /** All selections of the entry, these included; 0 where it is not `recorded`. */
+  /** Number of all selections of the entry, with this call. 0 if `recorded` is false. */
   selectionCount: bigint;
 }
 
-/** What was typed, and where to look. */
+/** The typed text and the dictionary. */
 export interface SuggestRequest {
   /** The dictionary's name, as in CreateDictionaryRequest. Required. */
   dictionary: string;
   /**
-   * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: every entry
-   * matches, as the first that is asked for of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
+   * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
    */
   query: string;
-  /** How many suggestions to return. Default 10; above 100 it is 100; not negative. */
+  /** The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative. */
   pageSize: number;
   /**
-   * Where to go on: `next_page_token` of the page before. Empty: from the best one. The other fields
-   * must be as they were, but for `page_size`.
+   * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+   * `page_size` must be the same as for the previous page.
    */
   pageToken: string;
-  /** The kinds of matches wanted. Default: all. */
+  /** The requested kinds. Default: all kinds. */
   matchKinds: MatchKind[];
   /**
-   * The caller's recents to show among the suggestions: a list's name, as in AddRecentRequest. Empty:
-   * none. A list that does not exist has no recents.
+   * The name of the list of recents to include, as in AddRecentRequest. Empty: no recents. A list that
+   * does not exist has no recents.
    */
   recentsList: string;
 }
 
-/** What was found. */
+/** The matching entries and recents. */
 export interface SuggestResponse {
-  /** The suggestions, the best first. */
+  /** The suggestions, best first. */
   suggestions: Suggestion[];
-  /** Where the next page begins. Empty: this was the last one. */
+  /** The token of the next page. Empty: this is the last page. */
   nextPageToken: string;
   /**
-   * More may match than is shown: the query would have cost the server more work than a query may, and
-   * the weakest kinds were cut off. What is shown is right, the next page goes on from there, and the next
-   * keystroke narrows it down; but where very many have one score their order is not that of their texts.
+   * True if the query reached the server's bound of work per query, and the weakest kinds were left out.
+   * The shown suggestions are right, and the next page continues after them. A longer query gives a
+   * complete answer. If very many entries have the same score, their order may differ from the order of
+   * their texts.
    */
   partial: boolean;
 }
@@ -416,59 +417,62 @@ export interface SuggestResponse {
 /** One query of the stream. */
 export interface SuggestStreamRequest {
   /**
-   * What the answer is known by, any number of the caller's choice; rising ones are easy to compare. The
-   * server neither compares nor keeps them.
+   * Identifies the answer. Any number of the caller's choice; rising numbers are easy to compare. The
+   * server does not compare or keep the numbers.
    */
   queryId: bigint;
   /** The query. Required. */
   suggest: SuggestRequest | undefined;
 }
 
-/** The answer to one query. Nothing that was asked before it will be answered any more. */
+/** The answer to one query. No older query is answered after it. */
 export interface SuggestStreamResponse {
-  /** As in the query. */
+  /** The `query_id` of the query. */
   queryId: bigint;
-  /** What became of it. */
+  /** The result of the query. */
   result:
     | //
-    /** What was found. */
+    /** The matching entries and recents. */
     { $case: "suggestions"; value: SuggestResponse }
     | //
-    /** Why nothing was looked up. The stream goes on. */
+    /** The error of the query. The stream goes on. */
     { $case: "error"; value: SuggestError }
     | undefined;
 }
 
-/** What the query alone would have ended with as a call of Suggest. */
+/** The error with which a Suggest call with the same query would end. */
 export interface SuggestError {
-  /** The number of the gRPC status code: 3 for INVALID_ARGUMENT, for instance. */
+  /** The number of the gRPC status code, for example 3 for INVALID_ARGUMENT. */
   code: number;
-  /** The word to decide by. */
+  /** The reason by which programs decide. */
   reason: ErrorReason;
   /** What happened and what to do, for people. */
   message: string;
 }
 
-/** Which entries to list. */
+/** The entries to list. */
 export interface ListEntriesRequest {
   /** The dictionary's name, as in CreateDictionaryRequest. Required. */
   dictionary: string;
   /**
-   * The first entries are those whose folded text is this one's or comes after it, by code points.
-   * Folded by the server. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: from the
-   * first one.
+   * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
+   * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
+   * bound.
    */
   startText: string;
-  /** The last ones are those before it; as `start_text`. Empty: to the last one. */
+  /**
+   * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
+   * upper bound.
+   */
   endText: string;
   /**
-   * How many entries to return. Default 50; above 500 it is 500; not negative. A page may have fewer,
-   * and yet not be the last.
+   * The maximum number of entries. Default: 50. A value above 500 means 500. Must not be negative. A
+   * page may have fewer entries without being the last page.
    */
   pageSize: number;
   /**
-   * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-   * be as they were, but for `page_size`.
+   * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+   * `page_size` must be the same as for the previous page.
    */
   pageToken: string;
 }
@@ -477,47 +481,47 @@ export interface ListEntriesRequest {
 export interface ListEntriesResponse {
   /** The entries, in order. */
   entries: ListedEntry[];
-  /** Where the next page begins. Empty: this was the last one. */
+  /** The token of the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
-/** An entry, and what became of it. */
+/** An entry and its selections. */
 export interface ListedEntry {
-  /** The entry as it was put. */
+  /** The entry, as it was put. */
   entry:
     | Entry
     | undefined;
-  /** How often it was chosen, as RecordSelection was told. */
+  /** Number of selections by RecordSelection. */
   selectionCount: bigint;
 }
 
-/** Which dictionary to look at. */
+/** The dictionary to read. */
 export interface GetDictionaryRequest {
   /** The dictionary's name, as in CreateDictionaryRequest. Required. */
   dictionary: string;
 }
 
-/** The dictionary as it was. */
+/** The state of the dictionary. */
 export interface GetDictionaryResponse {
   /** The dictionary. */
   dictionary: Dictionary | undefined;
 }
 
-/** Which dictionaries to list. */
+/** The dictionaries to list. */
 export interface ListDictionariesRequest {
   /**
-   * How their names begin, exactly: names are not folded. At most 512 bytes of UTF-8, no control
-   * characters, no U+FFFD. Empty: all.
+   * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
+   * characters and U+FFFD. Empty: all dictionaries.
    */
   namePrefix: string;
   /**
-   * How many dictionaries to return. Default 50; above 500 it is 500; not negative. A page may have
-   * fewer, even none, and yet not be the last.
+   * The maximum number of dictionaries. Default: 50. A value above 500 means 500. Must not be negative.
+   * A page may have fewer dictionaries, even none, without being the last page.
    */
   pageSize: number;
   /**
-   * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-   * be as they were, but for `page_size`.
+   * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+   * `page_size` must be the same as for the previous page.
    */
   pageToken: string;
 }
@@ -526,49 +530,49 @@ export interface ListDictionariesRequest {
 export interface ListDictionariesResponse {
   /** The dictionaries. */
   dictionaries: Dictionary[];
-  /** Where the next page begins. Empty: this was the last one. */
+  /** The token of the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
-/** Which dictionary to delete. */
+/** The dictionary to delete. */
 export interface DeleteDictionaryRequest {
   /** The dictionary's name, as in CreateDictionaryRequest. Required. */
   dictionary: string;
 }
 
-/** There is no such dictionary. */
+/** The dictionary does not exist. */
 export interface DeleteDictionaryResponse {
-  /** Whether there was one until now. */
+  /** True if the dictionary existed before this call. */
   deleted: boolean;
 }
 
 /** The state of one dictionary. */
 export interface Dictionary {
-  /** Its name. */
+  /** The dictionary's name. */
   name: string;
-  /** How its texts are compared, spelled out. */
+  /** How texts are compared, with the defaults filled in. */
   profile:
     | Profile
     | undefined;
-  /** Which version of the folding rules its texts were folded by; 1 as yet. */
+  /** The version of the folding rules of its texts. At present 1. */
   foldVersion: number;
-  /** How many entries it has. */
+  /** Number of entries. */
   entryCount: bigint;
-  /** About how many bytes the store keeps of it, without imports under way. */
+  /** Estimated memory in the store, in bytes, without open imports. */
   memoryBytes: bigint;
-  /** 1 to begin with, and one more with each import that was committed. */
+  /** The number of the generation: 1 after the creation, plus 1 for each committed import. */
   generation: bigint;
-  /** The imports under way at all servers. */
+  /** The open imports on all servers. */
   imports: DictionaryImport[];
 }
 
-/** An import under way. */
+/** An open import. */
 export interface DictionaryImport {
-  /** When it was started, by the store's clock. For display only. */
+  /** Start of the import on the store's clock. For display only. */
   startTime:
     | Timestamp
     | undefined;
-  /** How many entries it has brought so far. */
+  /** Number of entries received so far. */
   receivedCount: bigint;
 }
 
@@ -4117,45 +4121,45 @@ export const DictionaryImport: MessageFns<DictionaryImport> = {
 };
 
 /**
- * Suggestions while somebody types. A dictionary is a set of entries that all its callers share; a list
- * of recents is what one caller chose lately. Both live in the same store as the locks, and every server
- * over it sees the same.
+ * Suggestions for typed text. A dictionary is a set of entries that all callers share. A list of recents
+ * contains the latest choices of one caller. Every server with the same store sees the same dictionaries
+ * and lists.
  *
- * How texts are compared. Queries, texts and aliases are folded in the server, in any script: Unicode
- * compatibility forms are made one and case is removed (NFKC, full case folding, NFKC again), so
- * `straße` finds `STRASSE` and full-width finds half-width. A dictionary whose profile drops accents
- * also takes combining marks away: `resume` finds `résumé`, and the other way round. White space is left
- * as it is.
+ * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
+ * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
+ * A dictionary whose profile drops accents also removes combining marks: `resume` finds `résumé`, and
+ * `résumé` finds `resume`. White space is not changed.
  *
- * How suggestions are ordered. First by MatchKind, in the order of its values; an entry appears once, at
- * the best of the kinds asked for, over its text and its aliases. Within a kind first the caller's
- * recents, the latest first; then by weight plus selections, the greater first; then by folded text and
- * by `entry_id`, each by code points.
+ * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
+ * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
+ * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
+ * `entry_id`, each by code points.
  *
- * How recents join in. A recent matches by its own text, folded as the dictionary's texts are, and
- * appears also where the dictionary lacks it. It is one with the dictionary's entry of the same
- * `entry_id` (where both have one), else of the same folded text: then the recent is shown and the entry
- * is not.
+ * Recents among dictionary entries. A recent matches by its own folded text, and appears also if the
+ * dictionary lacks it. A recent and an entry with the same `entry_id` are one suggestion. If one of them
+ * has no `entry_id`, the same folded text makes them one suggestion. The suggestion then shows the
+ * recent, not the entry.
  *
- * Bounds. Names of lists and dictionaries, and an `entry_id`: 1 to 512 bytes of UTF-8. A text or an
- * alias: 1 to 512 bytes; a query: up to 512. None of these may hold control characters or U+FFFD; any
- * other character is data and never syntax. A payload is any bytes, at most 1 KiB. A request is at most
- * 4 MiB, which gRPC itself refuses to exceed.
+ * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
+ * 512 bytes. Query: at most 512 bytes. None of them may contain control characters or U+FFFD; every
+ * other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at most 4 MiB,
+ * which gRPC enforces.
  *
- * Every call can also end with STORE_UNAVAILABLE, DRAINING, INTERNAL; one that writes with STORE_FULL
- * and OUTCOME_UNKNOWN too. After OUTCOME_UNKNOWN each call says of itself what a repeat does.
+ * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+ * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call says what a retry after OUTCOME_UNKNOWN
+ * does.
  */
 export type AutocompleteServiceService = typeof AutocompleteServiceService;
 export const AutocompleteServiceService = {
   /**
-   * Puts a text in front of a list of recents. One that is there already moves to the front and takes
-   * what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
-   * same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
-   * 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
-   * being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
-   * the server has not been set up otherwise.
+   * Adds a text at the front of a list of recents. A recent that is already in the list moves to the
+   * front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
+   * or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
+   * first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
+   * recents of the maximum size. The first recent creates the list. A list without a new recent for 90
+   * days (default of the server) is deleted.
    *
-   * Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
+   * Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
    * meanwhile.
    *
    * Errors: INVALID_FIELD.
@@ -4170,7 +4174,7 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): AddRecentResponse => AddRecentResponse.decode(value),
   },
   /**
-   * Takes one recent out of a list. Idempotent. That there was none is an answer, not an error.
+   * Removes one recent from a list. Idempotent. A missing recent is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
    */
@@ -4185,9 +4189,9 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): RemoveRecentResponse => RemoveRecentResponse.decode(value),
   },
   /**
-   * Suggests out of a list of recents alone, with no dictionary: accents are dropped, and typos allowed
-   * for. Within a kind the latest come first. An empty query lists the latest. A list that does not
-   * exist has no recents; that is no error. Changes nothing.
+   * Suggests from one list of recents, without a dictionary. Accents are dropped, and typos are
+   * tolerated. Within a kind the latest recent comes first. An empty query lists the latest recents. A
+   * list that does not exist has no recents and is not an error. Changes nothing.
    *
    * Errors: INVALID_FIELD.
    */
@@ -4203,8 +4207,8 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): SuggestRecentsResponse => SuggestRecentsResponse.decode(value),
   },
   /**
-   * Deletes a list of recents as a whole: forgets a user. Idempotent. That there was none is an answer,
-   * not an error.
+   * Deletes a whole list of recents, for example to forget a user. Idempotent. A missing list is an
+   * answer, not an error.
    *
    * Errors: INVALID_FIELD.
    */
@@ -4219,10 +4223,11 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): DeleteRecentsResponse => DeleteRecentsResponse.decode(value),
   },
   /**
-   * Creates an empty dictionary. Idempotent: where it exists with the same profile the answer is OK, and
-   * it keeps its entries.
+   * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
+   * entries, and the answer is OK.
    *
-   * Errors: INVALID_FIELD, DICTIONARY_EXISTS (with another profile, which cannot be changed).
+   * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
+   * changes).
    */
   createDictionary: {
     path: "/holdfast.v1.AutocompleteService/CreateDictionary" as const,
@@ -4236,14 +4241,16 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): CreateDictionaryResponse => CreateDictionaryResponse.decode(value),
   },
   /**
-   * Puts entries into a dictionary: each is new, or replaces the one with its `entry_id` as a whole,
-   * whose selections stay. Where one call has an `entry_id` twice, the last one counts. They can be
-   * found when the answer arrives, and by imports under way they are kept: see ImportDictionary.
+   * Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
+   * `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
+   * The entries can be found when the answer arrives. Open imports keep the entries: see
+   * ImportDictionary.
    *
-   * What it takes grows with the characters of texts and aliases: of names some thousands a second, of
-   * entries with 16 aliases of 512 bytes two or three. Give more of these in smaller calls.
+   * The cost grows with the number of characters in texts and aliases: several thousand names per
+   * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
+   * smaller calls.
    *
-   * Idempotent: a repeat does no harm. A call that fails may have put some of its entries: repeat it.
+   * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4257,11 +4264,10 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): PutEntriesResponse => PutEntriesResponse.decode(value),
   },
   /**
-   * Deletes entries, and with them their selections. By imports under way they stay deleted: see
-   * ImportDictionary.
+   * Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
    *
-   * Idempotent: that some or all are not there is no error. A call that fails may have deleted some of
-   * them: repeat it, though `deleted_count` then lacks those that were gone already.
+   * Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
+   * retry it. The `deleted_count` of the retry lacks those entries.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4276,27 +4282,27 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): DeleteEntriesResponse => DeleteEntriesResponse.decode(value),
   },
   /**
-   * Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
-   * before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
-   * its half-close.
+   * Replaces all entries of a dictionary in one step. If the dictionary does not exist, the commit
+   * creates it. The stream has one `start`, any number of `batch`, one `commit`, and then the client's
+   * half-close.
    *
-   * The new generation is built aside while everybody goes on with the present one, and only `commit`
-   * with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
-   * deadline, error or a client that died, changes nothing, and what was built is cleaned up. Selections
-   * stay with their `entry_id`. What PutEntries and DeleteEntries do while the import is under way beats
-   * its batches: it holds in the new generation too.
+   * The server builds the new generation beside the present one, which stays in use. Only `commit` with
+   * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
+   * cancellation, deadline, error, client failure) changes nothing, and the server deletes its data.
+   * Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import take
+   * precedence over its batches, also in the new generation.
    *
-   * Of two imports at the same time the first commit wins, and the other one ends with IMPORT_CONFLICT.
-   * The server reads as fast as the store takes it: where the client's library lets a write wait, wait
-   * for it.
+   * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
+   * server reads as fast as the store writes: respect the flow control of the client library.
    *
-   * A repeat of the whole stream does no harm, unless another import was committed meanwhile, which it
-   * replaces.
+   * A retry of the whole stream is harmless, unless another import was committed meanwhile: the retry
+   * replaces that import.
    *
-   * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
-   * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
-   * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-   * at this server or of this dictionary, or nothing of this one came for 2 minutes).
+   * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
+   * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
+   * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
+   * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
+   * import for 2 minutes).
    */
   importDictionary: {
     path: "/holdfast.v1.AutocompleteService/ImportDictionary" as const,
@@ -4310,11 +4316,11 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): ImportDictionaryResponse => ImportDictionaryResponse.decode(value),
   },
   /**
-   * Counts that an entry was chosen, which moves it up among entries of the same kind. That there is no
-   * such entry is an answer, not an error.
+   * Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
+   * missing entry is an answer, not an error.
    *
-   * Not idempotent: each call counts. After OUTCOME_UNKNOWN do not repeat it blindly: one selection too
-   * few does less harm than one counted again and again.
+   * Not idempotent: each call counts. Do not retry without limit after OUTCOME_UNKNOWN: one missing
+   * selection does less harm than repeated counts.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4330,10 +4336,10 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): RecordSelectionResponse => RecordSelectionResponse.decode(value),
   },
   /**
-   * Suggests entries for a query, the caller's recents among them if `recents_list` says whose. An empty
-   * query gives the top entries. Changes nothing.
+   * Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
+   * entries. Changes nothing.
    *
-   * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
+   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
    */
   suggest: {
     path: "/holdfast.v1.AutocompleteService/Suggest" as const,
@@ -4345,18 +4351,19 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): SuggestResponse => SuggestResponse.decode(value),
   },
   /**
-   * Suggests on every keystroke, over one stream: cheaper than a call for each, and with no answers that
-   * come too late. Keep one open for as long as somebody types; an idle one costs nothing but memory.
+   * Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
+   * never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
+   * memory.
    *
-   * Queries are answered in their order, and a newer query supersedes every older one that is not yet
-   * answered: send each keystroke, an answer to one of them means that nothing older will come. While
-   * the client does not read, nothing is looked up; then its newest query is.
+   * Queries are answered in order. A newer query supersedes every older query without an answer: the
+   * client sends each keystroke, and after an answer no older answer follows. While the client does not
+   * read, the server looks up nothing; after that it looks up the newest query.
    *
-   * A bad query is answered by `error` in the stream, which goes on. After the client's half-close the
-   * last query is still answered, and then the stream ends OK.
+   * A bad query gets an `error` message, and the stream goes on. After the client's half-close the
+   * server still answers the last query, and then the stream ends OK.
    *
-   * Errors of the stream itself: DRAINING (open another one, and send the last query again),
-   * QUOTA_EXCEEDED (too many of them at this server).
+   * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
+   * (too many streams on this server).
    */
   suggestStream: {
     path: "/holdfast.v1.AutocompleteService/SuggestStream" as const,
@@ -4369,10 +4376,11 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): SuggestStreamResponse => SuggestStreamResponse.decode(value),
   },
   /**
-   * Lists entries between two bounds, by folded text, those of one text in the order in which they came,
-   * in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
+   * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
+   * folded text are in the order of their creation. A change between two pages is visible if it lies
+   * after the first page. Changes nothing.
    *
-   * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
+   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
    */
   listEntries: {
     path: "/holdfast.v1.AutocompleteService/ListEntries" as const,
@@ -4384,8 +4392,8 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): ListEntriesResponse => ListEntriesResponse.decode(value),
   },
   /**
-   * Reads how large a dictionary is, what was fixed when it was created, and which imports are under
-   * way. A picture of a moment that may be past when it arrives. Changes nothing.
+   * Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
+   * arrival. Changes nothing.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4400,10 +4408,10 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): GetDictionaryResponse => GetDictionaryResponse.decode(value),
   },
   /**
-   * Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
-   * meanwhile may or may not be listed. Changes nothing.
+   * Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
+   * deleted meanwhile may or may not be listed. Changes nothing.
    *
-   * Errors: INVALID_FIELD (a malformed `page_token` too).
+   * Errors: INVALID_FIELD (also for a malformed `page_token`).
    */
   listDictionaries: {
     path: "/holdfast.v1.AutocompleteService/ListDictionaries" as const,
@@ -4417,11 +4425,11 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): ListDictionariesResponse => ListDictionariesResponse.decode(value),
   },
   /**
-   * Deletes a dictionary with all its entries and selections; imports under way end with
-   * IMPORT_CONFLICT. The name may be used anew at once, with any profile. Lists of recents stay.
+   * Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
+   * name can be used again at once, with any profile. Lists of recents stay.
    *
-   * Idempotent: that there was none is an answer, not an error. But where the name was made anew
-   * meanwhile, it is that dictionary which a repeat deletes.
+   * Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
+   * meanwhile, a retry deletes the new dictionary.
    *
    * Errors: INVALID_FIELD.
    */
@@ -4440,153 +4448,157 @@ export const AutocompleteServiceService = {
 
 export interface AutocompleteServiceServer extends UntypedServiceImplementation {
   /**
-   * Puts a text in front of a list of recents. One that is there already moves to the front and takes
-   * what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
-   * same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
-   * 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
-   * being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
-   * the server has not been set up otherwise.
+   * Adds a text at the front of a list of recents. A recent that is already in the list moves to the
+   * front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
+   * or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
+   * first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
+   * recents of the maximum size. The first recent creates the list. A list without a new recent for 90
+   * days (default of the server) is deleted.
    *
-   * Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
+   * Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
    * meanwhile.
    *
    * Errors: INVALID_FIELD.
    */
   addRecent: handleUnaryCall<AddRecentRequest, AddRecentResponse>;
   /**
-   * Takes one recent out of a list. Idempotent. That there was none is an answer, not an error.
+   * Removes one recent from a list. Idempotent. A missing recent is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
    */
   removeRecent: handleUnaryCall<RemoveRecentRequest, RemoveRecentResponse>;
   /**
-   * Suggests out of a list of recents alone, with no dictionary: accents are dropped, and typos allowed
-   * for. Within a kind the latest come first. An empty query lists the latest. A list that does not
-   * exist has no recents; that is no error. Changes nothing.
+   * Suggests from one list of recents, without a dictionary. Accents are dropped, and typos are
+   * tolerated. Within a kind the latest recent comes first. An empty query lists the latest recents. A
+   * list that does not exist has no recents and is not an error. Changes nothing.
    *
    * Errors: INVALID_FIELD.
    */
   suggestRecents: handleUnaryCall<SuggestRecentsRequest, SuggestRecentsResponse>;
   /**
-   * Deletes a list of recents as a whole: forgets a user. Idempotent. That there was none is an answer,
-   * not an error.
+   * Deletes a whole list of recents, for example to forget a user. Idempotent. A missing list is an
+   * answer, not an error.
    *
    * Errors: INVALID_FIELD.
    */
   deleteRecents: handleUnaryCall<DeleteRecentsRequest, DeleteRecentsResponse>;
   /**
-   * Creates an empty dictionary. Idempotent: where it exists with the same profile the answer is OK, and
-   * it keeps its entries.
+   * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
+   * entries, and the answer is OK.
    *
-   * Errors: INVALID_FIELD, DICTIONARY_EXISTS (with another profile, which cannot be changed).
+   * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
+   * changes).
    */
   createDictionary: handleUnaryCall<CreateDictionaryRequest, CreateDictionaryResponse>;
   /**
-   * Puts entries into a dictionary: each is new, or replaces the one with its `entry_id` as a whole,
-   * whose selections stay. Where one call has an `entry_id` twice, the last one counts. They can be
-   * found when the answer arrives, and by imports under way they are kept: see ImportDictionary.
+   * Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
+   * `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
+   * The entries can be found when the answer arrives. Open imports keep the entries: see
+   * ImportDictionary.
    *
-   * What it takes grows with the characters of texts and aliases: of names some thousands a second, of
-   * entries with 16 aliases of 512 bytes two or three. Give more of these in smaller calls.
+   * The cost grows with the number of characters in texts and aliases: several thousand names per
+   * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
+   * smaller calls.
    *
-   * Idempotent: a repeat does no harm. A call that fails may have put some of its entries: repeat it.
+   * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
   putEntries: handleUnaryCall<PutEntriesRequest, PutEntriesResponse>;
   /**
-   * Deletes entries, and with them their selections. By imports under way they stay deleted: see
-   * ImportDictionary.
+   * Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
    *
-   * Idempotent: that some or all are not there is no error. A call that fails may have deleted some of
-   * them: repeat it, though `deleted_count` then lacks those that were gone already.
+   * Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
+   * retry it. The `deleted_count` of the retry lacks those entries.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
   deleteEntries: handleUnaryCall<DeleteEntriesRequest, DeleteEntriesResponse>;
   /**
-   * Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
-   * before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
-   * its half-close.
+   * Replaces all entries of a dictionary in one step. If the dictionary does not exist, the commit
+   * creates it. The stream has one `start`, any number of `batch`, one `commit`, and then the client's
+   * half-close.
    *
-   * The new generation is built aside while everybody goes on with the present one, and only `commit`
-   * with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
-   * deadline, error or a client that died, changes nothing, and what was built is cleaned up. Selections
-   * stay with their `entry_id`. What PutEntries and DeleteEntries do while the import is under way beats
-   * its batches: it holds in the new generation too.
+   * The server builds the new generation beside the present one, which stays in use. Only `commit` with
+   * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
+   * cancellation, deadline, error, client failure) changes nothing, and the server deletes its data.
+   * Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import take
+   * precedence over its batches, also in the new generation.
    *
-   * Of two imports at the same time the first commit wins, and the other one ends with IMPORT_CONFLICT.
-   * The server reads as fast as the store takes it: where the client's library lets a write wait, wait
-   * for it.
+   * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
+   * server reads as fast as the store writes: respect the flow control of the client library.
    *
-   * A repeat of the whole stream does no harm, unless another import was committed meanwhile, which it
-   * replaces.
+   * A retry of the whole stream is harmless, unless another import was committed meanwhile: the retry
+   * replaces that import.
    *
-   * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
-   * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
-   * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-   * at this server or of this dictionary, or nothing of this one came for 2 minutes).
+   * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
+   * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
+   * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
+   * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
+   * import for 2 minutes).
    */
   importDictionary: handleClientStreamingCall<ImportDictionaryRequest, ImportDictionaryResponse>;
   /**
-   * Counts that an entry was chosen, which moves it up among entries of the same kind. That there is no
-   * such entry is an answer, not an error.
+   * Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
+   * missing entry is an answer, not an error.
    *
-   * Not idempotent: each call counts. After OUTCOME_UNKNOWN do not repeat it blindly: one selection too
-   * few does less harm than one counted again and again.
+   * Not idempotent: each call counts. Do not retry without limit after OUTCOME_UNKNOWN: one missing
+   * selection does less harm than repeated counts.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
   recordSelection: handleUnaryCall<RecordSelectionRequest, RecordSelectionResponse>;
   /**
-   * Suggests entries for a query, the caller's recents among them if `recents_list` says whose. An empty
-   * query gives the top entries. Changes nothing.
+   * Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
+   * entries. Changes nothing.
    *
-   * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
+   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
    */
   suggest: handleUnaryCall<SuggestRequest, SuggestResponse>;
   /**
-   * Suggests on every keystroke, over one stream: cheaper than a call for each, and with no answers that
-   * come too late. Keep one open for as long as somebody types; an idle one costs nothing but memory.
+   * Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
+   * never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
+   * memory.
    *
-   * Queries are answered in their order, and a newer query supersedes every older one that is not yet
-   * answered: send each keystroke, an answer to one of them means that nothing older will come. While
-   * the client does not read, nothing is looked up; then its newest query is.
+   * Queries are answered in order. A newer query supersedes every older query without an answer: the
+   * client sends each keystroke, and after an answer no older answer follows. While the client does not
+   * read, the server looks up nothing; after that it looks up the newest query.
    *
-   * A bad query is answered by `error` in the stream, which goes on. After the client's half-close the
-   * last query is still answered, and then the stream ends OK.
+   * A bad query gets an `error` message, and the stream goes on. After the client's half-close the
+   * server still answers the last query, and then the stream ends OK.
    *
-   * Errors of the stream itself: DRAINING (open another one, and send the last query again),
-   * QUOTA_EXCEEDED (too many of them at this server).
+   * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
+   * (too many streams on this server).
    */
   suggestStream: handleBidiStreamingCall<SuggestStreamRequest, SuggestStreamResponse>;
   /**
-   * Lists entries between two bounds, by folded text, those of one text in the order in which they came,
-   * in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
+   * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
+   * folded text are in the order of their creation. A change between two pages is visible if it lies
+   * after the first page. Changes nothing.
    *
-   * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
+   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
    */
   listEntries: handleUnaryCall<ListEntriesRequest, ListEntriesResponse>;
   /**
-   * Reads how large a dictionary is, what was fixed when it was created, and which imports are under
-   * way. A picture of a moment that may be past when it arrives. Changes nothing.
+   * Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
+   * arrival. Changes nothing.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
   getDictionary: handleUnaryCall<GetDictionaryRequest, GetDictionaryResponse>;
   /**
-   * Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
-   * meanwhile may or may not be listed. Changes nothing.
+   * Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
+   * deleted meanwhile may or may not be listed. Changes nothing.
    *
-   * Errors: INVALID_FIELD (a malformed `page_token` too).
+   * Errors: INVALID_FIELD (also for a malformed `page_token`).
    */
   listDictionaries: handleUnaryCall<ListDictionariesRequest, ListDictionariesResponse>;
   /**
-   * Deletes a dictionary with all its entries and selections; imports under way end with
-   * IMPORT_CONFLICT. The name may be used anew at once, with any profile. Lists of recents stay.
+   * Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
+   * name can be used again at once, with any profile. Lists of recents stay.
    *
-   * Idempotent: that there was none is an answer, not an error. But where the name was made anew
-   * meanwhile, it is that dictionary which a repeat deletes.
+   * Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
+   * meanwhile, a retry deletes the new dictionary.
    *
    * Errors: INVALID_FIELD.
    */
@@ -4595,14 +4607,14 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
 
 export interface AutocompleteServiceClient extends Client {
   /**
-   * Puts a text in front of a list of recents. One that is there already moves to the front and takes
-   * what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
-   * same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
-   * 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
-   * being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
-   * the server has not been set up otherwise.
+   * Adds a text at the front of a list of recents. A recent that is already in the list moves to the
+   * front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
+   * or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
+   * first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
+   * recents of the maximum size. The first recent creates the list. A list without a new recent for 90
+   * days (default of the server) is deleted.
    *
-   * Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
+   * Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
    * meanwhile.
    *
    * Errors: INVALID_FIELD.
@@ -4623,7 +4635,7 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: AddRecentResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Takes one recent out of a list. Idempotent. That there was none is an answer, not an error.
+   * Removes one recent from a list. Idempotent. A missing recent is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
    */
@@ -4643,9 +4655,9 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: RemoveRecentResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Suggests out of a list of recents alone, with no dictionary: accents are dropped, and typos allowed
-   * for. Within a kind the latest come first. An empty query lists the latest. A list that does not
-   * exist has no recents; that is no error. Changes nothing.
+   * Suggests from one list of recents, without a dictionary. Accents are dropped, and typos are
+   * tolerated. Within a kind the latest recent comes first. An empty query lists the latest recents. A
+   * list that does not exist has no recents and is not an error. Changes nothing.
    *
    * Errors: INVALID_FIELD.
    */
@@ -4665,8 +4677,8 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: SuggestRecentsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Deletes a list of recents as a whole: forgets a user. Idempotent. That there was none is an answer,
-   * not an error.
+   * Deletes a whole list of recents, for example to forget a user. Idempotent. A missing list is an
+   * answer, not an error.
    *
    * Errors: INVALID_FIELD.
    */
@@ -4686,10 +4698,11 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeleteRecentsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Creates an empty dictionary. Idempotent: where it exists with the same profile the answer is OK, and
-   * it keeps its entries.
+   * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
+   * entries, and the answer is OK.
    *
-   * Errors: INVALID_FIELD, DICTIONARY_EXISTS (with another profile, which cannot be changed).
+   * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
+   * changes).
    */
   createDictionary(
     request: CreateDictionaryRequest,
@@ -4707,38 +4720,39 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: CreateDictionaryResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Puts entries into a dictionary: each is new, or replaces the one with its `entry_id` as a whole,
-   * whose selections stay. Where one call has an `entry_id` twice, the last one counts. They can be
-   * found when the answer arrives, and by imports under way they are kept: see ImportDictionary.
-   *
-   * What it takes grows with the characters of texts and aliases: of names some thousands a second, of
-   * entries with 16 aliases of 512 bytes two or three. Give more of these in smaller calls.
-   *
-   * Idempotent: a repeat does no harm. A call that fails may have put some of its entries: repeat it.
-   *
-   * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
-   */
-  putEntries(
-    request: PutEntriesRequest,
-    callback: (error: ServiceError | null, response: PutEntriesResponse) => void,
-  ): ClientUnaryCall;
-  putEntries(
-    request: PutEntriesRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: PutEntriesResponse) => void,
-  ): ClientUnaryCall;
-  putEntries(
-    request: PutEntriesRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: PutEntriesResponse) => void,
-  ): ClientUnaryCall;
-  /**
-   * Deletes entries, and with them their selections. By imports under way they stay deleted: see
+   * Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
+   * `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
+   * The entries can be found when the answer arrives. Open imports keep the entries: see
    * ImportDictionary.
    *
-   * Idempotent: that some or all are not there is no error. A call that fails may have deleted some of
-   * them: repeat it, though `deleted_count` then lacks those that were gone already.
+   * The cost grows with the number of characters in texts and aliases: several thousand names per
+   * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
+   * smaller calls.
+   *
+   * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
+   *
+   * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
+   */
+  putEntries(
+    request: PutEntriesRequest,
+    callback: (error: ServiceError | null, response: PutEntriesResponse) => void,
+  ): ClientUnaryCall;
+  putEntries(
+    request: PutEntriesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: PutEntriesResponse) => void,
+  ): ClientUnaryCall;
+  putEntries(
+    request: PutEntriesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: PutEntriesResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
+   *
+   * Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
+   * retry it. The `deleted_count` of the retry lacks those entries.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4758,27 +4772,27 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeleteEntriesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
-   * before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
-   * its half-close.
+   * Replaces all entries of a dictionary in one step. If the dictionary does not exist, the commit
+   * creates it. The stream has one `start`, any number of `batch`, one `commit`, and then the client's
+   * half-close.
    *
-   * The new generation is built aside while everybody goes on with the present one, and only `commit`
-   * with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
-   * deadline, error or a client that died, changes nothing, and what was built is cleaned up. Selections
-   * stay with their `entry_id`. What PutEntries and DeleteEntries do while the import is under way beats
-   * its batches: it holds in the new generation too.
+   * The server builds the new generation beside the present one, which stays in use. Only `commit` with
+   * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
+   * cancellation, deadline, error, client failure) changes nothing, and the server deletes its data.
+   * Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import take
+   * precedence over its batches, also in the new generation.
    *
-   * Of two imports at the same time the first commit wins, and the other one ends with IMPORT_CONFLICT.
-   * The server reads as fast as the store takes it: where the client's library lets a write wait, wait
-   * for it.
+   * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
+   * server reads as fast as the store writes: respect the flow control of the client library.
    *
-   * A repeat of the whole stream does no harm, unless another import was committed meanwhile, which it
-   * replaces.
+   * A retry of the whole stream is harmless, unless another import was committed meanwhile: the retry
+   * replaces that import.
    *
-   * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
-   * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
-   * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-   * at this server or of this dictionary, or nothing of this one came for 2 minutes).
+   * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
+   * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
+   * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
+   * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
+   * import for 2 minutes).
    */
   importDictionary(
     callback: (error: ServiceError | null, response: ImportDictionaryResponse) => void,
@@ -4797,11 +4811,11 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: ImportDictionaryResponse) => void,
   ): ClientWritableStream<ImportDictionaryRequest>;
   /**
-   * Counts that an entry was chosen, which moves it up among entries of the same kind. That there is no
-   * such entry is an answer, not an error.
+   * Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
+   * missing entry is an answer, not an error.
    *
-   * Not idempotent: each call counts. After OUTCOME_UNKNOWN do not repeat it blindly: one selection too
-   * few does less harm than one counted again and again.
+   * Not idempotent: each call counts. Do not retry without limit after OUTCOME_UNKNOWN: one missing
+   * selection does less harm than repeated counts.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4821,10 +4835,10 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: RecordSelectionResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Suggests entries for a query, the caller's recents among them if `recents_list` says whose. An empty
-   * query gives the top entries. Changes nothing.
+   * Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
+   * entries. Changes nothing.
    *
-   * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
+   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
    */
   suggest(
     request: SuggestRequest,
@@ -4842,18 +4856,19 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: SuggestResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Suggests on every keystroke, over one stream: cheaper than a call for each, and with no answers that
-   * come too late. Keep one open for as long as somebody types; an idle one costs nothing but memory.
+   * Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
+   * never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
+   * memory.
    *
-   * Queries are answered in their order, and a newer query supersedes every older one that is not yet
-   * answered: send each keystroke, an answer to one of them means that nothing older will come. While
-   * the client does not read, nothing is looked up; then its newest query is.
+   * Queries are answered in order. A newer query supersedes every older query without an answer: the
+   * client sends each keystroke, and after an answer no older answer follows. While the client does not
+   * read, the server looks up nothing; after that it looks up the newest query.
    *
-   * A bad query is answered by `error` in the stream, which goes on. After the client's half-close the
-   * last query is still answered, and then the stream ends OK.
+   * A bad query gets an `error` message, and the stream goes on. After the client's half-close the
+   * server still answers the last query, and then the stream ends OK.
    *
-   * Errors of the stream itself: DRAINING (open another one, and send the last query again),
-   * QUOTA_EXCEEDED (too many of them at this server).
+   * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
+   * (too many streams on this server).
    */
   suggestStream(): ClientDuplexStream<SuggestStreamRequest, SuggestStreamResponse>;
   suggestStream(options: Partial<CallOptions>): ClientDuplexStream<SuggestStreamRequest, SuggestStreamResponse>;
@@ -4862,10 +4877,11 @@ export interface AutocompleteServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientDuplexStream<SuggestStreamRequest, SuggestStreamResponse>;
   /**
-   * Lists entries between two bounds, by folded text, those of one text in the order in which they came,
-   * in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
+   * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
+   * folded text are in the order of their creation. A change between two pages is visible if it lies
+   * after the first page. Changes nothing.
    *
-   * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
+   * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
    */
   listEntries(
     request: ListEntriesRequest,
@@ -4883,8 +4899,8 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListEntriesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Reads how large a dictionary is, what was fixed when it was created, and which imports are under
-   * way. A picture of a moment that may be past when it arrives. Changes nothing.
+   * Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
+   * arrival. Changes nothing.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4904,10 +4920,10 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetDictionaryResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
-   * meanwhile may or may not be listed. Changes nothing.
+   * Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
+   * deleted meanwhile may or may not be listed. Changes nothing.
    *
-   * Errors: INVALID_FIELD (a malformed `page_token` too).
+   * Errors: INVALID_FIELD (also for a malformed `page_token`).
    */
   listDictionaries(
     request: ListDictionariesRequest,
@@ -4925,11 +4941,11 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListDictionariesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Deletes a dictionary with all its entries and selections; imports under way end with
-   * IMPORT_CONFLICT. The name may be used anew at once, with any profile. Lists of recents stay.
+   * Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
+   * name can be used again at once, with any profile. Lists of recents stay.
    *
-   * Idempotent: that there was none is an answer, not an error. But where the name was made anew
-   * meanwhile, it is that dictionary which a repeat deletes.
+   * Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
+   * meanwhile, a retry deletes the new dictionary.
    *
    * Errors: INVALID_FIELD.
    */

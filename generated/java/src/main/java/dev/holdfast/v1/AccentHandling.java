@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What becomes of accents and other combining marks when texts are compared.
+ * How texts with accents and other combining marks are compared.
  * </pre>
  *
  * Protobuf enum {@code holdfast.v1.AccentHandling}
@@ -15,7 +15,7 @@ public enum AccentHandling
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Kept. Never sent.
+   * The default: kept. Never sent.
    * </pre>
    *
    * <code>ACCENT_HANDLING_UNSPECIFIED = 0;</code>
@@ -23,7 +23,7 @@ public enum AccentHandling
   ACCENT_HANDLING_UNSPECIFIED(0),
   /**
    * <pre>
-   * `resume` and `résumé` are two words.
+   * `resume` and `résumé` are different texts.
    * </pre>
    *
    * <code>ACCENT_HANDLING_KEPT = 1;</code>
@@ -31,7 +31,7 @@ public enum AccentHandling
   ACCENT_HANDLING_KEPT(1),
   /**
    * <pre>
-   * `resume` finds `résumé`, and the other way round. What is shown keeps its accents.
+   * `resume` finds `résumé`, and `résumé` finds `resume`. Shown texts keep their accents.
    * </pre>
    *
    * <code>ACCENT_HANDLING_DROPPED = 2;</code>
@@ -42,7 +42,7 @@ public enum AccentHandling
 
   /**
    * <pre>
-   * Kept. Never sent.
+   * The default: kept. Never sent.
    * </pre>
    *
    * <code>ACCENT_HANDLING_UNSPECIFIED = 0;</code>
@@ -50,7 +50,7 @@ public enum AccentHandling
   public static final int ACCENT_HANDLING_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * `resume` and `résumé` are two words.
+   * `resume` and `résumé` are different texts.
    * </pre>
    *
    * <code>ACCENT_HANDLING_KEPT = 1;</code>
@@ -58,7 +58,7 @@ public enum AccentHandling
   public static final int ACCENT_HANDLING_KEPT_VALUE = 1;
   /**
    * <pre>
-   * `resume` finds `résumé`, and the other way round. What is shown keeps its accents.
+   * `resume` finds `résumé`, and `résumé` finds `resume`. Shown texts keep their accents.
    * </pre>
    *
    * <code>ACCENT_HANDLING_DROPPED = 2;</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What was chosen.
+ * The recent to add.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.AddRecentRequest}
@@ -53,8 +53,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object list_ = "";
   /**
    * <pre>
-   * The list's name, a user's id for instance. Required: 1 to 512 bytes of UTF-8, with no control
-   * characters and no U+FFFD.
+   * The list's name, for example a user's id. Required: 1 to 512 bytes of UTF-8 without control
+   * characters and U+FFFD.
    * </pre>
    *
    * <code>string list = 1 [json_name = "list"];</code>
@@ -75,8 +75,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The list's name, a user's id for instance. Required: 1 to 512 bytes of UTF-8, with no control
-   * characters and no U+FFFD.
+   * The list's name, for example a user's id. Required: 1 to 512 bytes of UTF-8 without control
+   * characters and U+FFFD.
    * </pre>
    *
    * <code>string list = 1 [json_name = "list"];</code>
@@ -102,8 +102,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object text_ = "";
   /**
    * <pre>
-   * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-   * U+FFFD.
+   * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+   * and U+FFFD.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -124,8 +124,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-   * U+FFFD.
+   * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+   * and U+FFFD.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -151,8 +151,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object entryId_ = "";
   /**
    * <pre>
-   * The dictionary's entry that it stands for, so that the two are shown as one. Optional; at most 512
-   * bytes, no control characters, no U+FFFD.
+   * The id of the matching dictionary entry, so recent and entry are shown as one suggestion. Optional:
+   * at most 512 bytes without control characters and U+FFFD.
    * </pre>
    *
    * <code>string entry_id = 3 [json_name = "entryId"];</code>
@@ -173,8 +173,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The dictionary's entry that it stands for, so that the two are shown as one. Optional; at most 512
-   * bytes, no control characters, no U+FFFD.
+   * The id of the matching dictionary entry, so recent and entry are shown as one suggestion. Optional:
+   * at most 512 bytes without control characters and U+FFFD.
    * </pre>
    *
    * <code>string entry_id = 3 [json_name = "entryId"];</code>
@@ -199,7 +199,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString payload_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * The caller's own, returned with each suggestion. At most 1024 bytes.
+   * The caller's own data, returned with each suggestion. At most 1024 bytes.
    * </pre>
    *
    * <code>bytes payload = 4 [json_name = "payload"];</code>
@@ -214,7 +214,7 @@ private static final long serialVersionUID = 0L;
   private int capacity_ = 0;
   /**
    * <pre>
-   * How many recents the list keeps from now on. Default 100; from 1 to 1000.
+   * The maximum number of recents in the list from now on. Default: 100. Range: 1 to 1000.
    * </pre>
    *
    * <code>optional int32 capacity = 5 [json_name = "capacity"];</code>
@@ -226,7 +226,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How many recents the list keeps from now on. Default 100; from 1 to 1000.
+   * The maximum number of recents in the list from now on. Default: 100. Range: 1 to 1000.
    * </pre>
    *
    * <code>optional int32 capacity = 5 [json_name = "capacity"];</code>
@@ -442,7 +442,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What was chosen.
+   * The recent to add.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.AddRecentRequest}
@@ -672,8 +672,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object list_ = "";
     /**
      * <pre>
-     * The list's name, a user's id for instance. Required: 1 to 512 bytes of UTF-8, with no control
-     * characters and no U+FFFD.
+     * The list's name, for example a user's id. Required: 1 to 512 bytes of UTF-8 without control
+     * characters and U+FFFD.
      * </pre>
      *
      * <code>string list = 1 [json_name = "list"];</code>
@@ -693,8 +693,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The list's name, a user's id for instance. Required: 1 to 512 bytes of UTF-8, with no control
-     * characters and no U+FFFD.
+     * The list's name, for example a user's id. Required: 1 to 512 bytes of UTF-8 without control
+     * characters and U+FFFD.
      * </pre>
      *
      * <code>string list = 1 [json_name = "list"];</code>
@@ -715,8 +715,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The list's name, a user's id for instance. Required: 1 to 512 bytes of UTF-8, with no control
-     * characters and no U+FFFD.
+     * The list's name, for example a user's id. Required: 1 to 512 bytes of UTF-8 without control
+     * characters and U+FFFD.
      * </pre>
      *
      * <code>string list = 1 [json_name = "list"];</code>
@@ -733,8 +733,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The list's name, a user's id for instance. Required: 1 to 512 bytes of UTF-8, with no control
-     * characters and no U+FFFD.
+     * The list's name, for example a user's id. Required: 1 to 512 bytes of UTF-8 without control
+     * characters and U+FFFD.
      * </pre>
      *
      * <code>string list = 1 [json_name = "list"];</code>
@@ -748,8 +748,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The list's name, a user's id for instance. Required: 1 to 512 bytes of UTF-8, with no control
-     * characters and no U+FFFD.
+     * The list's name, for example a user's id. Required: 1 to 512 bytes of UTF-8 without control
+     * characters and U+FFFD.
      * </pre>
      *
      * <code>string list = 1 [json_name = "list"];</code>
@@ -769,8 +769,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object text_ = "";
     /**
      * <pre>
-     * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-     * U+FFFD.
+     * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+     * and U+FFFD.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -790,8 +790,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-     * U+FFFD.
+     * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+     * and U+FFFD.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -812,8 +812,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-     * U+FFFD.
+     * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+     * and U+FFFD.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -830,8 +830,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-     * U+FFFD.
+     * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+     * and U+FFFD.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -845,8 +845,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-     * U+FFFD.
+     * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+     * and U+FFFD.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -866,8 +866,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object entryId_ = "";
     /**
      * <pre>
-     * The dictionary's entry that it stands for, so that the two are shown as one. Optional; at most 512
-     * bytes, no control characters, no U+FFFD.
+     * The id of the matching dictionary entry, so recent and entry are shown as one suggestion. Optional:
+     * at most 512 bytes without control characters and U+FFFD.
      * </pre>
      *
      * <code>string entry_id = 3 [json_name = "entryId"];</code>
@@ -887,8 +887,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary's entry that it stands for, so that the two are shown as one. Optional; at most 512
-     * bytes, no control characters, no U+FFFD.
+     * The id of the matching dictionary entry, so recent and entry are shown as one suggestion. Optional:
+     * at most 512 bytes without control characters and U+FFFD.
      * </pre>
      *
      * <code>string entry_id = 3 [json_name = "entryId"];</code>
@@ -909,8 +909,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary's entry that it stands for, so that the two are shown as one. Optional; at most 512
-     * bytes, no control characters, no U+FFFD.
+     * The id of the matching dictionary entry, so recent and entry are shown as one suggestion. Optional:
+     * at most 512 bytes without control characters and U+FFFD.
      * </pre>
      *
      * <code>string entry_id = 3 [json_name = "entryId"];</code>
@@ -927,8 +927,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary's entry that it stands for, so that the two are shown as one. Optional; at most 512
-     * bytes, no control characters, no U+FFFD.
+     * The id of the matching dictionary entry, so recent and entry are shown as one suggestion. Optional:
+     * at most 512 bytes without control characters and U+FFFD.
      * </pre>
      *
      * <code>string entry_id = 3 [json_name = "entryId"];</code>
@@ -942,8 +942,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary's entry that it stands for, so that the two are shown as one. Optional; at most 512
-     * bytes, no control characters, no U+FFFD.
+     * The id of the matching dictionary entry, so recent and entry are shown as one suggestion. Optional:
+     * at most 512 bytes without control characters and U+FFFD.
      * </pre>
      *
      * <code>string entry_id = 3 [json_name = "entryId"];</code>
@@ -963,7 +963,7 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString payload_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * The caller's own, returned with each suggestion. At most 1024 bytes.
+     * The caller's own data, returned with each suggestion. At most 1024 bytes.
      * </pre>
      *
      * <code>bytes payload = 4 [json_name = "payload"];</code>
@@ -975,7 +975,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's own, returned with each suggestion. At most 1024 bytes.
+     * The caller's own data, returned with each suggestion. At most 1024 bytes.
      * </pre>
      *
      * <code>bytes payload = 4 [json_name = "payload"];</code>
@@ -991,7 +991,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's own, returned with each suggestion. At most 1024 bytes.
+     * The caller's own data, returned with each suggestion. At most 1024 bytes.
      * </pre>
      *
      * <code>bytes payload = 4 [json_name = "payload"];</code>
@@ -1007,7 +1007,7 @@ private static final long serialVersionUID = 0L;
     private int capacity_ ;
     /**
      * <pre>
-     * How many recents the list keeps from now on. Default 100; from 1 to 1000.
+     * The maximum number of recents in the list from now on. Default: 100. Range: 1 to 1000.
      * </pre>
      *
      * <code>optional int32 capacity = 5 [json_name = "capacity"];</code>
@@ -1019,7 +1019,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many recents the list keeps from now on. Default 100; from 1 to 1000.
+     * The maximum number of recents in the list from now on. Default: 100. Range: 1 to 1000.
      * </pre>
      *
      * <code>optional int32 capacity = 5 [json_name = "capacity"];</code>
@@ -1031,7 +1031,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many recents the list keeps from now on. Default 100; from 1 to 1000.
+     * The maximum number of recents in the list from now on. Default: 100. Range: 1 to 1000.
      * </pre>
      *
      * <code>optional int32 capacity = 5 [json_name = "capacity"];</code>
@@ -1047,7 +1047,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many recents the list keeps from now on. Default 100; from 1 to 1000.
+     * The maximum number of recents in the list from now on. Default: 100. Range: 1 to 1000.
      * </pre>
      *
      * <code>optional int32 capacity = 5 [json_name = "capacity"];</code>

@@ -10,8 +10,8 @@ public interface AddRecentRequestOrBuilder extends
 
   /**
    * <pre>
-   * The list's name, a user's id for instance. Required: 1 to 512 bytes of UTF-8, with no control
-   * characters and no U+FFFD.
+   * The list's name, for example a user's id. Required: 1 to 512 bytes of UTF-8 without control
+   * characters and U+FFFD.
    * </pre>
    *
    * <code>string list = 1 [json_name = "list"];</code>
@@ -20,8 +20,8 @@ public interface AddRecentRequestOrBuilder extends
   java.lang.String getList();
   /**
    * <pre>
-   * The list's name, a user's id for instance. Required: 1 to 512 bytes of UTF-8, with no control
-   * characters and no U+FFFD.
+   * The list's name, for example a user's id. Required: 1 to 512 bytes of UTF-8 without control
+   * characters and U+FFFD.
    * </pre>
    *
    * <code>string list = 1 [json_name = "list"];</code>
@@ -32,8 +32,8 @@ public interface AddRecentRequestOrBuilder extends
 
   /**
    * <pre>
-   * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-   * U+FFFD.
+   * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+   * and U+FFFD.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -42,8 +42,8 @@ public interface AddRecentRequestOrBuilder extends
   java.lang.String getText();
   /**
    * <pre>
-   * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-   * U+FFFD.
+   * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+   * and U+FFFD.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -54,8 +54,8 @@ public interface AddRecentRequestOrBuilder extends
 
   /**
    * <pre>
-   * The dictionary's entry that it stands for, so that the two are shown as one. Optional; at most 512
-   * bytes, no control characters, no U+FFFD.
+   * The id of the matching dictionary entry, so recent and entry are shown as one suggestion. Optional:
+   * at most 512 bytes without control characters and U+FFFD.
    * </pre>
    *
    * <code>string entry_id = 3 [json_name = "entryId"];</code>
@@ -64,8 +64,8 @@ public interface AddRecentRequestOrBuilder extends
   java.lang.String getEntryId();
   /**
    * <pre>
-   * The dictionary's entry that it stands for, so that the two are shown as one. Optional; at most 512
-   * bytes, no control characters, no U+FFFD.
+   * The id of the matching dictionary entry, so recent and entry are shown as one suggestion. Optional:
+   * at most 512 bytes without control characters and U+FFFD.
    * </pre>
    *
    * <code>string entry_id = 3 [json_name = "entryId"];</code>
@@ -76,7 +76,7 @@ public interface AddRecentRequestOrBuilder extends
 
   /**
    * <pre>
-   * The caller's own, returned with each suggestion. At most 1024 bytes.
+   * The caller's own data, returned with each suggestion. At most 1024 bytes.
    * </pre>
    *
    * <code>bytes payload = 4 [json_name = "payload"];</code>
@@ -86,7 +86,7 @@ public interface AddRecentRequestOrBuilder extends
 
   /**
    * <pre>
-   * How many recents the list keeps from now on. Default 100; from 1 to 1000.
+   * The maximum number of recents in the list from now on. Default: 100. Range: 1 to 1000.
    * </pre>
    *
    * <code>optional int32 capacity = 5 [json_name = "capacity"];</code>
@@ -95,7 +95,7 @@ public interface AddRecentRequestOrBuilder extends
   boolean hasCapacity();
   /**
    * <pre>
-   * How many recents the list keeps from now on. Default 100; from 1 to 1000.
+   * The maximum number of recents in the list from now on. Default: 100. Range: 1 to 1000.
    * </pre>
    *
    * <code>optional int32 capacity = 5 [json_name = "capacity"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * It is in front.
+ * The recent is at the front of the list.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.AddRecentResponse}
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * It is in front.
+   * The recent is at the front of the list.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.AddRecentResponse}

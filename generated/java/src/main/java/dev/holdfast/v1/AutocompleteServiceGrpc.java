@@ -4,28 +4,28 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
 
 /**
  * <pre>
- * Suggestions while somebody types. A dictionary is a set of entries that all its callers share; a list
- * of recents is what one caller chose lately. Both live in the same store as the locks, and every server
- * over it sees the same.
- * How texts are compared. Queries, texts and aliases are folded in the server, in any script: Unicode
- * compatibility forms are made one and case is removed (NFKC, full case folding, NFKC again), so
- * `straße` finds `STRASSE` and full-width finds half-width. A dictionary whose profile drops accents
- * also takes combining marks away: `resume` finds `résumé`, and the other way round. White space is left
- * as it is.
- * How suggestions are ordered. First by MatchKind, in the order of its values; an entry appears once, at
- * the best of the kinds asked for, over its text and its aliases. Within a kind first the caller's
- * recents, the latest first; then by weight plus selections, the greater first; then by folded text and
- * by `entry_id`, each by code points.
- * How recents join in. A recent matches by its own text, folded as the dictionary's texts are, and
- * appears also where the dictionary lacks it. It is one with the dictionary's entry of the same
- * `entry_id` (where both have one), else of the same folded text: then the recent is shown and the entry
- * is not.
- * Bounds. Names of lists and dictionaries, and an `entry_id`: 1 to 512 bytes of UTF-8. A text or an
- * alias: 1 to 512 bytes; a query: up to 512. None of these may hold control characters or U+FFFD; any
- * other character is data and never syntax. A payload is any bytes, at most 1 KiB. A request is at most
- * 4 MiB, which gRPC itself refuses to exceed.
- * Every call can also end with STORE_UNAVAILABLE, DRAINING, INTERNAL; one that writes with STORE_FULL
- * and OUTCOME_UNKNOWN too. After OUTCOME_UNKNOWN each call says of itself what a repeat does.
+ * Suggestions for typed text. A dictionary is a set of entries that all callers share. A list of recents
+ * contains the latest choices of one caller. Every server with the same store sees the same dictionaries
+ * and lists.
+ * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
+ * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
+ * A dictionary whose profile drops accents also removes combining marks: `resume` finds `résumé`, and
+ * `résumé` finds `resume`. White space is not changed.
+ * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
+ * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
+ * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
+ * `entry_id`, each by code points.
+ * Recents among dictionary entries. A recent matches by its own folded text, and appears also if the
+ * dictionary lacks it. A recent and an entry with the same `entry_id` are one suggestion. If one of them
+ * has no `entry_id`, the same folded text makes them one suggestion. The suggestion then shows the
+ * recent, not the entry.
+ * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
+ * 512 bytes. Query: at most 512 bytes. None of them may contain control characters or U+FFFD; every
+ * other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at most 4 MiB,
+ * which gRPC enforces.
+ * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+ * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call says what a retry after OUTCOME_UNKNOWN
+ * does.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -547,41 +547,41 @@ public final class AutocompleteServiceGrpc {
 
   /**
    * <pre>
-   * Suggestions while somebody types. A dictionary is a set of entries that all its callers share; a list
-   * of recents is what one caller chose lately. Both live in the same store as the locks, and every server
-   * over it sees the same.
-   * How texts are compared. Queries, texts and aliases are folded in the server, in any script: Unicode
-   * compatibility forms are made one and case is removed (NFKC, full case folding, NFKC again), so
-   * `straße` finds `STRASSE` and full-width finds half-width. A dictionary whose profile drops accents
-   * also takes combining marks away: `resume` finds `résumé`, and the other way round. White space is left
-   * as it is.
-   * How suggestions are ordered. First by MatchKind, in the order of its values; an entry appears once, at
-   * the best of the kinds asked for, over its text and its aliases. Within a kind first the caller's
-   * recents, the latest first; then by weight plus selections, the greater first; then by folded text and
-   * by `entry_id`, each by code points.
-   * How recents join in. A recent matches by its own text, folded as the dictionary's texts are, and
-   * appears also where the dictionary lacks it. It is one with the dictionary's entry of the same
-   * `entry_id` (where both have one), else of the same folded text: then the recent is shown and the entry
-   * is not.
-   * Bounds. Names of lists and dictionaries, and an `entry_id`: 1 to 512 bytes of UTF-8. A text or an
-   * alias: 1 to 512 bytes; a query: up to 512. None of these may hold control characters or U+FFFD; any
-   * other character is data and never syntax. A payload is any bytes, at most 1 KiB. A request is at most
-   * 4 MiB, which gRPC itself refuses to exceed.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING, INTERNAL; one that writes with STORE_FULL
-   * and OUTCOME_UNKNOWN too. After OUTCOME_UNKNOWN each call says of itself what a repeat does.
+   * Suggestions for typed text. A dictionary is a set of entries that all callers share. A list of recents
+   * contains the latest choices of one caller. Every server with the same store sees the same dictionaries
+   * and lists.
+   * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
+   * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
+   * A dictionary whose profile drops accents also removes combining marks: `resume` finds `résumé`, and
+   * `résumé` finds `resume`. White space is not changed.
+   * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
+   * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
+   * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
+   * `entry_id`, each by code points.
+   * Recents among dictionary entries. A recent matches by its own folded text, and appears also if the
+   * dictionary lacks it. A recent and an entry with the same `entry_id` are one suggestion. If one of them
+   * has no `entry_id`, the same folded text makes them one suggestion. The suggestion then shows the
+   * recent, not the entry.
+   * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
+   * 512 bytes. Query: at most 512 bytes. None of them may contain control characters or U+FFFD; every
+   * other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at most 4 MiB,
+   * which gRPC enforces.
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call says what a retry after OUTCOME_UNKNOWN
+   * does.
    * </pre>
    */
   public interface AsyncService {
 
     /**
      * <pre>
-     * Puts a text in front of a list of recents. One that is there already moves to the front and takes
-     * what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
-     * same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
-     * 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
-     * being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
-     * the server has not been set up otherwise.
-     * Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
+     * Adds a text at the front of a list of recents. A recent that is already in the list moves to the
+     * front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
+     * or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
+     * first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
+     * recents of the maximum size. The first recent creates the list. A list without a new recent for 90
+     * days (default of the server) is deleted.
+     * Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
      * meanwhile.
      * Errors: INVALID_FIELD.
      * </pre>
@@ -593,7 +593,7 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Takes one recent out of a list. Idempotent. That there was none is an answer, not an error.
+     * Removes one recent from a list. Idempotent. A missing recent is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -604,9 +604,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Suggests out of a list of recents alone, with no dictionary: accents are dropped, and typos allowed
-     * for. Within a kind the latest come first. An empty query lists the latest. A list that does not
-     * exist has no recents; that is no error. Changes nothing.
+     * Suggests from one list of recents, without a dictionary. Accents are dropped, and typos are
+     * tolerated. Within a kind the latest recent comes first. An empty query lists the latest recents. A
+     * list that does not exist has no recents and is not an error. Changes nothing.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -617,8 +617,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a list of recents as a whole: forgets a user. Idempotent. That there was none is an answer,
-     * not an error.
+     * Deletes a whole list of recents, for example to forget a user. Idempotent. A missing list is an
+     * answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -629,9 +629,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Creates an empty dictionary. Idempotent: where it exists with the same profile the answer is OK, and
-     * it keeps its entries.
-     * Errors: INVALID_FIELD, DICTIONARY_EXISTS (with another profile, which cannot be changed).
+     * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
+     * entries, and the answer is OK.
+     * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
+     * changes).
      * </pre>
      */
     default void createDictionary(dev.holdfast.v1.CreateDictionaryRequest request,
@@ -641,12 +642,14 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Puts entries into a dictionary: each is new, or replaces the one with its `entry_id` as a whole,
-     * whose selections stay. Where one call has an `entry_id` twice, the last one counts. They can be
-     * found when the answer arrives, and by imports under way they are kept: see ImportDictionary.
-     * What it takes grows with the characters of texts and aliases: of names some thousands a second, of
-     * entries with 16 aliases of 512 bytes two or three. Give more of these in smaller calls.
-     * Idempotent: a repeat does no harm. A call that fails may have put some of its entries: repeat it.
+     * Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
+     * `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
+     * The entries can be found when the answer arrives. Open imports keep the entries: see
+     * ImportDictionary.
+     * The cost grows with the number of characters in texts and aliases: several thousand names per
+     * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
+     * smaller calls.
+     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -657,10 +660,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Deletes entries, and with them their selections. By imports under way they stay deleted: see
-     * ImportDictionary.
-     * Idempotent: that some or all are not there is no error. A call that fails may have deleted some of
-     * them: repeat it, though `deleted_count` then lacks those that were gone already.
+     * Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
+     * Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
+     * retry it. The `deleted_count` of the retry lacks those entries.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -671,23 +673,23 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
-     * before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
-     * its half-close.
-     * The new generation is built aside while everybody goes on with the present one, and only `commit`
-     * with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
-     * deadline, error or a client that died, changes nothing, and what was built is cleaned up. Selections
-     * stay with their `entry_id`. What PutEntries and DeleteEntries do while the import is under way beats
-     * its batches: it holds in the new generation too.
-     * Of two imports at the same time the first commit wins, and the other one ends with IMPORT_CONFLICT.
-     * The server reads as fast as the store takes it: where the client's library lets a write wait, wait
-     * for it.
-     * A repeat of the whole stream does no harm, unless another import was committed meanwhile, which it
-     * replaces.
-     * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
-     * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
-     * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-     * at this server or of this dictionary, or nothing of this one came for 2 minutes).
+     * Replaces all entries of a dictionary in one step. If the dictionary does not exist, the commit
+     * creates it. The stream has one `start`, any number of `batch`, one `commit`, and then the client's
+     * half-close.
+     * The server builds the new generation beside the present one, which stays in use. Only `commit` with
+     * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
+     * cancellation, deadline, error, client failure) changes nothing, and the server deletes its data.
+     * Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import take
+     * precedence over its batches, also in the new generation.
+     * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
+     * server reads as fast as the store writes: respect the flow control of the client library.
+     * A retry of the whole stream is harmless, unless another import was committed meanwhile: the retry
+     * replaces that import.
+     * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
+     * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
+     * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
+     * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
+     * import for 2 minutes).
      * </pre>
      */
     default io.grpc.stub.StreamObserver<dev.holdfast.v1.ImportDictionaryRequest> importDictionary(
@@ -697,10 +699,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Counts that an entry was chosen, which moves it up among entries of the same kind. That there is no
-     * such entry is an answer, not an error.
-     * Not idempotent: each call counts. After OUTCOME_UNKNOWN do not repeat it blindly: one selection too
-     * few does less harm than one counted again and again.
+     * Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
+     * missing entry is an answer, not an error.
+     * Not idempotent: each call counts. Do not retry without limit after OUTCOME_UNKNOWN: one missing
+     * selection does less harm than repeated counts.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -711,9 +713,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Suggests entries for a query, the caller's recents among them if `recents_list` says whose. An empty
-     * query gives the top entries. Changes nothing.
-     * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
+     * Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
+     * entries. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
      * </pre>
      */
     default void suggest(dev.holdfast.v1.SuggestRequest request,
@@ -723,15 +725,16 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Suggests on every keystroke, over one stream: cheaper than a call for each, and with no answers that
-     * come too late. Keep one open for as long as somebody types; an idle one costs nothing but memory.
-     * Queries are answered in their order, and a newer query supersedes every older one that is not yet
-     * answered: send each keystroke, an answer to one of them means that nothing older will come. While
-     * the client does not read, nothing is looked up; then its newest query is.
-     * A bad query is answered by `error` in the stream, which goes on. After the client's half-close the
-     * last query is still answered, and then the stream ends OK.
-     * Errors of the stream itself: DRAINING (open another one, and send the last query again),
-     * QUOTA_EXCEEDED (too many of them at this server).
+     * Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
+     * never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
+     * memory.
+     * Queries are answered in order. A newer query supersedes every older query without an answer: the
+     * client sends each keystroke, and after an answer no older answer follows. While the client does not
+     * read, the server looks up nothing; after that it looks up the newest query.
+     * A bad query gets an `error` message, and the stream goes on. After the client's half-close the
+     * server still answers the last query, and then the stream ends OK.
+     * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
+     * (too many streams on this server).
      * </pre>
      */
     default io.grpc.stub.StreamObserver<dev.holdfast.v1.SuggestStreamRequest> suggestStream(
@@ -741,9 +744,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries between two bounds, by folded text, those of one text in the order in which they came,
-     * in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
-     * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
+     * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
+     * folded text are in the order of their creation. A change between two pages is visible if it lies
+     * after the first page. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
      * </pre>
      */
     default void listEntries(dev.holdfast.v1.ListEntriesRequest request,
@@ -753,8 +757,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Reads how large a dictionary is, what was fixed when it was created, and which imports are under
-     * way. A picture of a moment that may be past when it arrives. Changes nothing.
+     * Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
+     * arrival. Changes nothing.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -765,9 +769,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
-     * meanwhile may or may not be listed. Changes nothing.
-     * Errors: INVALID_FIELD (a malformed `page_token` too).
+     * Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
+     * deleted meanwhile may or may not be listed. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`).
      * </pre>
      */
     default void listDictionaries(dev.holdfast.v1.ListDictionariesRequest request,
@@ -777,10 +781,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a dictionary with all its entries and selections; imports under way end with
-     * IMPORT_CONFLICT. The name may be used anew at once, with any profile. Lists of recents stay.
-     * Idempotent: that there was none is an answer, not an error. But where the name was made anew
-     * meanwhile, it is that dictionary which a repeat deletes.
+     * Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
+     * name can be used again at once, with any profile. Lists of recents stay.
+     * Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
+     * meanwhile, a retry deletes the new dictionary.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -793,28 +797,28 @@ public final class AutocompleteServiceGrpc {
   /**
    * Base class for the server implementation of the service AutocompleteService.
    * <pre>
-   * Suggestions while somebody types. A dictionary is a set of entries that all its callers share; a list
-   * of recents is what one caller chose lately. Both live in the same store as the locks, and every server
-   * over it sees the same.
-   * How texts are compared. Queries, texts and aliases are folded in the server, in any script: Unicode
-   * compatibility forms are made one and case is removed (NFKC, full case folding, NFKC again), so
-   * `straße` finds `STRASSE` and full-width finds half-width. A dictionary whose profile drops accents
-   * also takes combining marks away: `resume` finds `résumé`, and the other way round. White space is left
-   * as it is.
-   * How suggestions are ordered. First by MatchKind, in the order of its values; an entry appears once, at
-   * the best of the kinds asked for, over its text and its aliases. Within a kind first the caller's
-   * recents, the latest first; then by weight plus selections, the greater first; then by folded text and
-   * by `entry_id`, each by code points.
-   * How recents join in. A recent matches by its own text, folded as the dictionary's texts are, and
-   * appears also where the dictionary lacks it. It is one with the dictionary's entry of the same
-   * `entry_id` (where both have one), else of the same folded text: then the recent is shown and the entry
-   * is not.
-   * Bounds. Names of lists and dictionaries, and an `entry_id`: 1 to 512 bytes of UTF-8. A text or an
-   * alias: 1 to 512 bytes; a query: up to 512. None of these may hold control characters or U+FFFD; any
-   * other character is data and never syntax. A payload is any bytes, at most 1 KiB. A request is at most
-   * 4 MiB, which gRPC itself refuses to exceed.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING, INTERNAL; one that writes with STORE_FULL
-   * and OUTCOME_UNKNOWN too. After OUTCOME_UNKNOWN each call says of itself what a repeat does.
+   * Suggestions for typed text. A dictionary is a set of entries that all callers share. A list of recents
+   * contains the latest choices of one caller. Every server with the same store sees the same dictionaries
+   * and lists.
+   * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
+   * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
+   * A dictionary whose profile drops accents also removes combining marks: `resume` finds `résumé`, and
+   * `résumé` finds `resume`. White space is not changed.
+   * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
+   * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
+   * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
+   * `entry_id`, each by code points.
+   * Recents among dictionary entries. A recent matches by its own folded text, and appears also if the
+   * dictionary lacks it. A recent and an entry with the same `entry_id` are one suggestion. If one of them
+   * has no `entry_id`, the same folded text makes them one suggestion. The suggestion then shows the
+   * recent, not the entry.
+   * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
+   * 512 bytes. Query: at most 512 bytes. None of them may contain control characters or U+FFFD; every
+   * other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at most 4 MiB,
+   * which gRPC enforces.
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call says what a retry after OUTCOME_UNKNOWN
+   * does.
    * </pre>
    */
   public static abstract class AutocompleteServiceImplBase
@@ -828,28 +832,28 @@ public final class AutocompleteServiceGrpc {
   /**
    * A stub to allow clients to do asynchronous rpc calls to service AutocompleteService.
    * <pre>
-   * Suggestions while somebody types. A dictionary is a set of entries that all its callers share; a list
-   * of recents is what one caller chose lately. Both live in the same store as the locks, and every server
-   * over it sees the same.
-   * How texts are compared. Queries, texts and aliases are folded in the server, in any script: Unicode
-   * compatibility forms are made one and case is removed (NFKC, full case folding, NFKC again), so
-   * `straße` finds `STRASSE` and full-width finds half-width. A dictionary whose profile drops accents
-   * also takes combining marks away: `resume` finds `résumé`, and the other way round. White space is left
-   * as it is.
-   * How suggestions are ordered. First by MatchKind, in the order of its values; an entry appears once, at
-   * the best of the kinds asked for, over its text and its aliases. Within a kind first the caller's
-   * recents, the latest first; then by weight plus selections, the greater first; then by folded text and
-   * by `entry_id`, each by code points.
-   * How recents join in. A recent matches by its own text, folded as the dictionary's texts are, and
-   * appears also where the dictionary lacks it. It is one with the dictionary's entry of the same
-   * `entry_id` (where both have one), else of the same folded text: then the recent is shown and the entry
-   * is not.
-   * Bounds. Names of lists and dictionaries, and an `entry_id`: 1 to 512 bytes of UTF-8. A text or an
-   * alias: 1 to 512 bytes; a query: up to 512. None of these may hold control characters or U+FFFD; any
-   * other character is data and never syntax. A payload is any bytes, at most 1 KiB. A request is at most
-   * 4 MiB, which gRPC itself refuses to exceed.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING, INTERNAL; one that writes with STORE_FULL
-   * and OUTCOME_UNKNOWN too. After OUTCOME_UNKNOWN each call says of itself what a repeat does.
+   * Suggestions for typed text. A dictionary is a set of entries that all callers share. A list of recents
+   * contains the latest choices of one caller. Every server with the same store sees the same dictionaries
+   * and lists.
+   * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
+   * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
+   * A dictionary whose profile drops accents also removes combining marks: `resume` finds `résumé`, and
+   * `résumé` finds `resume`. White space is not changed.
+   * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
+   * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
+   * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
+   * `entry_id`, each by code points.
+   * Recents among dictionary entries. A recent matches by its own folded text, and appears also if the
+   * dictionary lacks it. A recent and an entry with the same `entry_id` are one suggestion. If one of them
+   * has no `entry_id`, the same folded text makes them one suggestion. The suggestion then shows the
+   * recent, not the entry.
+   * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
+   * 512 bytes. Query: at most 512 bytes. None of them may contain control characters or U+FFFD; every
+   * other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at most 4 MiB,
+   * which gRPC enforces.
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call says what a retry after OUTCOME_UNKNOWN
+   * does.
    * </pre>
    */
   public static final class AutocompleteServiceStub
@@ -867,13 +871,13 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Puts a text in front of a list of recents. One that is there already moves to the front and takes
-     * what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
-     * same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
-     * 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
-     * being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
-     * the server has not been set up otherwise.
-     * Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
+     * Adds a text at the front of a list of recents. A recent that is already in the list moves to the
+     * front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
+     * or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
+     * first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
+     * recents of the maximum size. The first recent creates the list. A list without a new recent for 90
+     * days (default of the server) is deleted.
+     * Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
      * meanwhile.
      * Errors: INVALID_FIELD.
      * </pre>
@@ -886,7 +890,7 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Takes one recent out of a list. Idempotent. That there was none is an answer, not an error.
+     * Removes one recent from a list. Idempotent. A missing recent is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -898,9 +902,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Suggests out of a list of recents alone, with no dictionary: accents are dropped, and typos allowed
-     * for. Within a kind the latest come first. An empty query lists the latest. A list that does not
-     * exist has no recents; that is no error. Changes nothing.
+     * Suggests from one list of recents, without a dictionary. Accents are dropped, and typos are
+     * tolerated. Within a kind the latest recent comes first. An empty query lists the latest recents. A
+     * list that does not exist has no recents and is not an error. Changes nothing.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -912,8 +916,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a list of recents as a whole: forgets a user. Idempotent. That there was none is an answer,
-     * not an error.
+     * Deletes a whole list of recents, for example to forget a user. Idempotent. A missing list is an
+     * answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -925,9 +929,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Creates an empty dictionary. Idempotent: where it exists with the same profile the answer is OK, and
-     * it keeps its entries.
-     * Errors: INVALID_FIELD, DICTIONARY_EXISTS (with another profile, which cannot be changed).
+     * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
+     * entries, and the answer is OK.
+     * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
+     * changes).
      * </pre>
      */
     public void createDictionary(dev.holdfast.v1.CreateDictionaryRequest request,
@@ -938,12 +943,14 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Puts entries into a dictionary: each is new, or replaces the one with its `entry_id` as a whole,
-     * whose selections stay. Where one call has an `entry_id` twice, the last one counts. They can be
-     * found when the answer arrives, and by imports under way they are kept: see ImportDictionary.
-     * What it takes grows with the characters of texts and aliases: of names some thousands a second, of
-     * entries with 16 aliases of 512 bytes two or three. Give more of these in smaller calls.
-     * Idempotent: a repeat does no harm. A call that fails may have put some of its entries: repeat it.
+     * Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
+     * `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
+     * The entries can be found when the answer arrives. Open imports keep the entries: see
+     * ImportDictionary.
+     * The cost grows with the number of characters in texts and aliases: several thousand names per
+     * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
+     * smaller calls.
+     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -955,10 +962,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Deletes entries, and with them their selections. By imports under way they stay deleted: see
-     * ImportDictionary.
-     * Idempotent: that some or all are not there is no error. A call that fails may have deleted some of
-     * them: repeat it, though `deleted_count` then lacks those that were gone already.
+     * Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
+     * Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
+     * retry it. The `deleted_count` of the retry lacks those entries.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -970,23 +976,23 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Replaces all entries of a dictionary at once; creates it if there is none, which then is not there
-     * before the commit. The stream is one `start`, then any number of `batch`, then one `commit`, then
-     * its half-close.
-     * The new generation is built aside while everybody goes on with the present one, and only `commit`
-     * with the right `entry_count` swaps it in. A stream that ends otherwise, by half-close, cancel,
-     * deadline, error or a client that died, changes nothing, and what was built is cleaned up. Selections
-     * stay with their `entry_id`. What PutEntries and DeleteEntries do while the import is under way beats
-     * its batches: it holds in the new generation too.
-     * Of two imports at the same time the first commit wins, and the other one ends with IMPORT_CONFLICT.
-     * The server reads as fast as the store takes it: where the client's library lets a write wait, wait
-     * for it.
-     * A repeat of the whole stream does no harm, unless another import was committed meanwhile, which it
-     * replaces.
-     * Errors: INVALID_FIELD (also a part out of order, a stream without `commit`, a wrong `entry_count`;
-     * the violation names for instance `batch.entries[3].text`, and nothing is changed), DICTIONARY_EXISTS
-     * (with another profile than `start` has), IMPORT_CONFLICT, QUOTA_EXCEEDED (too many imports under way
-     * at this server or of this dictionary, or nothing of this one came for 2 minutes).
+     * Replaces all entries of a dictionary in one step. If the dictionary does not exist, the commit
+     * creates it. The stream has one `start`, any number of `batch`, one `commit`, and then the client's
+     * half-close.
+     * The server builds the new generation beside the present one, which stays in use. Only `commit` with
+     * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
+     * cancellation, deadline, error, client failure) changes nothing, and the server deletes its data.
+     * Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import take
+     * precedence over its batches, also in the new generation.
+     * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
+     * server reads as fast as the store writes: respect the flow control of the client library.
+     * A retry of the whole stream is harmless, unless another import was committed meanwhile: the retry
+     * replaces that import.
+     * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
+     * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
+     * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
+     * QUOTA_EXCEEDED (too many open imports on this server or of this dictionary, or no message of this
+     * import for 2 minutes).
      * </pre>
      */
     public io.grpc.stub.StreamObserver<dev.holdfast.v1.ImportDictionaryRequest> importDictionary(
@@ -997,10 +1003,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Counts that an entry was chosen, which moves it up among entries of the same kind. That there is no
-     * such entry is an answer, not an error.
-     * Not idempotent: each call counts. After OUTCOME_UNKNOWN do not repeat it blindly: one selection too
-     * few does less harm than one counted again and again.
+     * Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
+     * missing entry is an answer, not an error.
+     * Not idempotent: each call counts. Do not retry without limit after OUTCOME_UNKNOWN: one missing
+     * selection does less harm than repeated counts.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1012,9 +1018,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Suggests entries for a query, the caller's recents among them if `recents_list` says whose. An empty
-     * query gives the top entries. Changes nothing.
-     * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
+     * Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
+     * entries. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
      * </pre>
      */
     public void suggest(dev.holdfast.v1.SuggestRequest request,
@@ -1025,15 +1031,16 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Suggests on every keystroke, over one stream: cheaper than a call for each, and with no answers that
-     * come too late. Keep one open for as long as somebody types; an idle one costs nothing but memory.
-     * Queries are answered in their order, and a newer query supersedes every older one that is not yet
-     * answered: send each keystroke, an answer to one of them means that nothing older will come. While
-     * the client does not read, nothing is looked up; then its newest query is.
-     * A bad query is answered by `error` in the stream, which goes on. After the client's half-close the
-     * last query is still answered, and then the stream ends OK.
-     * Errors of the stream itself: DRAINING (open another one, and send the last query again),
-     * QUOTA_EXCEEDED (too many of them at this server).
+     * Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
+     * never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
+     * memory.
+     * Queries are answered in order. A newer query supersedes every older query without an answer: the
+     * client sends each keystroke, and after an answer no older answer follows. While the client does not
+     * read, the server looks up nothing; after that it looks up the newest query.
+     * A bad query gets an `error` message, and the stream goes on. After the client's half-close the
+     * server still answers the last query, and then the stream ends OK.
+     * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
+     * (too many streams on this server).
      * </pre>
      */
     public io.grpc.stub.StreamObserver<dev.holdfast.v1.SuggestStreamRequest> suggestStream(
@@ -1044,9 +1051,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries between two bounds, by folded text, those of one text in the order in which they came,
-     * in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
-     * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
+     * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
+     * folded text are in the order of their creation. A change between two pages is visible if it lies
+     * after the first page. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
      * </pre>
      */
     public void listEntries(dev.holdfast.v1.ListEntriesRequest request,
@@ -1057,8 +1065,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Reads how large a dictionary is, what was fixed when it was created, and which imports are under
-     * way. A picture of a moment that may be past when it arrives. Changes nothing.
+     * Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
+     * arrival. Changes nothing.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1070,9 +1078,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
-     * meanwhile may or may not be listed. Changes nothing.
-     * Errors: INVALID_FIELD (a malformed `page_token` too).
+     * Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
+     * deleted meanwhile may or may not be listed. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`).
      * </pre>
      */
     public void listDictionaries(dev.holdfast.v1.ListDictionariesRequest request,
@@ -1083,10 +1091,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a dictionary with all its entries and selections; imports under way end with
-     * IMPORT_CONFLICT. The name may be used anew at once, with any profile. Lists of recents stay.
-     * Idempotent: that there was none is an answer, not an error. But where the name was made anew
-     * meanwhile, it is that dictionary which a repeat deletes.
+     * Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
+     * name can be used again at once, with any profile. Lists of recents stay.
+     * Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
+     * meanwhile, a retry deletes the new dictionary.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -1100,28 +1108,28 @@ public final class AutocompleteServiceGrpc {
   /**
    * A stub to allow clients to do synchronous rpc calls to service AutocompleteService.
    * <pre>
-   * Suggestions while somebody types. A dictionary is a set of entries that all its callers share; a list
-   * of recents is what one caller chose lately. Both live in the same store as the locks, and every server
-   * over it sees the same.
-   * How texts are compared. Queries, texts and aliases are folded in the server, in any script: Unicode
-   * compatibility forms are made one and case is removed (NFKC, full case folding, NFKC again), so
-   * `straße` finds `STRASSE` and full-width finds half-width. A dictionary whose profile drops accents
-   * also takes combining marks away: `resume` finds `résumé`, and the other way round. White space is left
-   * as it is.
-   * How suggestions are ordered. First by MatchKind, in the order of its values; an entry appears once, at
-   * the best of the kinds asked for, over its text and its aliases. Within a kind first the caller's
-   * recents, the latest first; then by weight plus selections, the greater first; then by folded text and
-   * by `entry_id`, each by code points.
-   * How recents join in. A recent matches by its own text, folded as the dictionary's texts are, and
-   * appears also where the dictionary lacks it. It is one with the dictionary's entry of the same
-   * `entry_id` (where both have one), else of the same folded text: then the recent is shown and the entry
-   * is not.
-   * Bounds. Names of lists and dictionaries, and an `entry_id`: 1 to 512 bytes of UTF-8. A text or an
-   * alias: 1 to 512 bytes; a query: up to 512. None of these may hold control characters or U+FFFD; any
-   * other character is data and never syntax. A payload is any bytes, at most 1 KiB. A request is at most
-   * 4 MiB, which gRPC itself refuses to exceed.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING, INTERNAL; one that writes with STORE_FULL
-   * and OUTCOME_UNKNOWN too. After OUTCOME_UNKNOWN each call says of itself what a repeat does.
+   * Suggestions for typed text. A dictionary is a set of entries that all callers share. A list of recents
+   * contains the latest choices of one caller. Every server with the same store sees the same dictionaries
+   * and lists.
+   * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
+   * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
+   * A dictionary whose profile drops accents also removes combining marks: `resume` finds `résumé`, and
+   * `résumé` finds `resume`. White space is not changed.
+   * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
+   * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
+   * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
+   * `entry_id`, each by code points.
+   * Recents among dictionary entries. A recent matches by its own folded text, and appears also if the
+   * dictionary lacks it. A recent and an entry with the same `entry_id` are one suggestion. If one of them
+   * has no `entry_id`, the same folded text makes them one suggestion. The suggestion then shows the
+   * recent, not the entry.
+   * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
+   * 512 bytes. Query: at most 512 bytes. None of them may contain control characters or U+FFFD; every
+   * other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at most 4 MiB,
+   * which gRPC enforces.
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call says what a retry after OUTCOME_UNKNOWN
+   * does.
    * </pre>
    */
   public static final class AutocompleteServiceBlockingStub
@@ -1139,13 +1147,13 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Puts a text in front of a list of recents. One that is there already moves to the front and takes
-     * what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
-     * same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
-     * 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
-     * being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
-     * the server has not been set up otherwise.
-     * Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
+     * Adds a text at the front of a list of recents. A recent that is already in the list moves to the
+     * front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
+     * or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
+     * first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
+     * recents of the maximum size. The first recent creates the list. A list without a new recent for 90
+     * days (default of the server) is deleted.
+     * Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
      * meanwhile.
      * Errors: INVALID_FIELD.
      * </pre>
@@ -1157,7 +1165,7 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Takes one recent out of a list. Idempotent. That there was none is an answer, not an error.
+     * Removes one recent from a list. Idempotent. A missing recent is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -1168,9 +1176,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Suggests out of a list of recents alone, with no dictionary: accents are dropped, and typos allowed
-     * for. Within a kind the latest come first. An empty query lists the latest. A list that does not
-     * exist has no recents; that is no error. Changes nothing.
+     * Suggests from one list of recents, without a dictionary. Accents are dropped, and typos are
+     * tolerated. Within a kind the latest recent comes first. An empty query lists the latest recents. A
+     * list that does not exist has no recents and is not an error. Changes nothing.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -1181,8 +1189,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a list of recents as a whole: forgets a user. Idempotent. That there was none is an answer,
-     * not an error.
+     * Deletes a whole list of recents, for example to forget a user. Idempotent. A missing list is an
+     * answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -1193,9 +1201,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Creates an empty dictionary. Idempotent: where it exists with the same profile the answer is OK, and
-     * it keeps its entries.
-     * Errors: INVALID_FIELD, DICTIONARY_EXISTS (with another profile, which cannot be changed).
+     * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
+     * entries, and the answer is OK.
+     * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
+     * changes).
      * </pre>
      */
     public dev.holdfast.v1.CreateDictionaryResponse createDictionary(dev.holdfast.v1.CreateDictionaryRequest request) {
@@ -1205,12 +1214,14 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Puts entries into a dictionary: each is new, or replaces the one with its `entry_id` as a whole,
-     * whose selections stay. Where one call has an `entry_id` twice, the last one counts. They can be
-     * found when the answer arrives, and by imports under way they are kept: see ImportDictionary.
-     * What it takes grows with the characters of texts and aliases: of names some thousands a second, of
-     * entries with 16 aliases of 512 bytes two or three. Give more of these in smaller calls.
-     * Idempotent: a repeat does no harm. A call that fails may have put some of its entries: repeat it.
+     * Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
+     * `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
+     * The entries can be found when the answer arrives. Open imports keep the entries: see
+     * ImportDictionary.
+     * The cost grows with the number of characters in texts and aliases: several thousand names per
+     * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
+     * smaller calls.
+     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1221,10 +1232,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Deletes entries, and with them their selections. By imports under way they stay deleted: see
-     * ImportDictionary.
-     * Idempotent: that some or all are not there is no error. A call that fails may have deleted some of
-     * them: repeat it, though `deleted_count` then lacks those that were gone already.
+     * Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
+     * Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
+     * retry it. The `deleted_count` of the retry lacks those entries.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1235,10 +1245,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Counts that an entry was chosen, which moves it up among entries of the same kind. That there is no
-     * such entry is an answer, not an error.
-     * Not idempotent: each call counts. After OUTCOME_UNKNOWN do not repeat it blindly: one selection too
-     * few does less harm than one counted again and again.
+     * Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
+     * missing entry is an answer, not an error.
+     * Not idempotent: each call counts. Do not retry without limit after OUTCOME_UNKNOWN: one missing
+     * selection does less harm than repeated counts.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1249,9 +1259,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Suggests entries for a query, the caller's recents among them if `recents_list` says whose. An empty
-     * query gives the top entries. Changes nothing.
-     * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
+     * Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
+     * entries. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
      * </pre>
      */
     public dev.holdfast.v1.SuggestResponse suggest(dev.holdfast.v1.SuggestRequest request) {
@@ -1261,9 +1271,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries between two bounds, by folded text, those of one text in the order in which they came,
-     * in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
-     * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
+     * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
+     * folded text are in the order of their creation. A change between two pages is visible if it lies
+     * after the first page. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
      * </pre>
      */
     public dev.holdfast.v1.ListEntriesResponse listEntries(dev.holdfast.v1.ListEntriesRequest request) {
@@ -1273,8 +1284,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Reads how large a dictionary is, what was fixed when it was created, and which imports are under
-     * way. A picture of a moment that may be past when it arrives. Changes nothing.
+     * Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
+     * arrival. Changes nothing.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1285,9 +1296,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
-     * meanwhile may or may not be listed. Changes nothing.
-     * Errors: INVALID_FIELD (a malformed `page_token` too).
+     * Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
+     * deleted meanwhile may or may not be listed. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`).
      * </pre>
      */
     public dev.holdfast.v1.ListDictionariesResponse listDictionaries(dev.holdfast.v1.ListDictionariesRequest request) {
@@ -1297,10 +1308,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a dictionary with all its entries and selections; imports under way end with
-     * IMPORT_CONFLICT. The name may be used anew at once, with any profile. Lists of recents stay.
-     * Idempotent: that there was none is an answer, not an error. But where the name was made anew
-     * meanwhile, it is that dictionary which a repeat deletes.
+     * Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
+     * name can be used again at once, with any profile. Lists of recents stay.
+     * Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
+     * meanwhile, a retry deletes the new dictionary.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -1313,28 +1324,28 @@ public final class AutocompleteServiceGrpc {
   /**
    * A stub to allow clients to do ListenableFuture-style rpc calls to service AutocompleteService.
    * <pre>
-   * Suggestions while somebody types. A dictionary is a set of entries that all its callers share; a list
-   * of recents is what one caller chose lately. Both live in the same store as the locks, and every server
-   * over it sees the same.
-   * How texts are compared. Queries, texts and aliases are folded in the server, in any script: Unicode
-   * compatibility forms are made one and case is removed (NFKC, full case folding, NFKC again), so
-   * `straße` finds `STRASSE` and full-width finds half-width. A dictionary whose profile drops accents
-   * also takes combining marks away: `resume` finds `résumé`, and the other way round. White space is left
-   * as it is.
-   * How suggestions are ordered. First by MatchKind, in the order of its values; an entry appears once, at
-   * the best of the kinds asked for, over its text and its aliases. Within a kind first the caller's
-   * recents, the latest first; then by weight plus selections, the greater first; then by folded text and
-   * by `entry_id`, each by code points.
-   * How recents join in. A recent matches by its own text, folded as the dictionary's texts are, and
-   * appears also where the dictionary lacks it. It is one with the dictionary's entry of the same
-   * `entry_id` (where both have one), else of the same folded text: then the recent is shown and the entry
-   * is not.
-   * Bounds. Names of lists and dictionaries, and an `entry_id`: 1 to 512 bytes of UTF-8. A text or an
-   * alias: 1 to 512 bytes; a query: up to 512. None of these may hold control characters or U+FFFD; any
-   * other character is data and never syntax. A payload is any bytes, at most 1 KiB. A request is at most
-   * 4 MiB, which gRPC itself refuses to exceed.
-   * Every call can also end with STORE_UNAVAILABLE, DRAINING, INTERNAL; one that writes with STORE_FULL
-   * and OUTCOME_UNKNOWN too. After OUTCOME_UNKNOWN each call says of itself what a repeat does.
+   * Suggestions for typed text. A dictionary is a set of entries that all callers share. A list of recents
+   * contains the latest choices of one caller. Every server with the same store sees the same dictionaries
+   * and lists.
+   * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
+   * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
+   * A dictionary whose profile drops accents also removes combining marks: `resume` finds `résumé`, and
+   * `résumé` finds `resume`. White space is not changed.
+   * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
+   * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
+   * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
+   * `entry_id`, each by code points.
+   * Recents among dictionary entries. A recent matches by its own folded text, and appears also if the
+   * dictionary lacks it. A recent and an entry with the same `entry_id` are one suggestion. If one of them
+   * has no `entry_id`, the same folded text makes them one suggestion. The suggestion then shows the
+   * recent, not the entry.
+   * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
+   * 512 bytes. Query: at most 512 bytes. None of them may contain control characters or U+FFFD; every
+   * other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at most 4 MiB,
+   * which gRPC enforces.
+   * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
+   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call says what a retry after OUTCOME_UNKNOWN
+   * does.
    * </pre>
    */
   public static final class AutocompleteServiceFutureStub
@@ -1352,13 +1363,13 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Puts a text in front of a list of recents. One that is there already moves to the front and takes
-     * what this call says: it is the same if it has the same `entry_id`, or, where neither has one, the
-     * same text to the letter. What exceeds `capacity` is forgotten, the oldest first; so is what exceeds
-     * 512 KiB, room for 1000 recents of 400 bytes or about 240 of the greatest size. The list comes into
-     * being by its first recent, and is forgotten when none is added to it for a long time: 90 days, if
-     * the server has not been set up otherwise.
-     * Idempotent: a repeat adds nothing twice; it only moves the recent in front of what was added
+     * Adds a text at the front of a list of recents. A recent that is already in the list moves to the
+     * front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
+     * or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
+     * first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
+     * recents of the maximum size. The first recent creates the list. A list without a new recent for 90
+     * days (default of the server) is deleted.
+     * Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
      * meanwhile.
      * Errors: INVALID_FIELD.
      * </pre>
@@ -1371,7 +1382,7 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Takes one recent out of a list. Idempotent. That there was none is an answer, not an error.
+     * Removes one recent from a list. Idempotent. A missing recent is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -1383,9 +1394,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Suggests out of a list of recents alone, with no dictionary: accents are dropped, and typos allowed
-     * for. Within a kind the latest come first. An empty query lists the latest. A list that does not
-     * exist has no recents; that is no error. Changes nothing.
+     * Suggests from one list of recents, without a dictionary. Accents are dropped, and typos are
+     * tolerated. Within a kind the latest recent comes first. An empty query lists the latest recents. A
+     * list that does not exist has no recents and is not an error. Changes nothing.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -1397,8 +1408,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a list of recents as a whole: forgets a user. Idempotent. That there was none is an answer,
-     * not an error.
+     * Deletes a whole list of recents, for example to forget a user. Idempotent. A missing list is an
+     * answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -1410,9 +1421,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Creates an empty dictionary. Idempotent: where it exists with the same profile the answer is OK, and
-     * it keeps its entries.
-     * Errors: INVALID_FIELD, DICTIONARY_EXISTS (with another profile, which cannot be changed).
+     * Creates an empty dictionary. Idempotent: a dictionary that exists with the same profile keeps its
+     * entries, and the answer is OK.
+     * Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
+     * changes).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.CreateDictionaryResponse> createDictionary(
@@ -1423,12 +1435,14 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Puts entries into a dictionary: each is new, or replaces the one with its `entry_id` as a whole,
-     * whose selections stay. Where one call has an `entry_id` twice, the last one counts. They can be
-     * found when the answer arrives, and by imports under way they are kept: see ImportDictionary.
-     * What it takes grows with the characters of texts and aliases: of names some thousands a second, of
-     * entries with 16 aliases of 512 bytes two or three. Give more of these in smaller calls.
-     * Idempotent: a repeat does no harm. A call that fails may have put some of its entries: repeat it.
+     * Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
+     * `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
+     * The entries can be found when the answer arrives. Open imports keep the entries: see
+     * ImportDictionary.
+     * The cost grows with the number of characters in texts and aliases: several thousand names per
+     * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
+     * smaller calls.
+     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1440,10 +1454,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Deletes entries, and with them their selections. By imports under way they stay deleted: see
-     * ImportDictionary.
-     * Idempotent: that some or all are not there is no error. A call that fails may have deleted some of
-     * them: repeat it, though `deleted_count` then lacks those that were gone already.
+     * Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
+     * Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
+     * retry it. The `deleted_count` of the retry lacks those entries.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1455,10 +1468,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Counts that an entry was chosen, which moves it up among entries of the same kind. That there is no
-     * such entry is an answer, not an error.
-     * Not idempotent: each call counts. After OUTCOME_UNKNOWN do not repeat it blindly: one selection too
-     * few does less harm than one counted again and again.
+     * Counts that a user selected an entry. Selections move an entry up among entries of the same kind. A
+     * missing entry is an answer, not an error.
+     * Not idempotent: each call counts. Do not retry without limit after OUTCOME_UNKNOWN: one missing
+     * selection does less harm than repeated counts.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1470,9 +1483,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Suggests entries for a query, the caller's recents among them if `recents_list` says whose. An empty
-     * query gives the top entries. Changes nothing.
-     * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
+     * Suggests entries for a query, and the recents of `recents_list`. An empty query gives the top
+     * entries. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.SuggestResponse> suggest(
@@ -1483,9 +1496,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists entries between two bounds, by folded text, those of one text in the order in which they came,
-     * in pages. What changes between two pages shows as far as it lies after the first. Changes nothing.
-     * Errors: INVALID_FIELD (a malformed `page_token` too), NO_SUCH_DICTIONARY.
+     * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
+     * folded text are in the order of their creation. A change between two pages is visible if it lies
+     * after the first page. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.ListEntriesResponse> listEntries(
@@ -1496,8 +1510,8 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Reads how large a dictionary is, what was fixed when it was created, and which imports are under
-     * way. A picture of a moment that may be past when it arrives. Changes nothing.
+     * Reads the size, the profile and the open imports of a dictionary. The answer may be out of date on
+     * arrival. Changes nothing.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1509,9 +1523,9 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Lists dictionaries by name, in the order of its bytes, in pages. One that is created or deleted
-     * meanwhile may or may not be listed. Changes nothing.
-     * Errors: INVALID_FIELD (a malformed `page_token` too).
+     * Lists dictionaries in pages, in the byte order of their names. A dictionary that is created or
+     * deleted meanwhile may or may not be listed. Changes nothing.
+     * Errors: INVALID_FIELD (also for a malformed `page_token`).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.ListDictionariesResponse> listDictionaries(
@@ -1522,10 +1536,10 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Deletes a dictionary with all its entries and selections; imports under way end with
-     * IMPORT_CONFLICT. The name may be used anew at once, with any profile. Lists of recents stay.
-     * Idempotent: that there was none is an answer, not an error. But where the name was made anew
-     * meanwhile, it is that dictionary which a repeat deletes.
+     * Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
+     * name can be used again at once, with any profile. Lists of recents stay.
+     * Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
+     * meanwhile, a retry deletes the new dictionary.
      * Errors: INVALID_FIELD.
      * </pre>
      */

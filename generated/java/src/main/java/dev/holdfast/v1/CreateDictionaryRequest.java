@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What to create.
+ * The dictionary to create.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.CreateDictionaryRequest}
@@ -50,7 +50,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object dictionary_ = "";
   /**
    * <pre>
-   * The dictionary's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD.
+   * The dictionary's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD.
    * </pre>
    *
    * <code>string dictionary = 1 [json_name = "dictionary"];</code>
@@ -71,7 +71,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The dictionary's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD.
+   * The dictionary's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD.
    * </pre>
    *
    * <code>string dictionary = 1 [json_name = "dictionary"];</code>
@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Profile profile_;
   /**
    * <pre>
-   * How its texts are compared, for good. Unset: each of its defaults.
+   * How texts are compared. Cannot be changed later. Unset: all defaults.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -108,7 +108,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How its texts are compared, for good. Unset: each of its defaults.
+   * How texts are compared. Cannot be changed later. Unset: all defaults.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -120,7 +120,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How its texts are compared, for good. Unset: each of its defaults.
+   * How texts are compared. Cannot be changed later. Unset: all defaults.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -304,7 +304,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to create.
+   * The dictionary to create.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.CreateDictionaryRequest}
@@ -508,7 +508,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object dictionary_ = "";
     /**
      * <pre>
-     * The dictionary's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD.
+     * The dictionary's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD.
      * </pre>
      *
      * <code>string dictionary = 1 [json_name = "dictionary"];</code>
@@ -528,7 +528,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD.
+     * The dictionary's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD.
      * </pre>
      *
      * <code>string dictionary = 1 [json_name = "dictionary"];</code>
@@ -549,7 +549,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD.
+     * The dictionary's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD.
      * </pre>
      *
      * <code>string dictionary = 1 [json_name = "dictionary"];</code>
@@ -566,7 +566,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD.
+     * The dictionary's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD.
      * </pre>
      *
      * <code>string dictionary = 1 [json_name = "dictionary"];</code>
@@ -580,7 +580,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD.
+     * The dictionary's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD.
      * </pre>
      *
      * <code>string dictionary = 1 [json_name = "dictionary"];</code>
@@ -602,7 +602,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Profile, dev.holdfast.v1.Profile.Builder, dev.holdfast.v1.ProfileOrBuilder> profileBuilder_;
     /**
      * <pre>
-     * How its texts are compared, for good. Unset: each of its defaults.
+     * How texts are compared. Cannot be changed later. Unset: all defaults.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -613,7 +613,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, for good. Unset: each of its defaults.
+     * How texts are compared. Cannot be changed later. Unset: all defaults.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -628,7 +628,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, for good. Unset: each of its defaults.
+     * How texts are compared. Cannot be changed later. Unset: all defaults.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -648,7 +648,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, for good. Unset: each of its defaults.
+     * How texts are compared. Cannot be changed later. Unset: all defaults.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -666,7 +666,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, for good. Unset: each of its defaults.
+     * How texts are compared. Cannot be changed later. Unset: all defaults.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -691,7 +691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, for good. Unset: each of its defaults.
+     * How texts are compared. Cannot be changed later. Unset: all defaults.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -708,7 +708,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, for good. Unset: each of its defaults.
+     * How texts are compared. Cannot be changed later. Unset: all defaults.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -720,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, for good. Unset: each of its defaults.
+     * How texts are compared. Cannot be changed later. Unset: all defaults.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -735,7 +735,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, for good. Unset: each of its defaults.
+     * How texts are compared. Cannot be changed later. Unset: all defaults.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>

@@ -10,7 +10,7 @@ public interface CreateDictionaryRequestOrBuilder extends
 
   /**
    * <pre>
-   * The dictionary's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD.
+   * The dictionary's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD.
    * </pre>
    *
    * <code>string dictionary = 1 [json_name = "dictionary"];</code>
@@ -19,7 +19,7 @@ public interface CreateDictionaryRequestOrBuilder extends
   java.lang.String getDictionary();
   /**
    * <pre>
-   * The dictionary's name. Required: 1 to 512 bytes of UTF-8, with no control characters and no U+FFFD.
+   * The dictionary's name. Required: 1 to 512 bytes of UTF-8 without control characters and U+FFFD.
    * </pre>
    *
    * <code>string dictionary = 1 [json_name = "dictionary"];</code>
@@ -30,7 +30,7 @@ public interface CreateDictionaryRequestOrBuilder extends
 
   /**
    * <pre>
-   * How its texts are compared, for good. Unset: each of its defaults.
+   * How texts are compared. Cannot be changed later. Unset: all defaults.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -39,7 +39,7 @@ public interface CreateDictionaryRequestOrBuilder extends
   boolean hasProfile();
   /**
    * <pre>
-   * How its texts are compared, for good. Unset: each of its defaults.
+   * How texts are compared. Cannot be changed later. Unset: all defaults.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -48,7 +48,7 @@ public interface CreateDictionaryRequestOrBuilder extends
   dev.holdfast.v1.Profile getProfile();
   /**
    * <pre>
-   * How its texts are compared, for good. Unset: each of its defaults.
+   * How texts are compared. Cannot be changed later. Unset: all defaults.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>

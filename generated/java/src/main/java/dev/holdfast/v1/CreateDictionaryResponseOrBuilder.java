@@ -10,7 +10,7 @@ public interface CreateDictionaryResponseOrBuilder extends
 
   /**
    * <pre>
-   * The dictionary as it is, with its profile spelled out.
+   * The dictionary, with its full profile.
    * </pre>
    *
    * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>
@@ -19,7 +19,7 @@ public interface CreateDictionaryResponseOrBuilder extends
   boolean hasDictionary();
   /**
    * <pre>
-   * The dictionary as it is, with its profile spelled out.
+   * The dictionary, with its full profile.
    * </pre>
    *
    * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>
@@ -28,7 +28,7 @@ public interface CreateDictionaryResponseOrBuilder extends
   dev.holdfast.v1.Dictionary getDictionary();
   /**
    * <pre>
-   * The dictionary as it is, with its profile spelled out.
+   * The dictionary, with its full profile.
    * </pre>
    *
    * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Which dictionary to delete.
+ * The dictionary to delete.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.DeleteDictionaryRequest}
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which dictionary to delete.
+   * The dictionary to delete.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.DeleteDictionaryRequest}

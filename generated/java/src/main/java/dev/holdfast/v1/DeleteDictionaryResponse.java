@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * There is no such dictionary.
+ * The dictionary does not exist.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.DeleteDictionaryResponse}
@@ -47,7 +47,7 @@ private static final long serialVersionUID = 0L;
   private boolean deleted_ = false;
   /**
    * <pre>
-   * Whether there was one until now.
+   * True if the dictionary existed before this call.
    * </pre>
    *
    * <code>bool deleted = 1 [json_name = "deleted"];</code>
@@ -218,7 +218,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * There is no such dictionary.
+   * The dictionary does not exist.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.DeleteDictionaryResponse}
@@ -391,7 +391,7 @@ private static final long serialVersionUID = 0L;
     private boolean deleted_ ;
     /**
      * <pre>
-     * Whether there was one until now.
+     * True if the dictionary existed before this call.
      * </pre>
      *
      * <code>bool deleted = 1 [json_name = "deleted"];</code>
@@ -403,7 +403,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether there was one until now.
+     * True if the dictionary existed before this call.
      * </pre>
      *
      * <code>bool deleted = 1 [json_name = "deleted"];</code>
@@ -419,7 +419,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether there was one until now.
+     * True if the dictionary existed before this call.
      * </pre>
      *
      * <code>bool deleted = 1 [json_name = "deleted"];</code>

@@ -10,7 +10,7 @@ public interface DeleteDictionaryResponseOrBuilder extends
 
   /**
    * <pre>
-   * Whether there was one until now.
+   * True if the dictionary existed before this call.
    * </pre>
    *
    * <code>bool deleted = 1 [json_name = "deleted"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What to delete where.
+ * The entries to delete.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.DeleteEntriesRequest}
@@ -99,7 +99,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * The entries' ids, each as in Entry. From 1 to 1000.
+   * The ids of the entries, with the bounds in Entry. From 1 to 1000.
    * </pre>
    *
    * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>
@@ -111,7 +111,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries' ids, each as in Entry. From 1 to 1000.
+   * The ids of the entries, with the bounds in Entry. From 1 to 1000.
    * </pre>
    *
    * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>
@@ -122,7 +122,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries' ids, each as in Entry. From 1 to 1000.
+   * The ids of the entries, with the bounds in Entry. From 1 to 1000.
    * </pre>
    *
    * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>
@@ -134,7 +134,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries' ids, each as in Entry. From 1 to 1000.
+   * The ids of the entries, with the bounds in Entry. From 1 to 1000.
    * </pre>
    *
    * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>
@@ -321,7 +321,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to delete where.
+   * The entries to delete.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.DeleteEntriesRequest}
@@ -617,7 +617,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries' ids, each as in Entry. From 1 to 1000.
+     * The ids of the entries, with the bounds in Entry. From 1 to 1000.
      * </pre>
      *
      * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>
@@ -630,7 +630,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries' ids, each as in Entry. From 1 to 1000.
+     * The ids of the entries, with the bounds in Entry. From 1 to 1000.
      * </pre>
      *
      * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>
@@ -641,7 +641,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries' ids, each as in Entry. From 1 to 1000.
+     * The ids of the entries, with the bounds in Entry. From 1 to 1000.
      * </pre>
      *
      * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>
@@ -653,7 +653,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries' ids, each as in Entry. From 1 to 1000.
+     * The ids of the entries, with the bounds in Entry. From 1 to 1000.
      * </pre>
      *
      * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>
@@ -666,7 +666,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries' ids, each as in Entry. From 1 to 1000.
+     * The ids of the entries, with the bounds in Entry. From 1 to 1000.
      * </pre>
      *
      * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>
@@ -685,7 +685,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries' ids, each as in Entry. From 1 to 1000.
+     * The ids of the entries, with the bounds in Entry. From 1 to 1000.
      * </pre>
      *
      * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>
@@ -703,7 +703,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries' ids, each as in Entry. From 1 to 1000.
+     * The ids of the entries, with the bounds in Entry. From 1 to 1000.
      * </pre>
      *
      * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>
@@ -721,7 +721,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries' ids, each as in Entry. From 1 to 1000.
+     * The ids of the entries, with the bounds in Entry. From 1 to 1000.
      * </pre>
      *
      * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>
@@ -736,7 +736,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries' ids, each as in Entry. From 1 to 1000.
+     * The ids of the entries, with the bounds in Entry. From 1 to 1000.
      * </pre>
      *
      * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>

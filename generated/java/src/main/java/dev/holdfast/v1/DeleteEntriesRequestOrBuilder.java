@@ -30,7 +30,7 @@ public interface DeleteEntriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * The entries' ids, each as in Entry. From 1 to 1000.
+   * The ids of the entries, with the bounds in Entry. From 1 to 1000.
    * </pre>
    *
    * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>
@@ -40,7 +40,7 @@ public interface DeleteEntriesRequestOrBuilder extends
       getEntryIdsList();
   /**
    * <pre>
-   * The entries' ids, each as in Entry. From 1 to 1000.
+   * The ids of the entries, with the bounds in Entry. From 1 to 1000.
    * </pre>
    *
    * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>
@@ -49,7 +49,7 @@ public interface DeleteEntriesRequestOrBuilder extends
   int getEntryIdsCount();
   /**
    * <pre>
-   * The entries' ids, each as in Entry. From 1 to 1000.
+   * The ids of the entries, with the bounds in Entry. From 1 to 1000.
    * </pre>
    *
    * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>
@@ -59,7 +59,7 @@ public interface DeleteEntriesRequestOrBuilder extends
   java.lang.String getEntryIds(int index);
   /**
    * <pre>
-   * The entries' ids, each as in Entry. From 1 to 1000.
+   * The ids of the entries, with the bounds in Entry. From 1 to 1000.
    * </pre>
    *
    * <code>repeated string entry_ids = 2 [json_name = "entryIds"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The entries are not there.
+ * The entries do not exist.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.DeleteEntriesResponse}
@@ -47,7 +47,7 @@ private static final long serialVersionUID = 0L;
   private int deletedCount_ = 0;
   /**
    * <pre>
-   * How many of them were there until now.
+   * Number of these entries that existed before this call.
    * </pre>
    *
    * <code>int32 deleted_count = 1 [json_name = "deletedCount"];</code>
@@ -217,7 +217,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries are not there.
+   * The entries do not exist.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.DeleteEntriesResponse}
@@ -390,7 +390,7 @@ private static final long serialVersionUID = 0L;
     private int deletedCount_ ;
     /**
      * <pre>
-     * How many of them were there until now.
+     * Number of these entries that existed before this call.
      * </pre>
      *
      * <code>int32 deleted_count = 1 [json_name = "deletedCount"];</code>
@@ -402,7 +402,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many of them were there until now.
+     * Number of these entries that existed before this call.
      * </pre>
      *
      * <code>int32 deleted_count = 1 [json_name = "deletedCount"];</code>
@@ -418,7 +418,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many of them were there until now.
+     * Number of these entries that existed before this call.
      * </pre>
      *
      * <code>int32 deleted_count = 1 [json_name = "deletedCount"];</code>

@@ -10,7 +10,7 @@ public interface DeleteEntriesResponseOrBuilder extends
 
   /**
    * <pre>
-   * How many of them were there until now.
+   * Number of these entries that existed before this call.
    * </pre>
    *
    * <code>int32 deleted_count = 1 [json_name = "deletedCount"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Whose recents to forget.
+ * The list to delete.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.DeleteRecentsRequest}
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whose recents to forget.
+   * The list to delete.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.DeleteRecentsRequest}

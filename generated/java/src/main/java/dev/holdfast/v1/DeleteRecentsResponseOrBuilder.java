@@ -10,7 +10,7 @@ public interface DeleteRecentsResponseOrBuilder extends
 
   /**
    * <pre>
-   * Whether there was one until now.
+   * True if the list existed before this call.
    * </pre>
    *
    * <code>bool deleted = 1 [json_name = "deleted"];</code>

@@ -51,7 +51,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object name_ = "";
   /**
    * <pre>
-   * Its name.
+   * The dictionary's name.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Its name.
+   * The dictionary's name.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -97,7 +97,7 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Profile profile_;
   /**
    * <pre>
-   * How its texts are compared, spelled out.
+   * How texts are compared, with the defaults filled in.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -109,7 +109,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How its texts are compared, spelled out.
+   * How texts are compared, with the defaults filled in.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -121,7 +121,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How its texts are compared, spelled out.
+   * How texts are compared, with the defaults filled in.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   private int foldVersion_ = 0;
   /**
    * <pre>
-   * Which version of the folding rules its texts were folded by; 1 as yet.
+   * The version of the folding rules of its texts. At present 1.
    * </pre>
    *
    * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -150,7 +150,7 @@ private static final long serialVersionUID = 0L;
   private long entryCount_ = 0L;
   /**
    * <pre>
-   * How many entries it has.
+   * Number of entries.
    * </pre>
    *
    * <code>int64 entry_count = 4 [json_name = "entryCount"];</code>
@@ -165,7 +165,7 @@ private static final long serialVersionUID = 0L;
   private long memoryBytes_ = 0L;
   /**
    * <pre>
-   * About how many bytes the store keeps of it, without imports under way.
+   * Estimated memory in the store, in bytes, without open imports.
    * </pre>
    *
    * <code>int64 memory_bytes = 5 [json_name = "memoryBytes"];</code>
@@ -180,7 +180,7 @@ private static final long serialVersionUID = 0L;
   private long generation_ = 0L;
   /**
    * <pre>
-   * 1 to begin with, and one more with each import that was committed.
+   * The number of the generation: 1 after the creation, plus 1 for each committed import.
    * </pre>
    *
    * <code>int64 generation = 6 [json_name = "generation"];</code>
@@ -196,7 +196,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.holdfast.v1.DictionaryImport> imports_;
   /**
    * <pre>
-   * The imports under way at all servers.
+   * The open imports on all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -207,7 +207,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The imports under way at all servers.
+   * The open imports on all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -219,7 +219,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The imports under way at all servers.
+   * The open imports on all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -230,7 +230,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The imports under way at all servers.
+   * The open imports on all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -241,7 +241,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The imports under way at all servers.
+   * The open imports on all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -798,7 +798,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object name_ = "";
     /**
      * <pre>
-     * Its name.
+     * The dictionary's name.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -818,7 +818,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * The dictionary's name.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -839,7 +839,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * The dictionary's name.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -856,7 +856,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * The dictionary's name.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -870,7 +870,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its name.
+     * The dictionary's name.
      * </pre>
      *
      * <code>string name = 1 [json_name = "name"];</code>
@@ -892,7 +892,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Profile, dev.holdfast.v1.Profile.Builder, dev.holdfast.v1.ProfileOrBuilder> profileBuilder_;
     /**
      * <pre>
-     * How its texts are compared, spelled out.
+     * How texts are compared, with the defaults filled in.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -903,7 +903,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, spelled out.
+     * How texts are compared, with the defaults filled in.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -918,7 +918,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, spelled out.
+     * How texts are compared, with the defaults filled in.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -938,7 +938,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, spelled out.
+     * How texts are compared, with the defaults filled in.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -956,7 +956,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, spelled out.
+     * How texts are compared, with the defaults filled in.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -981,7 +981,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, spelled out.
+     * How texts are compared, with the defaults filled in.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -998,7 +998,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, spelled out.
+     * How texts are compared, with the defaults filled in.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -1010,7 +1010,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, spelled out.
+     * How texts are compared, with the defaults filled in.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -1025,7 +1025,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared, spelled out.
+     * How texts are compared, with the defaults filled in.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -1047,7 +1047,7 @@ private static final long serialVersionUID = 0L;
     private int foldVersion_ ;
     /**
      * <pre>
-     * Which version of the folding rules its texts were folded by; 1 as yet.
+     * The version of the folding rules of its texts. At present 1.
      * </pre>
      *
      * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -1059,7 +1059,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which version of the folding rules its texts were folded by; 1 as yet.
+     * The version of the folding rules of its texts. At present 1.
      * </pre>
      *
      * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -1075,7 +1075,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Which version of the folding rules its texts were folded by; 1 as yet.
+     * The version of the folding rules of its texts. At present 1.
      * </pre>
      *
      * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -1091,7 +1091,7 @@ private static final long serialVersionUID = 0L;
     private long entryCount_ ;
     /**
      * <pre>
-     * How many entries it has.
+     * Number of entries.
      * </pre>
      *
      * <code>int64 entry_count = 4 [json_name = "entryCount"];</code>
@@ -1103,7 +1103,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many entries it has.
+     * Number of entries.
      * </pre>
      *
      * <code>int64 entry_count = 4 [json_name = "entryCount"];</code>
@@ -1119,7 +1119,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many entries it has.
+     * Number of entries.
      * </pre>
      *
      * <code>int64 entry_count = 4 [json_name = "entryCount"];</code>
@@ -1135,7 +1135,7 @@ private static final long serialVersionUID = 0L;
     private long memoryBytes_ ;
     /**
      * <pre>
-     * About how many bytes the store keeps of it, without imports under way.
+     * Estimated memory in the store, in bytes, without open imports.
      * </pre>
      *
      * <code>int64 memory_bytes = 5 [json_name = "memoryBytes"];</code>
@@ -1147,7 +1147,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * About how many bytes the store keeps of it, without imports under way.
+     * Estimated memory in the store, in bytes, without open imports.
      * </pre>
      *
      * <code>int64 memory_bytes = 5 [json_name = "memoryBytes"];</code>
@@ -1163,7 +1163,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * About how many bytes the store keeps of it, without imports under way.
+     * Estimated memory in the store, in bytes, without open imports.
      * </pre>
      *
      * <code>int64 memory_bytes = 5 [json_name = "memoryBytes"];</code>
@@ -1179,7 +1179,7 @@ private static final long serialVersionUID = 0L;
     private long generation_ ;
     /**
      * <pre>
-     * 1 to begin with, and one more with each import that was committed.
+     * The number of the generation: 1 after the creation, plus 1 for each committed import.
      * </pre>
      *
      * <code>int64 generation = 6 [json_name = "generation"];</code>
@@ -1191,7 +1191,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * 1 to begin with, and one more with each import that was committed.
+     * The number of the generation: 1 after the creation, plus 1 for each committed import.
      * </pre>
      *
      * <code>int64 generation = 6 [json_name = "generation"];</code>
@@ -1207,7 +1207,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * 1 to begin with, and one more with each import that was committed.
+     * The number of the generation: 1 after the creation, plus 1 for each committed import.
      * </pre>
      *
      * <code>int64 generation = 6 [json_name = "generation"];</code>
@@ -1234,7 +1234,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1248,7 +1248,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1262,7 +1262,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1276,7 +1276,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1297,7 +1297,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1315,7 +1315,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1335,7 +1335,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1356,7 +1356,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1374,7 +1374,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1392,7 +1392,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1411,7 +1411,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1428,7 +1428,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1445,7 +1445,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1456,7 +1456,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1470,7 +1470,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1485,7 +1485,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1496,7 +1496,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -1508,7 +1508,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The imports under way at all servers.
+     * The open imports on all servers.
      * </pre>
      *
      * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * An import under way.
+ * An open import.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.DictionaryImport}
@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp startTime_;
   /**
    * <pre>
-   * When it was started, by the store's clock. For display only.
+   * Start of the import on the store's clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp start_time = 1 [json_name = "startTime"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it was started, by the store's clock. For display only.
+   * Start of the import on the store's clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp start_time = 1 [json_name = "startTime"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it was started, by the store's clock. For display only.
+   * Start of the import on the store's clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp start_time = 1 [json_name = "startTime"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   private long receivedCount_ = 0L;
   /**
    * <pre>
-   * How many entries it has brought so far.
+   * Number of entries received so far.
    * </pre>
    *
    * <code>int64 received_count = 2 [json_name = "receivedCount"];</code>
@@ -273,7 +273,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * An import under way.
+   * An open import.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.DictionaryImport}
@@ -477,7 +477,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> startTimeBuilder_;
     /**
      * <pre>
-     * When it was started, by the store's clock. For display only.
+     * Start of the import on the store's clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp start_time = 1 [json_name = "startTime"];</code>
@@ -488,7 +488,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was started, by the store's clock. For display only.
+     * Start of the import on the store's clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp start_time = 1 [json_name = "startTime"];</code>
@@ -503,7 +503,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was started, by the store's clock. For display only.
+     * Start of the import on the store's clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp start_time = 1 [json_name = "startTime"];</code>
@@ -523,7 +523,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was started, by the store's clock. For display only.
+     * Start of the import on the store's clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp start_time = 1 [json_name = "startTime"];</code>
@@ -541,7 +541,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was started, by the store's clock. For display only.
+     * Start of the import on the store's clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp start_time = 1 [json_name = "startTime"];</code>
@@ -566,7 +566,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was started, by the store's clock. For display only.
+     * Start of the import on the store's clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp start_time = 1 [json_name = "startTime"];</code>
@@ -583,7 +583,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was started, by the store's clock. For display only.
+     * Start of the import on the store's clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp start_time = 1 [json_name = "startTime"];</code>
@@ -595,7 +595,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was started, by the store's clock. For display only.
+     * Start of the import on the store's clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp start_time = 1 [json_name = "startTime"];</code>
@@ -610,7 +610,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was started, by the store's clock. For display only.
+     * Start of the import on the store's clock. For display only.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp start_time = 1 [json_name = "startTime"];</code>
@@ -632,7 +632,7 @@ private static final long serialVersionUID = 0L;
     private long receivedCount_ ;
     /**
      * <pre>
-     * How many entries it has brought so far.
+     * Number of entries received so far.
      * </pre>
      *
      * <code>int64 received_count = 2 [json_name = "receivedCount"];</code>
@@ -644,7 +644,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many entries it has brought so far.
+     * Number of entries received so far.
      * </pre>
      *
      * <code>int64 received_count = 2 [json_name = "receivedCount"];</code>
@@ -660,7 +660,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many entries it has brought so far.
+     * Number of entries received so far.
      * </pre>
      *
      * <code>int64 received_count = 2 [json_name = "receivedCount"];</code>

@@ -10,7 +10,7 @@ public interface DictionaryImportOrBuilder extends
 
   /**
    * <pre>
-   * When it was started, by the store's clock. For display only.
+   * Start of the import on the store's clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp start_time = 1 [json_name = "startTime"];</code>
@@ -19,7 +19,7 @@ public interface DictionaryImportOrBuilder extends
   boolean hasStartTime();
   /**
    * <pre>
-   * When it was started, by the store's clock. For display only.
+   * Start of the import on the store's clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp start_time = 1 [json_name = "startTime"];</code>
@@ -28,7 +28,7 @@ public interface DictionaryImportOrBuilder extends
   com.google.protobuf.Timestamp getStartTime();
   /**
    * <pre>
-   * When it was started, by the store's clock. For display only.
+   * Start of the import on the store's clock. For display only.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp start_time = 1 [json_name = "startTime"];</code>
@@ -37,7 +37,7 @@ public interface DictionaryImportOrBuilder extends
 
   /**
    * <pre>
-   * How many entries it has brought so far.
+   * Number of entries received so far.
    * </pre>
    *
    * <code>int64 received_count = 2 [json_name = "receivedCount"];</code>

@@ -10,7 +10,7 @@ public interface DictionaryOrBuilder extends
 
   /**
    * <pre>
-   * Its name.
+   * The dictionary's name.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -19,7 +19,7 @@ public interface DictionaryOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * Its name.
+   * The dictionary's name.
    * </pre>
    *
    * <code>string name = 1 [json_name = "name"];</code>
@@ -30,7 +30,7 @@ public interface DictionaryOrBuilder extends
 
   /**
    * <pre>
-   * How its texts are compared, spelled out.
+   * How texts are compared, with the defaults filled in.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -39,7 +39,7 @@ public interface DictionaryOrBuilder extends
   boolean hasProfile();
   /**
    * <pre>
-   * How its texts are compared, spelled out.
+   * How texts are compared, with the defaults filled in.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -48,7 +48,7 @@ public interface DictionaryOrBuilder extends
   dev.holdfast.v1.Profile getProfile();
   /**
    * <pre>
-   * How its texts are compared, spelled out.
+   * How texts are compared, with the defaults filled in.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -57,7 +57,7 @@ public interface DictionaryOrBuilder extends
 
   /**
    * <pre>
-   * Which version of the folding rules its texts were folded by; 1 as yet.
+   * The version of the folding rules of its texts. At present 1.
    * </pre>
    *
    * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -67,7 +67,7 @@ public interface DictionaryOrBuilder extends
 
   /**
    * <pre>
-   * How many entries it has.
+   * Number of entries.
    * </pre>
    *
    * <code>int64 entry_count = 4 [json_name = "entryCount"];</code>
@@ -77,7 +77,7 @@ public interface DictionaryOrBuilder extends
 
   /**
    * <pre>
-   * About how many bytes the store keeps of it, without imports under way.
+   * Estimated memory in the store, in bytes, without open imports.
    * </pre>
    *
    * <code>int64 memory_bytes = 5 [json_name = "memoryBytes"];</code>
@@ -87,7 +87,7 @@ public interface DictionaryOrBuilder extends
 
   /**
    * <pre>
-   * 1 to begin with, and one more with each import that was committed.
+   * The number of the generation: 1 after the creation, plus 1 for each committed import.
    * </pre>
    *
    * <code>int64 generation = 6 [json_name = "generation"];</code>
@@ -97,7 +97,7 @@ public interface DictionaryOrBuilder extends
 
   /**
    * <pre>
-   * The imports under way at all servers.
+   * The open imports on all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -106,7 +106,7 @@ public interface DictionaryOrBuilder extends
       getImportsList();
   /**
    * <pre>
-   * The imports under way at all servers.
+   * The open imports on all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -114,7 +114,7 @@ public interface DictionaryOrBuilder extends
   dev.holdfast.v1.DictionaryImport getImports(int index);
   /**
    * <pre>
-   * The imports under way at all servers.
+   * The open imports on all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -122,7 +122,7 @@ public interface DictionaryOrBuilder extends
   int getImportsCount();
   /**
    * <pre>
-   * The imports under way at all servers.
+   * The open imports on all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>
@@ -131,7 +131,7 @@ public interface DictionaryOrBuilder extends
       getImportsOrBuilderList();
   /**
    * <pre>
-   * The imports under way at all servers.
+   * The open imports on all servers.
    * </pre>
    *
    * <code>repeated .holdfast.v1.DictionaryImport imports = 7 [json_name = "imports"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Something that can be suggested.
+ * One entry of a dictionary.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.Entry}
@@ -53,8 +53,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object entryId_ = "";
   /**
    * <pre>
-   * What the entry is known by in its dictionary. Required: 1 to 512 bytes of UTF-8, with no control
-   * characters and no U+FFFD.
+   * The id of the entry in its dictionary. Required: 1 to 512 bytes of UTF-8 without control characters
+   * and U+FFFD.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -75,8 +75,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the entry is known by in its dictionary. Required: 1 to 512 bytes of UTF-8, with no control
-   * characters and no U+FFFD.
+   * The id of the entry in its dictionary. Required: 1 to 512 bytes of UTF-8 without control characters
+   * and U+FFFD.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -102,8 +102,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object text_ = "";
   /**
    * <pre>
-   * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-   * U+FFFD. Several entries may have the same.
+   * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+   * and U+FFFD. Several entries may have the same text.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -124,8 +124,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-   * U+FFFD. Several entries may have the same.
+   * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+   * and U+FFFD. Several entries may have the same text.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -152,7 +152,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+   * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
    * </pre>
    *
    * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -164,7 +164,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+   * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
    * </pre>
    *
    * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -175,7 +175,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+   * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
    * </pre>
    *
    * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -187,7 +187,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+   * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
    * </pre>
    *
    * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -203,8 +203,8 @@ private static final long serialVersionUID = 0L;
   private long weight_ = 0L;
   /**
    * <pre>
-   * How much it matters among entries of the same kind of match; its selections are added. Default 0;
-   * from 0 to 2^52 = 4503599627370496.
+   * The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
+   * 2^52 = 4503599627370496.
    * </pre>
    *
    * <code>int64 weight = 4 [json_name = "weight"];</code>
@@ -219,7 +219,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString payload_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * The caller's own, returned with each suggestion. At most 1024 bytes.
+   * The caller's own data, returned with each suggestion. At most 1024 bytes.
    * </pre>
    *
    * <code>bytes payload = 5 [json_name = "payload"];</code>
@@ -438,7 +438,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Something that can be suggested.
+   * One entry of a dictionary.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.Entry}
@@ -673,8 +673,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object entryId_ = "";
     /**
      * <pre>
-     * What the entry is known by in its dictionary. Required: 1 to 512 bytes of UTF-8, with no control
-     * characters and no U+FFFD.
+     * The id of the entry in its dictionary. Required: 1 to 512 bytes of UTF-8 without control characters
+     * and U+FFFD.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -694,8 +694,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the entry is known by in its dictionary. Required: 1 to 512 bytes of UTF-8, with no control
-     * characters and no U+FFFD.
+     * The id of the entry in its dictionary. Required: 1 to 512 bytes of UTF-8 without control characters
+     * and U+FFFD.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -716,8 +716,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the entry is known by in its dictionary. Required: 1 to 512 bytes of UTF-8, with no control
-     * characters and no U+FFFD.
+     * The id of the entry in its dictionary. Required: 1 to 512 bytes of UTF-8 without control characters
+     * and U+FFFD.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -734,8 +734,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the entry is known by in its dictionary. Required: 1 to 512 bytes of UTF-8, with no control
-     * characters and no U+FFFD.
+     * The id of the entry in its dictionary. Required: 1 to 512 bytes of UTF-8 without control characters
+     * and U+FFFD.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -749,8 +749,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the entry is known by in its dictionary. Required: 1 to 512 bytes of UTF-8, with no control
-     * characters and no U+FFFD.
+     * The id of the entry in its dictionary. Required: 1 to 512 bytes of UTF-8 without control characters
+     * and U+FFFD.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -770,8 +770,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object text_ = "";
     /**
      * <pre>
-     * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-     * U+FFFD. Several entries may have the same.
+     * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+     * and U+FFFD. Several entries may have the same text.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -791,8 +791,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-     * U+FFFD. Several entries may have the same.
+     * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+     * and U+FFFD. Several entries may have the same text.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -813,8 +813,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-     * U+FFFD. Several entries may have the same.
+     * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+     * and U+FFFD. Several entries may have the same text.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -831,8 +831,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-     * U+FFFD. Several entries may have the same.
+     * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+     * and U+FFFD. Several entries may have the same text.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -846,8 +846,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-     * U+FFFD. Several entries may have the same.
+     * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+     * and U+FFFD. Several entries may have the same text.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -874,7 +874,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+     * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
      * </pre>
      *
      * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -887,7 +887,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+     * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
      * </pre>
      *
      * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -898,7 +898,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+     * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
      * </pre>
      *
      * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -910,7 +910,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+     * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
      * </pre>
      *
      * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -923,7 +923,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+     * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
      * </pre>
      *
      * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -942,7 +942,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+     * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
      * </pre>
      *
      * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -960,7 +960,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+     * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
      * </pre>
      *
      * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -978,7 +978,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+     * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
      * </pre>
      *
      * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -993,7 +993,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+     * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
      * </pre>
      *
      * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -1014,8 +1014,8 @@ private static final long serialVersionUID = 0L;
     private long weight_ ;
     /**
      * <pre>
-     * How much it matters among entries of the same kind of match; its selections are added. Default 0;
-     * from 0 to 2^52 = 4503599627370496.
+     * The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
+     * 2^52 = 4503599627370496.
      * </pre>
      *
      * <code>int64 weight = 4 [json_name = "weight"];</code>
@@ -1027,8 +1027,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How much it matters among entries of the same kind of match; its selections are added. Default 0;
-     * from 0 to 2^52 = 4503599627370496.
+     * The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
+     * 2^52 = 4503599627370496.
      * </pre>
      *
      * <code>int64 weight = 4 [json_name = "weight"];</code>
@@ -1044,8 +1044,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How much it matters among entries of the same kind of match; its selections are added. Default 0;
-     * from 0 to 2^52 = 4503599627370496.
+     * The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
+     * 2^52 = 4503599627370496.
      * </pre>
      *
      * <code>int64 weight = 4 [json_name = "weight"];</code>
@@ -1061,7 +1061,7 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString payload_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * The caller's own, returned with each suggestion. At most 1024 bytes.
+     * The caller's own data, returned with each suggestion. At most 1024 bytes.
      * </pre>
      *
      * <code>bytes payload = 5 [json_name = "payload"];</code>
@@ -1073,7 +1073,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's own, returned with each suggestion. At most 1024 bytes.
+     * The caller's own data, returned with each suggestion. At most 1024 bytes.
      * </pre>
      *
      * <code>bytes payload = 5 [json_name = "payload"];</code>
@@ -1089,7 +1089,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's own, returned with each suggestion. At most 1024 bytes.
+     * The caller's own data, returned with each suggestion. At most 1024 bytes.
      * </pre>
      *
      * <code>bytes payload = 5 [json_name = "payload"];</code>

@@ -10,8 +10,8 @@ public interface EntryOrBuilder extends
 
   /**
    * <pre>
-   * What the entry is known by in its dictionary. Required: 1 to 512 bytes of UTF-8, with no control
-   * characters and no U+FFFD.
+   * The id of the entry in its dictionary. Required: 1 to 512 bytes of UTF-8 without control characters
+   * and U+FFFD.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -20,8 +20,8 @@ public interface EntryOrBuilder extends
   java.lang.String getEntryId();
   /**
    * <pre>
-   * What the entry is known by in its dictionary. Required: 1 to 512 bytes of UTF-8, with no control
-   * characters and no U+FFFD.
+   * The id of the entry in its dictionary. Required: 1 to 512 bytes of UTF-8 without control characters
+   * and U+FFFD.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -32,8 +32,8 @@ public interface EntryOrBuilder extends
 
   /**
    * <pre>
-   * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-   * U+FFFD. Several entries may have the same.
+   * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+   * and U+FFFD. Several entries may have the same text.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -42,8 +42,8 @@ public interface EntryOrBuilder extends
   java.lang.String getText();
   /**
    * <pre>
-   * What is shown and found. Required: 1 to 512 bytes of UTF-8, with no control characters and no
-   * U+FFFD. Several entries may have the same.
+   * The text that is shown and searched. Required: 1 to 512 bytes of UTF-8 without control characters
+   * and U+FFFD. Several entries may have the same text.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -54,7 +54,7 @@ public interface EntryOrBuilder extends
 
   /**
    * <pre>
-   * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+   * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
    * </pre>
    *
    * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -64,7 +64,7 @@ public interface EntryOrBuilder extends
       getAliasesList();
   /**
    * <pre>
-   * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+   * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
    * </pre>
    *
    * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -73,7 +73,7 @@ public interface EntryOrBuilder extends
   int getAliasesCount();
   /**
    * <pre>
-   * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+   * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
    * </pre>
    *
    * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -83,7 +83,7 @@ public interface EntryOrBuilder extends
   java.lang.String getAliases(int index);
   /**
    * <pre>
-   * Other texts by which it is found: short names, other scripts. At most 16, each as `text`.
+   * More texts that are searched: short names, other scripts. At most 16, with the bounds of `text`.
    * </pre>
    *
    * <code>repeated string aliases = 3 [json_name = "aliases"];</code>
@@ -95,8 +95,8 @@ public interface EntryOrBuilder extends
 
   /**
    * <pre>
-   * How much it matters among entries of the same kind of match; its selections are added. Default 0;
-   * from 0 to 2^52 = 4503599627370496.
+   * The rank of the entry among entries of the same kind; selections are added. Default: 0. Range: 0 to
+   * 2^52 = 4503599627370496.
    * </pre>
    *
    * <code>int64 weight = 4 [json_name = "weight"];</code>
@@ -106,7 +106,7 @@ public interface EntryOrBuilder extends
 
   /**
    * <pre>
-   * The caller's own, returned with each suggestion. At most 1024 bytes.
+   * The caller's own data, returned with each suggestion. At most 1024 bytes.
    * </pre>
    *
    * <code>bytes payload = 5 [json_name = "payload"];</code>

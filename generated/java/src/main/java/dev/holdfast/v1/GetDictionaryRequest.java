@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Which dictionary to look at.
+ * The dictionary to read.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.GetDictionaryRequest}
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which dictionary to look at.
+   * The dictionary to read.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.GetDictionaryRequest}

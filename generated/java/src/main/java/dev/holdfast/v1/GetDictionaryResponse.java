@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The dictionary as it was.
+ * The state of the dictionary.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.GetDictionaryResponse}
@@ -246,7 +246,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The dictionary as it was.
+   * The state of the dictionary.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.GetDictionaryResponse}

@@ -49,8 +49,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.holdfast.v1.Entry> entries_;
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-   * several, the last counts.
+   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * or in several, the last entry counts.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -61,8 +61,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-   * several, the last counts.
+   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * or in several, the last entry counts.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -74,8 +74,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-   * several, the last counts.
+   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * or in several, the last entry counts.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -86,8 +86,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-   * several, the last counts.
+   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * or in several, the last entry counts.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -98,8 +98,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-   * several, the last counts.
+   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * or in several, the last entry counts.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -502,8 +502,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -517,8 +517,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -532,8 +532,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -547,8 +547,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -569,8 +569,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -588,8 +588,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -609,8 +609,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -631,8 +631,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -650,8 +650,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -669,8 +669,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -689,8 +689,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -707,8 +707,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -725,8 +725,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -737,8 +737,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -752,8 +752,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -768,8 +768,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -780,8 +780,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -793,8 +793,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-     * several, the last counts.
+     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * or in several, the last entry counts.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>

@@ -10,8 +10,8 @@ public interface ImportBatchOrBuilder extends
 
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-   * several, the last counts.
+   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * or in several, the last entry counts.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -20,8 +20,8 @@ public interface ImportBatchOrBuilder extends
       getEntriesList();
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-   * several, the last counts.
+   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * or in several, the last entry counts.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -29,8 +29,8 @@ public interface ImportBatchOrBuilder extends
   dev.holdfast.v1.Entry getEntries(int index);
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-   * several, the last counts.
+   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * or in several, the last entry counts.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -38,8 +38,8 @@ public interface ImportBatchOrBuilder extends
   int getEntriesCount();
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-   * several, the last counts.
+   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * or in several, the last entry counts.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>
@@ -48,8 +48,8 @@ public interface ImportBatchOrBuilder extends
       getEntriesOrBuilderList();
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several with the same `entry_id`, in one batch or in
-   * several, the last counts.
+   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * or in several, the last entry counts.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Entry entries = 1 [json_name = "entries"];</code>

@@ -47,8 +47,8 @@ private static final long serialVersionUID = 0L;
   private long entryCount_ = 0L;
   /**
    * <pre>
-   * How many entries were sent in all batches together, each time an `entry_id` occurs counted. If the
-   * server received another number, nothing is changed and the call ends with INVALID_FIELD.
+   * Number of entries in all batches; a repeated `entry_id` counts each time. If the server received
+   * another number, nothing is changed and the call ends with INVALID_FIELD.
    * </pre>
    *
    * <code>int64 entry_count = 1 [json_name = "entryCount"];</code>
@@ -392,8 +392,8 @@ private static final long serialVersionUID = 0L;
     private long entryCount_ ;
     /**
      * <pre>
-     * How many entries were sent in all batches together, each time an `entry_id` occurs counted. If the
-     * server received another number, nothing is changed and the call ends with INVALID_FIELD.
+     * Number of entries in all batches; a repeated `entry_id` counts each time. If the server received
+     * another number, nothing is changed and the call ends with INVALID_FIELD.
      * </pre>
      *
      * <code>int64 entry_count = 1 [json_name = "entryCount"];</code>
@@ -405,8 +405,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many entries were sent in all batches together, each time an `entry_id` occurs counted. If the
-     * server received another number, nothing is changed and the call ends with INVALID_FIELD.
+     * Number of entries in all batches; a repeated `entry_id` counts each time. If the server received
+     * another number, nothing is changed and the call ends with INVALID_FIELD.
      * </pre>
      *
      * <code>int64 entry_count = 1 [json_name = "entryCount"];</code>
@@ -422,8 +422,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many entries were sent in all batches together, each time an `entry_id` occurs counted. If the
-     * server received another number, nothing is changed and the call ends with INVALID_FIELD.
+     * Number of entries in all batches; a repeated `entry_id` counts each time. If the server received
+     * another number, nothing is changed and the call ends with INVALID_FIELD.
      * </pre>
      *
      * <code>int64 entry_count = 1 [json_name = "entryCount"];</code>

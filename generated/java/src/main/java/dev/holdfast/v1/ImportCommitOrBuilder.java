@@ -10,8 +10,8 @@ public interface ImportCommitOrBuilder extends
 
   /**
    * <pre>
-   * How many entries were sent in all batches together, each time an `entry_id` occurs counted. If the
-   * server received another number, nothing is changed and the call ends with INVALID_FIELD.
+   * Number of entries in all batches; a repeated `entry_id` counts each time. If the server received
+   * another number, nothing is changed and the call ends with INVALID_FIELD.
    * </pre>
    *
    * <code>int64 entry_count = 1 [json_name = "entryCount"];</code>

@@ -90,7 +90,7 @@ private static final long serialVersionUID = 0L;
   public static final int START_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * Begins the import.
+   * Starts the import.
    * </pre>
    *
    * <code>.holdfast.v1.ImportStart start = 1 [json_name = "start"];</code>
@@ -102,7 +102,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Begins the import.
+   * Starts the import.
    * </pre>
    *
    * <code>.holdfast.v1.ImportStart start = 1 [json_name = "start"];</code>
@@ -117,7 +117,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Begins the import.
+   * Starts the import.
    * </pre>
    *
    * <code>.holdfast.v1.ImportStart start = 1 [json_name = "start"];</code>
@@ -133,7 +133,7 @@ private static final long serialVersionUID = 0L;
   public static final int BATCH_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * Brings entries.
+   * Adds entries.
    * </pre>
    *
    * <code>.holdfast.v1.ImportBatch batch = 2 [json_name = "batch"];</code>
@@ -145,7 +145,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Brings entries.
+   * Adds entries.
    * </pre>
    *
    * <code>.holdfast.v1.ImportBatch batch = 2 [json_name = "batch"];</code>
@@ -160,7 +160,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Brings entries.
+   * Adds entries.
    * </pre>
    *
    * <code>.holdfast.v1.ImportBatch batch = 2 [json_name = "batch"];</code>
@@ -176,7 +176,7 @@ private static final long serialVersionUID = 0L;
   public static final int COMMIT_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * Swaps the new generation in.
+   * Makes the new generation visible.
    * </pre>
    *
    * <code>.holdfast.v1.ImportCommit commit = 3 [json_name = "commit"];</code>
@@ -188,7 +188,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Swaps the new generation in.
+   * Makes the new generation visible.
    * </pre>
    *
    * <code>.holdfast.v1.ImportCommit commit = 3 [json_name = "commit"];</code>
@@ -203,7 +203,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Swaps the new generation in.
+   * Makes the new generation visible.
    * </pre>
    *
    * <code>.holdfast.v1.ImportCommit commit = 3 [json_name = "commit"];</code>
@@ -662,7 +662,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.ImportStart, dev.holdfast.v1.ImportStart.Builder, dev.holdfast.v1.ImportStartOrBuilder> startBuilder_;
     /**
      * <pre>
-     * Begins the import.
+     * Starts the import.
      * </pre>
      *
      * <code>.holdfast.v1.ImportStart start = 1 [json_name = "start"];</code>
@@ -674,7 +674,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Begins the import.
+     * Starts the import.
      * </pre>
      *
      * <code>.holdfast.v1.ImportStart start = 1 [json_name = "start"];</code>
@@ -696,7 +696,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Begins the import.
+     * Starts the import.
      * </pre>
      *
      * <code>.holdfast.v1.ImportStart start = 1 [json_name = "start"];</code>
@@ -716,7 +716,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Begins the import.
+     * Starts the import.
      * </pre>
      *
      * <code>.holdfast.v1.ImportStart start = 1 [json_name = "start"];</code>
@@ -734,7 +734,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Begins the import.
+     * Starts the import.
      * </pre>
      *
      * <code>.holdfast.v1.ImportStart start = 1 [json_name = "start"];</code>
@@ -761,7 +761,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Begins the import.
+     * Starts the import.
      * </pre>
      *
      * <code>.holdfast.v1.ImportStart start = 1 [json_name = "start"];</code>
@@ -784,7 +784,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Begins the import.
+     * Starts the import.
      * </pre>
      *
      * <code>.holdfast.v1.ImportStart start = 1 [json_name = "start"];</code>
@@ -794,7 +794,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Begins the import.
+     * Starts the import.
      * </pre>
      *
      * <code>.holdfast.v1.ImportStart start = 1 [json_name = "start"];</code>
@@ -812,7 +812,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Begins the import.
+     * Starts the import.
      * </pre>
      *
      * <code>.holdfast.v1.ImportStart start = 1 [json_name = "start"];</code>
@@ -840,7 +840,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.ImportBatch, dev.holdfast.v1.ImportBatch.Builder, dev.holdfast.v1.ImportBatchOrBuilder> batchBuilder_;
     /**
      * <pre>
-     * Brings entries.
+     * Adds entries.
      * </pre>
      *
      * <code>.holdfast.v1.ImportBatch batch = 2 [json_name = "batch"];</code>
@@ -852,7 +852,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Brings entries.
+     * Adds entries.
      * </pre>
      *
      * <code>.holdfast.v1.ImportBatch batch = 2 [json_name = "batch"];</code>
@@ -874,7 +874,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Brings entries.
+     * Adds entries.
      * </pre>
      *
      * <code>.holdfast.v1.ImportBatch batch = 2 [json_name = "batch"];</code>
@@ -894,7 +894,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Brings entries.
+     * Adds entries.
      * </pre>
      *
      * <code>.holdfast.v1.ImportBatch batch = 2 [json_name = "batch"];</code>
@@ -912,7 +912,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Brings entries.
+     * Adds entries.
      * </pre>
      *
      * <code>.holdfast.v1.ImportBatch batch = 2 [json_name = "batch"];</code>
@@ -939,7 +939,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Brings entries.
+     * Adds entries.
      * </pre>
      *
      * <code>.holdfast.v1.ImportBatch batch = 2 [json_name = "batch"];</code>
@@ -962,7 +962,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Brings entries.
+     * Adds entries.
      * </pre>
      *
      * <code>.holdfast.v1.ImportBatch batch = 2 [json_name = "batch"];</code>
@@ -972,7 +972,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Brings entries.
+     * Adds entries.
      * </pre>
      *
      * <code>.holdfast.v1.ImportBatch batch = 2 [json_name = "batch"];</code>
@@ -990,7 +990,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Brings entries.
+     * Adds entries.
      * </pre>
      *
      * <code>.holdfast.v1.ImportBatch batch = 2 [json_name = "batch"];</code>
@@ -1018,7 +1018,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.ImportCommit, dev.holdfast.v1.ImportCommit.Builder, dev.holdfast.v1.ImportCommitOrBuilder> commitBuilder_;
     /**
      * <pre>
-     * Swaps the new generation in.
+     * Makes the new generation visible.
      * </pre>
      *
      * <code>.holdfast.v1.ImportCommit commit = 3 [json_name = "commit"];</code>
@@ -1030,7 +1030,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Swaps the new generation in.
+     * Makes the new generation visible.
      * </pre>
      *
      * <code>.holdfast.v1.ImportCommit commit = 3 [json_name = "commit"];</code>
@@ -1052,7 +1052,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Swaps the new generation in.
+     * Makes the new generation visible.
      * </pre>
      *
      * <code>.holdfast.v1.ImportCommit commit = 3 [json_name = "commit"];</code>
@@ -1072,7 +1072,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Swaps the new generation in.
+     * Makes the new generation visible.
      * </pre>
      *
      * <code>.holdfast.v1.ImportCommit commit = 3 [json_name = "commit"];</code>
@@ -1090,7 +1090,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Swaps the new generation in.
+     * Makes the new generation visible.
      * </pre>
      *
      * <code>.holdfast.v1.ImportCommit commit = 3 [json_name = "commit"];</code>
@@ -1117,7 +1117,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Swaps the new generation in.
+     * Makes the new generation visible.
      * </pre>
      *
      * <code>.holdfast.v1.ImportCommit commit = 3 [json_name = "commit"];</code>
@@ -1140,7 +1140,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Swaps the new generation in.
+     * Makes the new generation visible.
      * </pre>
      *
      * <code>.holdfast.v1.ImportCommit commit = 3 [json_name = "commit"];</code>
@@ -1150,7 +1150,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Swaps the new generation in.
+     * Makes the new generation visible.
      * </pre>
      *
      * <code>.holdfast.v1.ImportCommit commit = 3 [json_name = "commit"];</code>
@@ -1168,7 +1168,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Swaps the new generation in.
+     * Makes the new generation visible.
      * </pre>
      *
      * <code>.holdfast.v1.ImportCommit commit = 3 [json_name = "commit"];</code>

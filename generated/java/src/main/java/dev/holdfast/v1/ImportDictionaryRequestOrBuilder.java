@@ -10,7 +10,7 @@ public interface ImportDictionaryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Begins the import.
+   * Starts the import.
    * </pre>
    *
    * <code>.holdfast.v1.ImportStart start = 1 [json_name = "start"];</code>
@@ -19,7 +19,7 @@ public interface ImportDictionaryRequestOrBuilder extends
   boolean hasStart();
   /**
    * <pre>
-   * Begins the import.
+   * Starts the import.
    * </pre>
    *
    * <code>.holdfast.v1.ImportStart start = 1 [json_name = "start"];</code>
@@ -28,7 +28,7 @@ public interface ImportDictionaryRequestOrBuilder extends
   dev.holdfast.v1.ImportStart getStart();
   /**
    * <pre>
-   * Begins the import.
+   * Starts the import.
    * </pre>
    *
    * <code>.holdfast.v1.ImportStart start = 1 [json_name = "start"];</code>
@@ -37,7 +37,7 @@ public interface ImportDictionaryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Brings entries.
+   * Adds entries.
    * </pre>
    *
    * <code>.holdfast.v1.ImportBatch batch = 2 [json_name = "batch"];</code>
@@ -46,7 +46,7 @@ public interface ImportDictionaryRequestOrBuilder extends
   boolean hasBatch();
   /**
    * <pre>
-   * Brings entries.
+   * Adds entries.
    * </pre>
    *
    * <code>.holdfast.v1.ImportBatch batch = 2 [json_name = "batch"];</code>
@@ -55,7 +55,7 @@ public interface ImportDictionaryRequestOrBuilder extends
   dev.holdfast.v1.ImportBatch getBatch();
   /**
    * <pre>
-   * Brings entries.
+   * Adds entries.
    * </pre>
    *
    * <code>.holdfast.v1.ImportBatch batch = 2 [json_name = "batch"];</code>
@@ -64,7 +64,7 @@ public interface ImportDictionaryRequestOrBuilder extends
 
   /**
    * <pre>
-   * Swaps the new generation in.
+   * Makes the new generation visible.
    * </pre>
    *
    * <code>.holdfast.v1.ImportCommit commit = 3 [json_name = "commit"];</code>
@@ -73,7 +73,7 @@ public interface ImportDictionaryRequestOrBuilder extends
   boolean hasCommit();
   /**
    * <pre>
-   * Swaps the new generation in.
+   * Makes the new generation visible.
    * </pre>
    *
    * <code>.holdfast.v1.ImportCommit commit = 3 [json_name = "commit"];</code>
@@ -82,7 +82,7 @@ public interface ImportDictionaryRequestOrBuilder extends
   dev.holdfast.v1.ImportCommit getCommit();
   /**
    * <pre>
-   * Swaps the new generation in.
+   * Makes the new generation visible.
    * </pre>
    *
    * <code>.holdfast.v1.ImportCommit commit = 3 [json_name = "commit"];</code>

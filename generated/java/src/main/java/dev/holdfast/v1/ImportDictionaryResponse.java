@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The new generation is in force.
+ * The new generation is visible.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.ImportDictionaryResponse}
@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Dictionary dictionary_;
   /**
    * <pre>
-   * The dictionary, right after.
+   * The dictionary right after the commit.
    * </pre>
    *
    * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The dictionary, right after.
+   * The dictionary right after the commit.
    * </pre>
    *
    * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The dictionary, right after.
+   * The dictionary right after the commit.
    * </pre>
    *
    * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>
@@ -246,7 +246,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The new generation is in force.
+   * The new generation is visible.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.ImportDictionaryResponse}
@@ -438,7 +438,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Dictionary, dev.holdfast.v1.Dictionary.Builder, dev.holdfast.v1.DictionaryOrBuilder> dictionaryBuilder_;
     /**
      * <pre>
-     * The dictionary, right after.
+     * The dictionary right after the commit.
      * </pre>
      *
      * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>
@@ -449,7 +449,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary, right after.
+     * The dictionary right after the commit.
      * </pre>
      *
      * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>
@@ -464,7 +464,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary, right after.
+     * The dictionary right after the commit.
      * </pre>
      *
      * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>
@@ -484,7 +484,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary, right after.
+     * The dictionary right after the commit.
      * </pre>
      *
      * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>
@@ -502,7 +502,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary, right after.
+     * The dictionary right after the commit.
      * </pre>
      *
      * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>
@@ -527,7 +527,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary, right after.
+     * The dictionary right after the commit.
      * </pre>
      *
      * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>
@@ -544,7 +544,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary, right after.
+     * The dictionary right after the commit.
      * </pre>
      *
      * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>
@@ -556,7 +556,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary, right after.
+     * The dictionary right after the commit.
      * </pre>
      *
      * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>
@@ -571,7 +571,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The dictionary, right after.
+     * The dictionary right after the commit.
      * </pre>
      *
      * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>

@@ -10,7 +10,7 @@ public interface ImportDictionaryResponseOrBuilder extends
 
   /**
    * <pre>
-   * The dictionary, right after.
+   * The dictionary right after the commit.
    * </pre>
    *
    * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>
@@ -19,7 +19,7 @@ public interface ImportDictionaryResponseOrBuilder extends
   boolean hasDictionary();
   /**
    * <pre>
-   * The dictionary, right after.
+   * The dictionary right after the commit.
    * </pre>
    *
    * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>
@@ -28,7 +28,7 @@ public interface ImportDictionaryResponseOrBuilder extends
   dev.holdfast.v1.Dictionary getDictionary();
   /**
    * <pre>
-   * The dictionary, right after.
+   * The dictionary right after the commit.
    * </pre>
    *
    * <code>.holdfast.v1.Dictionary dictionary = 1 [json_name = "dictionary"];</code>

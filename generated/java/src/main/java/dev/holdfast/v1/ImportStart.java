@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Which dictionary to replace.
+ * The dictionary to replace.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.ImportStart}
@@ -96,8 +96,8 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Profile profile_;
   /**
    * <pre>
-   * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-   * profile that is not the dictionary's is DICTIONARY_EXISTS.
+   * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+   * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -109,8 +109,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-   * profile that is not the dictionary's is DICTIONARY_EXISTS.
+   * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+   * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -122,8 +122,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-   * profile that is not the dictionary's is DICTIONARY_EXISTS.
+   * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+   * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -307,7 +307,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which dictionary to replace.
+   * The dictionary to replace.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.ImportStart}
@@ -605,8 +605,8 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Profile, dev.holdfast.v1.Profile.Builder, dev.holdfast.v1.ProfileOrBuilder> profileBuilder_;
     /**
      * <pre>
-     * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-     * profile that is not the dictionary's is DICTIONARY_EXISTS.
+     * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+     * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -617,8 +617,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-     * profile that is not the dictionary's is DICTIONARY_EXISTS.
+     * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+     * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -633,8 +633,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-     * profile that is not the dictionary's is DICTIONARY_EXISTS.
+     * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+     * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -654,8 +654,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-     * profile that is not the dictionary's is DICTIONARY_EXISTS.
+     * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+     * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -673,8 +673,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-     * profile that is not the dictionary's is DICTIONARY_EXISTS.
+     * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+     * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -699,8 +699,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-     * profile that is not the dictionary's is DICTIONARY_EXISTS.
+     * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+     * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -717,8 +717,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-     * profile that is not the dictionary's is DICTIONARY_EXISTS.
+     * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+     * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -730,8 +730,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-     * profile that is not the dictionary's is DICTIONARY_EXISTS.
+     * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+     * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -746,8 +746,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-     * profile that is not the dictionary's is DICTIONARY_EXISTS.
+     * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+     * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
      * </pre>
      *
      * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>

@@ -30,8 +30,8 @@ public interface ImportStartOrBuilder extends
 
   /**
    * <pre>
-   * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-   * profile that is not the dictionary's is DICTIONARY_EXISTS.
+   * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+   * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -40,8 +40,8 @@ public interface ImportStartOrBuilder extends
   boolean hasProfile();
   /**
    * <pre>
-   * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-   * profile that is not the dictionary's is DICTIONARY_EXISTS.
+   * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+   * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>
@@ -50,8 +50,8 @@ public interface ImportStartOrBuilder extends
   dev.holdfast.v1.Profile getProfile();
   /**
    * <pre>
-   * How its texts are compared. Unset: as the dictionary has it, or the defaults if there is none yet. A
-   * profile that is not the dictionary's is DICTIONARY_EXISTS.
+   * How texts are compared. Unset: the dictionary's own profile, or the defaults for a new dictionary. A
+   * profile that differs from the dictionary's profile answers DICTIONARY_EXISTS.
    * </pre>
    *
    * <code>.holdfast.v1.Profile profile = 2 [json_name = "profile"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Which dictionaries to list.
+ * The dictionaries to list.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.ListDictionariesRequest}
@@ -50,8 +50,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object namePrefix_ = "";
   /**
    * <pre>
-   * How their names begin, exactly: names are not folded. At most 512 bytes of UTF-8, no control
-   * characters, no U+FFFD. Empty: all.
+   * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
+   * characters and U+FFFD. Empty: all dictionaries.
    * </pre>
    *
    * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -72,8 +72,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How their names begin, exactly: names are not folded. At most 512 bytes of UTF-8, no control
-   * characters, no U+FFFD. Empty: all.
+   * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
+   * characters and U+FFFD. Empty: all dictionaries.
    * </pre>
    *
    * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -98,8 +98,8 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * How many dictionaries to return. Default 50; above 500 it is 500; not negative. A page may have
-   * fewer, even none, and yet not be the last.
+   * The maximum number of dictionaries. Default: 50. A value above 500 means 500. Must not be negative.
+   * A page may have fewer dictionaries, even none, without being the last page.
    * </pre>
    *
    * <code>int32 page_size = 2 [json_name = "pageSize"];</code>
@@ -115,8 +115,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-   * be as they were, but for `page_size`.
+   * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+   * `page_size` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -137,8 +137,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-   * be as they were, but for `page_size`.
+   * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+   * `page_size` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -338,7 +338,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which dictionaries to list.
+   * The dictionaries to list.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.ListDictionariesRequest}
@@ -539,8 +539,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object namePrefix_ = "";
     /**
      * <pre>
-     * How their names begin, exactly: names are not folded. At most 512 bytes of UTF-8, no control
-     * characters, no U+FFFD. Empty: all.
+     * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
+     * characters and U+FFFD. Empty: all dictionaries.
      * </pre>
      *
      * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -560,8 +560,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How their names begin, exactly: names are not folded. At most 512 bytes of UTF-8, no control
-     * characters, no U+FFFD. Empty: all.
+     * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
+     * characters and U+FFFD. Empty: all dictionaries.
      * </pre>
      *
      * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -582,8 +582,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How their names begin, exactly: names are not folded. At most 512 bytes of UTF-8, no control
-     * characters, no U+FFFD. Empty: all.
+     * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
+     * characters and U+FFFD. Empty: all dictionaries.
      * </pre>
      *
      * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -600,8 +600,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How their names begin, exactly: names are not folded. At most 512 bytes of UTF-8, no control
-     * characters, no U+FFFD. Empty: all.
+     * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
+     * characters and U+FFFD. Empty: all dictionaries.
      * </pre>
      *
      * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -615,8 +615,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How their names begin, exactly: names are not folded. At most 512 bytes of UTF-8, no control
-     * characters, no U+FFFD. Empty: all.
+     * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
+     * characters and U+FFFD. Empty: all dictionaries.
      * </pre>
      *
      * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -636,8 +636,8 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * How many dictionaries to return. Default 50; above 500 it is 500; not negative. A page may have
-     * fewer, even none, and yet not be the last.
+     * The maximum number of dictionaries. Default: 50. A value above 500 means 500. Must not be negative.
+     * A page may have fewer dictionaries, even none, without being the last page.
      * </pre>
      *
      * <code>int32 page_size = 2 [json_name = "pageSize"];</code>
@@ -649,8 +649,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many dictionaries to return. Default 50; above 500 it is 500; not negative. A page may have
-     * fewer, even none, and yet not be the last.
+     * The maximum number of dictionaries. Default: 50. A value above 500 means 500. Must not be negative.
+     * A page may have fewer dictionaries, even none, without being the last page.
      * </pre>
      *
      * <code>int32 page_size = 2 [json_name = "pageSize"];</code>
@@ -666,8 +666,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many dictionaries to return. Default 50; above 500 it is 500; not negative. A page may have
-     * fewer, even none, and yet not be the last.
+     * The maximum number of dictionaries. Default: 50. A value above 500 means 500. Must not be negative.
+     * A page may have fewer dictionaries, even none, without being the last page.
      * </pre>
      *
      * <code>int32 page_size = 2 [json_name = "pageSize"];</code>
@@ -683,8 +683,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-     * be as they were, but for `page_size`.
+     * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+     * `page_size` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -704,8 +704,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-     * be as they were, but for `page_size`.
+     * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+     * `page_size` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -726,8 +726,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-     * be as they were, but for `page_size`.
+     * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+     * `page_size` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -744,8 +744,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-     * be as they were, but for `page_size`.
+     * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+     * `page_size` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -759,8 +759,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-     * be as they were, but for `page_size`.
+     * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+     * `page_size` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 3 [json_name = "pageToken"];</code>

@@ -10,8 +10,8 @@ public interface ListDictionariesRequestOrBuilder extends
 
   /**
    * <pre>
-   * How their names begin, exactly: names are not folded. At most 512 bytes of UTF-8, no control
-   * characters, no U+FFFD. Empty: all.
+   * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
+   * characters and U+FFFD. Empty: all dictionaries.
    * </pre>
    *
    * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -20,8 +20,8 @@ public interface ListDictionariesRequestOrBuilder extends
   java.lang.String getNamePrefix();
   /**
    * <pre>
-   * How their names begin, exactly: names are not folded. At most 512 bytes of UTF-8, no control
-   * characters, no U+FFFD. Empty: all.
+   * The exact beginning of the names; names are not folded. At most 512 bytes of UTF-8 without control
+   * characters and U+FFFD. Empty: all dictionaries.
    * </pre>
    *
    * <code>string name_prefix = 1 [json_name = "namePrefix"];</code>
@@ -32,8 +32,8 @@ public interface ListDictionariesRequestOrBuilder extends
 
   /**
    * <pre>
-   * How many dictionaries to return. Default 50; above 500 it is 500; not negative. A page may have
-   * fewer, even none, and yet not be the last.
+   * The maximum number of dictionaries. Default: 50. A value above 500 means 500. Must not be negative.
+   * A page may have fewer dictionaries, even none, without being the last page.
    * </pre>
    *
    * <code>int32 page_size = 2 [json_name = "pageSize"];</code>
@@ -43,8 +43,8 @@ public interface ListDictionariesRequestOrBuilder extends
 
   /**
    * <pre>
-   * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-   * be as they were, but for `page_size`.
+   * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+   * `page_size` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 3 [json_name = "pageToken"];</code>
@@ -53,8 +53,8 @@ public interface ListDictionariesRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-   * be as they were, but for `page_size`.
+   * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+   * `page_size` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 3 [json_name = "pageToken"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Which entries to list.
+ * The entries to list.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.ListEntriesRequest}
@@ -99,9 +99,9 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object startText_ = "";
   /**
    * <pre>
-   * The first entries are those whose folded text is this one's or comes after it, by code points.
-   * Folded by the server. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: from the
-   * first one.
+   * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
+   * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
+   * bound.
    * </pre>
    *
    * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -122,9 +122,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first entries are those whose folded text is this one's or comes after it, by code points.
-   * Folded by the server. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: from the
-   * first one.
+   * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
+   * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
+   * bound.
    * </pre>
    *
    * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -150,7 +150,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object endText_ = "";
   /**
    * <pre>
-   * The last ones are those before it; as `start_text`. Empty: to the last one.
+   * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
+   * upper bound.
    * </pre>
    *
    * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -171,7 +172,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The last ones are those before it; as `start_text`. Empty: to the last one.
+   * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
+   * upper bound.
    * </pre>
    *
    * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -196,8 +198,8 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * How many entries to return. Default 50; above 500 it is 500; not negative. A page may have fewer,
-   * and yet not be the last.
+   * The maximum number of entries. Default: 50. A value above 500 means 500. Must not be negative. A
+   * page may have fewer entries without being the last page.
    * </pre>
    *
    * <code>int32 page_size = 4 [json_name = "pageSize"];</code>
@@ -213,8 +215,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-   * be as they were, but for `page_size`.
+   * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+   * `page_size` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -235,8 +237,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-   * be as they were, but for `page_size`.
+   * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+   * `page_size` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -456,7 +458,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which entries to list.
+   * The entries to list.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.ListEntriesRequest}
@@ -777,9 +779,9 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object startText_ = "";
     /**
      * <pre>
-     * The first entries are those whose folded text is this one's or comes after it, by code points.
-     * Folded by the server. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: from the
-     * first one.
+     * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
+     * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
+     * bound.
      * </pre>
      *
      * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -799,9 +801,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first entries are those whose folded text is this one's or comes after it, by code points.
-     * Folded by the server. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: from the
-     * first one.
+     * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
+     * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
+     * bound.
      * </pre>
      *
      * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -822,9 +824,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first entries are those whose folded text is this one's or comes after it, by code points.
-     * Folded by the server. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: from the
-     * first one.
+     * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
+     * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
+     * bound.
      * </pre>
      *
      * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -841,9 +843,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first entries are those whose folded text is this one's or comes after it, by code points.
-     * Folded by the server. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: from the
-     * first one.
+     * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
+     * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
+     * bound.
      * </pre>
      *
      * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -857,9 +859,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first entries are those whose folded text is this one's or comes after it, by code points.
-     * Folded by the server. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: from the
-     * first one.
+     * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
+     * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
+     * bound.
      * </pre>
      *
      * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -879,7 +881,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object endText_ = "";
     /**
      * <pre>
-     * The last ones are those before it; as `start_text`. Empty: to the last one.
+     * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
+     * upper bound.
      * </pre>
      *
      * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -899,7 +902,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The last ones are those before it; as `start_text`. Empty: to the last one.
+     * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
+     * upper bound.
      * </pre>
      *
      * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -920,7 +924,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The last ones are those before it; as `start_text`. Empty: to the last one.
+     * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
+     * upper bound.
      * </pre>
      *
      * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -937,7 +942,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The last ones are those before it; as `start_text`. Empty: to the last one.
+     * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
+     * upper bound.
      * </pre>
      *
      * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -951,7 +957,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The last ones are those before it; as `start_text`. Empty: to the last one.
+     * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
+     * upper bound.
      * </pre>
      *
      * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -971,8 +978,8 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * How many entries to return. Default 50; above 500 it is 500; not negative. A page may have fewer,
-     * and yet not be the last.
+     * The maximum number of entries. Default: 50. A value above 500 means 500. Must not be negative. A
+     * page may have fewer entries without being the last page.
      * </pre>
      *
      * <code>int32 page_size = 4 [json_name = "pageSize"];</code>
@@ -984,8 +991,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many entries to return. Default 50; above 500 it is 500; not negative. A page may have fewer,
-     * and yet not be the last.
+     * The maximum number of entries. Default: 50. A value above 500 means 500. Must not be negative. A
+     * page may have fewer entries without being the last page.
      * </pre>
      *
      * <code>int32 page_size = 4 [json_name = "pageSize"];</code>
@@ -1001,8 +1008,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many entries to return. Default 50; above 500 it is 500; not negative. A page may have fewer,
-     * and yet not be the last.
+     * The maximum number of entries. Default: 50. A value above 500 means 500. Must not be negative. A
+     * page may have fewer entries without being the last page.
      * </pre>
      *
      * <code>int32 page_size = 4 [json_name = "pageSize"];</code>
@@ -1018,8 +1025,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-     * be as they were, but for `page_size`.
+     * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+     * `page_size` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -1039,8 +1046,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-     * be as they were, but for `page_size`.
+     * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+     * `page_size` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -1061,8 +1068,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-     * be as they were, but for `page_size`.
+     * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+     * `page_size` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -1079,8 +1086,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-     * be as they were, but for `page_size`.
+     * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+     * `page_size` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -1094,8 +1101,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-     * be as they were, but for `page_size`.
+     * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+     * `page_size` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 5 [json_name = "pageToken"];</code>

@@ -30,9 +30,9 @@ public interface ListEntriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * The first entries are those whose folded text is this one's or comes after it, by code points.
-   * Folded by the server. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: from the
-   * first one.
+   * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
+   * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
+   * bound.
    * </pre>
    *
    * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -41,9 +41,9 @@ public interface ListEntriesRequestOrBuilder extends
   java.lang.String getStartText();
   /**
    * <pre>
-   * The first entries are those whose folded text is this one's or comes after it, by code points.
-   * Folded by the server. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: from the
-   * first one.
+   * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
+   * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
+   * bound.
    * </pre>
    *
    * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -54,7 +54,8 @@ public interface ListEntriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * The last ones are those before it; as `start_text`. Empty: to the last one.
+   * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
+   * upper bound.
    * </pre>
    *
    * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -63,7 +64,8 @@ public interface ListEntriesRequestOrBuilder extends
   java.lang.String getEndText();
   /**
    * <pre>
-   * The last ones are those before it; as `start_text`. Empty: to the last one.
+   * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
+   * upper bound.
    * </pre>
    *
    * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -74,8 +76,8 @@ public interface ListEntriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * How many entries to return. Default 50; above 500 it is 500; not negative. A page may have fewer,
-   * and yet not be the last.
+   * The maximum number of entries. Default: 50. A value above 500 means 500. Must not be negative. A
+   * page may have fewer entries without being the last page.
    * </pre>
    *
    * <code>int32 page_size = 4 [json_name = "pageSize"];</code>
@@ -85,8 +87,8 @@ public interface ListEntriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-   * be as they were, but for `page_size`.
+   * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+   * `page_size` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 5 [json_name = "pageToken"];</code>
@@ -95,8 +97,8 @@ public interface ListEntriesRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * Where to go on: `next_page_token` of the page before. Empty: from the start. The other fields must
-   * be as they were, but for `page_size`.
+   * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+   * `page_size` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 5 [json_name = "pageToken"];</code>

@@ -54,7 +54,7 @@ public interface ListEntriesResponseOrBuilder extends
 
   /**
    * <pre>
-   * Where the next page begins. Empty: this was the last one.
+   * The token of the next page. Empty: this is the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -63,7 +63,7 @@ public interface ListEntriesResponseOrBuilder extends
   java.lang.String getNextPageToken();
   /**
    * <pre>
-   * Where the next page begins. Empty: this was the last one.
+   * The token of the next page. Empty: this is the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>

@@ -10,7 +10,7 @@ public interface ListedEntryOrBuilder extends
 
   /**
    * <pre>
-   * The entry as it was put.
+   * The entry, as it was put.
    * </pre>
    *
    * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -19,7 +19,7 @@ public interface ListedEntryOrBuilder extends
   boolean hasEntry();
   /**
    * <pre>
-   * The entry as it was put.
+   * The entry, as it was put.
    * </pre>
    *
    * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -28,7 +28,7 @@ public interface ListedEntryOrBuilder extends
   dev.holdfast.v1.Entry getEntry();
   /**
    * <pre>
-   * The entry as it was put.
+   * The entry, as it was put.
    * </pre>
    *
    * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -37,7 +37,7 @@ public interface ListedEntryOrBuilder extends
 
   /**
    * <pre>
-   * How often it was chosen, as RecordSelection was told.
+   * Number of selections by RecordSelection.
    * </pre>
    *
    * <code>int64 selection_count = 2 [json_name = "selectionCount"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * How a text answers to a query, both folded. Suggestions are ranked in the order of these values.
+ * How a folded text matches a folded query. Suggestions are ranked in the order of these values.
  * </pre>
  *
  * Protobuf enum {@code holdfast.v1.MatchKind}
@@ -23,7 +23,7 @@ public enum MatchKind
   MATCH_KIND_UNSPECIFIED(0),
   /**
    * <pre>
-   * It is the query. None for an empty query.
+   * The text equals the query. An empty query has no exact match.
    * </pre>
    *
    * <code>MATCH_KIND_EXACT = 1;</code>
@@ -31,7 +31,7 @@ public enum MatchKind
   MATCH_KIND_EXACT(1),
   /**
    * <pre>
-   * It begins with the query.
+   * The text begins with the query.
    * </pre>
    *
    * <code>MATCH_KIND_PREFIX = 2;</code>
@@ -39,9 +39,9 @@ public enum MatchKind
   MATCH_KIND_PREFIX(2),
   /**
    * <pre>
-   * One of its words but the first begins with the query: `york` in `New York`. A word begins at a
-   * letter or digit that follows neither letter, digit nor combining mark; the query may reach over
-   * several words.
+   * A word of the text, but not the first word, begins with the query: `york` matches `New York`. A word
+   * begins at a letter or digit whose predecessor is no letter, digit or combining mark. The query may
+   * span several words.
    * </pre>
    *
    * <code>MATCH_KIND_WORD_PREFIX = 3;</code>
@@ -49,7 +49,7 @@ public enum MatchKind
   MATCH_KIND_WORD_PREFIX(3),
   /**
    * <pre>
-   * It ends with the query.
+   * The text ends with the query.
    * </pre>
    *
    * <code>MATCH_KIND_SUFFIX = 4;</code>
@@ -57,7 +57,7 @@ public enum MatchKind
   MATCH_KIND_SUFFIX(4),
   /**
    * <pre>
-   * It holds the query somewhere.
+   * The text contains the query.
    * </pre>
    *
    * <code>MATCH_KIND_CONTAINS = 5;</code>
@@ -65,9 +65,10 @@ public enum MatchKind
   MATCH_KIND_CONTAINS(5),
   /**
    * <pre>
-   * It begins with nearly the query: one slip (a character inserted, left out or replaced, or two
-   * neighbours swapped) for queries of 4 to 7 characters, two from 8 on, none below 4; the first
-   * character is right. Only what matches in no other way, and only where the profile allows for it.
+   * The text begins with the query except for typos. A typo is one inserted, deleted or replaced
+   * character, or two swapped neighbours. A query of 4 to 7 characters may have 1 typo, a query of at
+   * least 8 characters 2 typos, and a shorter query none. The first character must be right. Only for
+   * entries that match in no other way, and only if the profile allows typos.
    * </pre>
    *
    * <code>MATCH_KIND_TYPO = 6;</code>
@@ -86,7 +87,7 @@ public enum MatchKind
   public static final int MATCH_KIND_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * It is the query. None for an empty query.
+   * The text equals the query. An empty query has no exact match.
    * </pre>
    *
    * <code>MATCH_KIND_EXACT = 1;</code>
@@ -94,7 +95,7 @@ public enum MatchKind
   public static final int MATCH_KIND_EXACT_VALUE = 1;
   /**
    * <pre>
-   * It begins with the query.
+   * The text begins with the query.
    * </pre>
    *
    * <code>MATCH_KIND_PREFIX = 2;</code>
@@ -102,9 +103,9 @@ public enum MatchKind
   public static final int MATCH_KIND_PREFIX_VALUE = 2;
   /**
    * <pre>
-   * One of its words but the first begins with the query: `york` in `New York`. A word begins at a
-   * letter or digit that follows neither letter, digit nor combining mark; the query may reach over
-   * several words.
+   * A word of the text, but not the first word, begins with the query: `york` matches `New York`. A word
+   * begins at a letter or digit whose predecessor is no letter, digit or combining mark. The query may
+   * span several words.
    * </pre>
    *
    * <code>MATCH_KIND_WORD_PREFIX = 3;</code>
@@ -112,7 +113,7 @@ public enum MatchKind
   public static final int MATCH_KIND_WORD_PREFIX_VALUE = 3;
   /**
    * <pre>
-   * It ends with the query.
+   * The text ends with the query.
    * </pre>
    *
    * <code>MATCH_KIND_SUFFIX = 4;</code>
@@ -120,7 +121,7 @@ public enum MatchKind
   public static final int MATCH_KIND_SUFFIX_VALUE = 4;
   /**
    * <pre>
-   * It holds the query somewhere.
+   * The text contains the query.
    * </pre>
    *
    * <code>MATCH_KIND_CONTAINS = 5;</code>
@@ -128,9 +129,10 @@ public enum MatchKind
   public static final int MATCH_KIND_CONTAINS_VALUE = 5;
   /**
    * <pre>
-   * It begins with nearly the query: one slip (a character inserted, left out or replaced, or two
-   * neighbours swapped) for queries of 4 to 7 characters, two from 8 on, none below 4; the first
-   * character is right. Only what matches in no other way, and only where the profile allows for it.
+   * The text begins with the query except for typos. A typo is one inserted, deleted or replaced
+   * character, or two swapped neighbours. A query of 4 to 7 characters may have 1 typo, a query of at
+   * least 8 characters 2 typos, and a shorter query none. The first character must be right. Only for
+   * entries that match in no other way, and only if the profile allows typos.
    * </pre>
    *
    * <code>MATCH_KIND_TYPO = 6;</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What is fixed of a dictionary when it is created.
+ * The properties of a dictionary that are fixed at its creation.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.Profile}
@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private int accents_ = 0;
   /**
    * <pre>
-   * Whether accents tell texts apart. Default: kept.
+   * Whether accents distinguish texts. Default: kept.
    * </pre>
    *
    * <code>.holdfast.v1.AccentHandling accents = 1 [json_name = "accents"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether accents tell texts apart. Default: kept.
+   * Whether accents distinguish texts. Default: kept.
    * </pre>
    *
    * <code>.holdfast.v1.AccentHandling accents = 1 [json_name = "accents"];</code>
@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   private int typoMatching_ = 0;
   /**
    * <pre>
-   * Whether slips of the fingers are allowed for. Default: on.
+   * Whether typos are tolerated. Default: on.
    * </pre>
    *
    * <code>.holdfast.v1.TypoMatching typo_matching = 2 [json_name = "typoMatching"];</code>
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Whether slips of the fingers are allowed for. Default: on.
+   * Whether typos are tolerated. Default: on.
    * </pre>
    *
    * <code>.holdfast.v1.TypoMatching typo_matching = 2 [json_name = "typoMatching"];</code>
@@ -265,7 +265,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What is fixed of a dictionary when it is created.
+   * The properties of a dictionary that are fixed at its creation.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.Profile}
@@ -450,7 +450,7 @@ private static final long serialVersionUID = 0L;
     private int accents_ = 0;
     /**
      * <pre>
-     * Whether accents tell texts apart. Default: kept.
+     * Whether accents distinguish texts. Default: kept.
      * </pre>
      *
      * <code>.holdfast.v1.AccentHandling accents = 1 [json_name = "accents"];</code>
@@ -461,7 +461,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether accents tell texts apart. Default: kept.
+     * Whether accents distinguish texts. Default: kept.
      * </pre>
      *
      * <code>.holdfast.v1.AccentHandling accents = 1 [json_name = "accents"];</code>
@@ -476,7 +476,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether accents tell texts apart. Default: kept.
+     * Whether accents distinguish texts. Default: kept.
      * </pre>
      *
      * <code>.holdfast.v1.AccentHandling accents = 1 [json_name = "accents"];</code>
@@ -489,7 +489,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether accents tell texts apart. Default: kept.
+     * Whether accents distinguish texts. Default: kept.
      * </pre>
      *
      * <code>.holdfast.v1.AccentHandling accents = 1 [json_name = "accents"];</code>
@@ -507,7 +507,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether accents tell texts apart. Default: kept.
+     * Whether accents distinguish texts. Default: kept.
      * </pre>
      *
      * <code>.holdfast.v1.AccentHandling accents = 1 [json_name = "accents"];</code>
@@ -523,7 +523,7 @@ private static final long serialVersionUID = 0L;
     private int typoMatching_ = 0;
     /**
      * <pre>
-     * Whether slips of the fingers are allowed for. Default: on.
+     * Whether typos are tolerated. Default: on.
      * </pre>
      *
      * <code>.holdfast.v1.TypoMatching typo_matching = 2 [json_name = "typoMatching"];</code>
@@ -534,7 +534,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether slips of the fingers are allowed for. Default: on.
+     * Whether typos are tolerated. Default: on.
      * </pre>
      *
      * <code>.holdfast.v1.TypoMatching typo_matching = 2 [json_name = "typoMatching"];</code>
@@ -549,7 +549,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether slips of the fingers are allowed for. Default: on.
+     * Whether typos are tolerated. Default: on.
      * </pre>
      *
      * <code>.holdfast.v1.TypoMatching typo_matching = 2 [json_name = "typoMatching"];</code>
@@ -562,7 +562,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether slips of the fingers are allowed for. Default: on.
+     * Whether typos are tolerated. Default: on.
      * </pre>
      *
      * <code>.holdfast.v1.TypoMatching typo_matching = 2 [json_name = "typoMatching"];</code>
@@ -580,7 +580,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether slips of the fingers are allowed for. Default: on.
+     * Whether typos are tolerated. Default: on.
      * </pre>
      *
      * <code>.holdfast.v1.TypoMatching typo_matching = 2 [json_name = "typoMatching"];</code>

@@ -10,7 +10,7 @@ public interface ProfileOrBuilder extends
 
   /**
    * <pre>
-   * Whether accents tell texts apart. Default: kept.
+   * Whether accents distinguish texts. Default: kept.
    * </pre>
    *
    * <code>.holdfast.v1.AccentHandling accents = 1 [json_name = "accents"];</code>
@@ -19,7 +19,7 @@ public interface ProfileOrBuilder extends
   int getAccentsValue();
   /**
    * <pre>
-   * Whether accents tell texts apart. Default: kept.
+   * Whether accents distinguish texts. Default: kept.
    * </pre>
    *
    * <code>.holdfast.v1.AccentHandling accents = 1 [json_name = "accents"];</code>
@@ -29,7 +29,7 @@ public interface ProfileOrBuilder extends
 
   /**
    * <pre>
-   * Whether slips of the fingers are allowed for. Default: on.
+   * Whether typos are tolerated. Default: on.
    * </pre>
    *
    * <code>.holdfast.v1.TypoMatching typo_matching = 2 [json_name = "typoMatching"];</code>
@@ -38,7 +38,7 @@ public interface ProfileOrBuilder extends
   int getTypoMatchingValue();
   /**
    * <pre>
-   * Whether slips of the fingers are allowed for. Default: on.
+   * Whether typos are tolerated. Default: on.
    * </pre>
    *
    * <code>.holdfast.v1.TypoMatching typo_matching = 2 [json_name = "typoMatching"];</code>

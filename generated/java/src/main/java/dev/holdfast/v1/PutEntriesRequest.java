@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What to put where.
+ * The entries to put.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.PutEntriesRequest}
@@ -324,7 +324,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to put where.
+   * The entries to put.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.PutEntriesRequest}

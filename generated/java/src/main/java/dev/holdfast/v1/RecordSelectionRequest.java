@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What was chosen.
+ * The selected entry.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.RecordSelectionRequest}
@@ -144,7 +144,7 @@ private static final long serialVersionUID = 0L;
   private int count_ = 0;
   /**
    * <pre>
-   * How often it was chosen. Default 1; from 1 to 1000000.
+   * Number of selections. Default: 1. Range: 1 to 1000000.
    * </pre>
    *
    * <code>optional int32 count = 3 [json_name = "count"];</code>
@@ -156,7 +156,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How often it was chosen. Default 1; from 1 to 1000000.
+   * Number of selections. Default: 1. Range: 1 to 1000000.
    * </pre>
    *
    * <code>optional int32 count = 3 [json_name = "count"];</code>
@@ -351,7 +351,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What was chosen.
+   * The selected entry.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.RecordSelectionRequest}
@@ -739,7 +739,7 @@ private static final long serialVersionUID = 0L;
     private int count_ ;
     /**
      * <pre>
-     * How often it was chosen. Default 1; from 1 to 1000000.
+     * Number of selections. Default: 1. Range: 1 to 1000000.
      * </pre>
      *
      * <code>optional int32 count = 3 [json_name = "count"];</code>
@@ -751,7 +751,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often it was chosen. Default 1; from 1 to 1000000.
+     * Number of selections. Default: 1. Range: 1 to 1000000.
      * </pre>
      *
      * <code>optional int32 count = 3 [json_name = "count"];</code>
@@ -763,7 +763,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often it was chosen. Default 1; from 1 to 1000000.
+     * Number of selections. Default: 1. Range: 1 to 1000000.
      * </pre>
      *
      * <code>optional int32 count = 3 [json_name = "count"];</code>
@@ -779,7 +779,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How often it was chosen. Default 1; from 1 to 1000000.
+     * Number of selections. Default: 1. Range: 1 to 1000000.
      * </pre>
      *
      * <code>optional int32 count = 3 [json_name = "count"];</code>

@@ -50,7 +50,7 @@ public interface RecordSelectionRequestOrBuilder extends
 
   /**
    * <pre>
-   * How often it was chosen. Default 1; from 1 to 1000000.
+   * Number of selections. Default: 1. Range: 1 to 1000000.
    * </pre>
    *
    * <code>optional int32 count = 3 [json_name = "count"];</code>
@@ -59,7 +59,7 @@ public interface RecordSelectionRequestOrBuilder extends
   boolean hasCount();
   /**
    * <pre>
-   * How often it was chosen. Default 1; from 1 to 1000000.
+   * Number of selections. Default: 1. Range: 1 to 1000000.
    * </pre>
    *
    * <code>optional int32 count = 3 [json_name = "count"];</code>

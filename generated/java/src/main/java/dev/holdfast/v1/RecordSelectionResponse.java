@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The selection was counted, if there is such an entry.
+ * The result of RecordSelection.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.RecordSelectionResponse}
@@ -47,7 +47,7 @@ private static final long serialVersionUID = 0L;
   private boolean recorded_ = false;
   /**
    * <pre>
-   * Whether it was counted. False: the dictionary has no such entry, and nothing was done.
+   * True if the selection was counted. False: the dictionary has no such entry, and nothing was changed.
    * </pre>
    *
    * <code>bool recorded = 1 [json_name = "recorded"];</code>
@@ -62,7 +62,7 @@ private static final long serialVersionUID = 0L;
   private long selectionCount_ = 0L;
   /**
    * <pre>
-   * All selections of the entry, these included; 0 where it is not `recorded`.
+   * Number of all selections of the entry, with this call. 0 if `recorded` is false.
    * </pre>
    *
    * <code>int64 selection_count = 2 [json_name = "selectionCount"];</code>
@@ -245,7 +245,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The selection was counted, if there is such an entry.
+   * The result of RecordSelection.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.RecordSelectionResponse}
@@ -430,7 +430,7 @@ private static final long serialVersionUID = 0L;
     private boolean recorded_ ;
     /**
      * <pre>
-     * Whether it was counted. False: the dictionary has no such entry, and nothing was done.
+     * True if the selection was counted. False: the dictionary has no such entry, and nothing was changed.
      * </pre>
      *
      * <code>bool recorded = 1 [json_name = "recorded"];</code>
@@ -442,7 +442,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it was counted. False: the dictionary has no such entry, and nothing was done.
+     * True if the selection was counted. False: the dictionary has no such entry, and nothing was changed.
      * </pre>
      *
      * <code>bool recorded = 1 [json_name = "recorded"];</code>
@@ -458,7 +458,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it was counted. False: the dictionary has no such entry, and nothing was done.
+     * True if the selection was counted. False: the dictionary has no such entry, and nothing was changed.
      * </pre>
      *
      * <code>bool recorded = 1 [json_name = "recorded"];</code>
@@ -474,7 +474,7 @@ private static final long serialVersionUID = 0L;
     private long selectionCount_ ;
     /**
      * <pre>
-     * All selections of the entry, these included; 0 where it is not `recorded`.
+     * Number of all selections of the entry, with this call. 0 if `recorded` is false.
      * </pre>
      *
      * <code>int64 selection_count = 2 [json_name = "selectionCount"];</code>
@@ -486,7 +486,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All selections of the entry, these included; 0 where it is not `recorded`.
+     * Number of all selections of the entry, with this call. 0 if `recorded` is false.
      * </pre>
      *
      * <code>int64 selection_count = 2 [json_name = "selectionCount"];</code>
@@ -502,7 +502,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All selections of the entry, these included; 0 where it is not `recorded`.
+     * Number of all selections of the entry, with this call. 0 if `recorded` is false.
      * </pre>
      *
      * <code>int64 selection_count = 2 [json_name = "selectionCount"];</code>

@@ -10,7 +10,7 @@ public interface RecordSelectionResponseOrBuilder extends
 
   /**
    * <pre>
-   * Whether it was counted. False: the dictionary has no such entry, and nothing was done.
+   * True if the selection was counted. False: the dictionary has no such entry, and nothing was changed.
    * </pre>
    *
    * <code>bool recorded = 1 [json_name = "recorded"];</code>
@@ -20,7 +20,7 @@ public interface RecordSelectionResponseOrBuilder extends
 
   /**
    * <pre>
-   * All selections of the entry, these included; 0 where it is not `recorded`.
+   * Number of all selections of the entry, with this call. 0 if `recorded` is false.
    * </pre>
    *
    * <code>int64 selection_count = 2 [json_name = "selectionCount"];</code>

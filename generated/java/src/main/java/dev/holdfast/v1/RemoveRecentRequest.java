@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Which recent to take out. At least one of `entry_id` and `text` is required.
+ * The recent to remove. At least one of `entry_id` and `text` is required.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.RemoveRecentRequest}
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object entryId_ = "";
   /**
    * <pre>
-   * The id it was added with. At most 512 bytes, no control characters, no U+FFFD.
+   * The recent's `entry_id`. At most 512 bytes without control characters and U+FFFD.
    * </pre>
    *
    * <code>string entry_id = 2 [json_name = "entryId"];</code>
@@ -119,7 +119,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The id it was added with. At most 512 bytes, no control characters, no U+FFFD.
+   * The recent's `entry_id`. At most 512 bytes without control characters and U+FFFD.
    * </pre>
    *
    * <code>string entry_id = 2 [json_name = "entryId"];</code>
@@ -145,8 +145,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object text_ = "";
   /**
    * <pre>
-   * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
-   * characters, no U+FFFD. Without effect where `entry_id` is given.
+   * The text of a recent without an `entry_id`. At most 512 bytes without control characters and U+FFFD.
+   * Ignored if `entry_id` is set.
    * </pre>
    *
    * <code>string text = 3 [json_name = "text"];</code>
@@ -167,8 +167,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
-   * characters, no U+FFFD. Without effect where `entry_id` is given.
+   * The text of a recent without an `entry_id`. At most 512 bytes without control characters and U+FFFD.
+   * Ignored if `entry_id` is set.
    * </pre>
    *
    * <code>string text = 3 [json_name = "text"];</code>
@@ -367,7 +367,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which recent to take out. At least one of `entry_id` and `text` is required.
+   * The recent to remove. At least one of `entry_id` and `text` is required.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.RemoveRecentRequest}
@@ -662,7 +662,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object entryId_ = "";
     /**
      * <pre>
-     * The id it was added with. At most 512 bytes, no control characters, no U+FFFD.
+     * The recent's `entry_id`. At most 512 bytes without control characters and U+FFFD.
      * </pre>
      *
      * <code>string entry_id = 2 [json_name = "entryId"];</code>
@@ -682,7 +682,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id it was added with. At most 512 bytes, no control characters, no U+FFFD.
+     * The recent's `entry_id`. At most 512 bytes without control characters and U+FFFD.
      * </pre>
      *
      * <code>string entry_id = 2 [json_name = "entryId"];</code>
@@ -703,7 +703,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id it was added with. At most 512 bytes, no control characters, no U+FFFD.
+     * The recent's `entry_id`. At most 512 bytes without control characters and U+FFFD.
      * </pre>
      *
      * <code>string entry_id = 2 [json_name = "entryId"];</code>
@@ -720,7 +720,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id it was added with. At most 512 bytes, no control characters, no U+FFFD.
+     * The recent's `entry_id`. At most 512 bytes without control characters and U+FFFD.
      * </pre>
      *
      * <code>string entry_id = 2 [json_name = "entryId"];</code>
@@ -734,7 +734,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The id it was added with. At most 512 bytes, no control characters, no U+FFFD.
+     * The recent's `entry_id`. At most 512 bytes without control characters and U+FFFD.
      * </pre>
      *
      * <code>string entry_id = 2 [json_name = "entryId"];</code>
@@ -754,8 +754,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object text_ = "";
     /**
      * <pre>
-     * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
-     * characters, no U+FFFD. Without effect where `entry_id` is given.
+     * The text of a recent without an `entry_id`. At most 512 bytes without control characters and U+FFFD.
+     * Ignored if `entry_id` is set.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>
@@ -775,8 +775,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
-     * characters, no U+FFFD. Without effect where `entry_id` is given.
+     * The text of a recent without an `entry_id`. At most 512 bytes without control characters and U+FFFD.
+     * Ignored if `entry_id` is set.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>
@@ -797,8 +797,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
-     * characters, no U+FFFD. Without effect where `entry_id` is given.
+     * The text of a recent without an `entry_id`. At most 512 bytes without control characters and U+FFFD.
+     * Ignored if `entry_id` is set.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>
@@ -815,8 +815,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
-     * characters, no U+FFFD. Without effect where `entry_id` is given.
+     * The text of a recent without an `entry_id`. At most 512 bytes without control characters and U+FFFD.
+     * Ignored if `entry_id` is set.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>
@@ -830,8 +830,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
-     * characters, no U+FFFD. Without effect where `entry_id` is given.
+     * The text of a recent without an `entry_id`. At most 512 bytes without control characters and U+FFFD.
+     * Ignored if `entry_id` is set.
      * </pre>
      *
      * <code>string text = 3 [json_name = "text"];</code>

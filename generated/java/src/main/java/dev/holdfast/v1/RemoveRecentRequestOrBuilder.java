@@ -30,7 +30,7 @@ public interface RemoveRecentRequestOrBuilder extends
 
   /**
    * <pre>
-   * The id it was added with. At most 512 bytes, no control characters, no U+FFFD.
+   * The recent's `entry_id`. At most 512 bytes without control characters and U+FFFD.
    * </pre>
    *
    * <code>string entry_id = 2 [json_name = "entryId"];</code>
@@ -39,7 +39,7 @@ public interface RemoveRecentRequestOrBuilder extends
   java.lang.String getEntryId();
   /**
    * <pre>
-   * The id it was added with. At most 512 bytes, no control characters, no U+FFFD.
+   * The recent's `entry_id`. At most 512 bytes without control characters and U+FFFD.
    * </pre>
    *
    * <code>string entry_id = 2 [json_name = "entryId"];</code>
@@ -50,8 +50,8 @@ public interface RemoveRecentRequestOrBuilder extends
 
   /**
    * <pre>
-   * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
-   * characters, no U+FFFD. Without effect where `entry_id` is given.
+   * The text of a recent without an `entry_id`. At most 512 bytes without control characters and U+FFFD.
+   * Ignored if `entry_id` is set.
    * </pre>
    *
    * <code>string text = 3 [json_name = "text"];</code>
@@ -60,8 +60,8 @@ public interface RemoveRecentRequestOrBuilder extends
   java.lang.String getText();
   /**
    * <pre>
-   * The text it was added with, if that was without `entry_id`. At most 512 bytes, no control
-   * characters, no U+FFFD. Without effect where `entry_id` is given.
+   * The text of a recent without an `entry_id`. At most 512 bytes without control characters and U+FFFD.
+   * Ignored if `entry_id` is set.
    * </pre>
    *
    * <code>string text = 3 [json_name = "text"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * It is not in the list.
+ * The recent is not in the list.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.RemoveRecentResponse}
@@ -47,7 +47,7 @@ private static final long serialVersionUID = 0L;
   private boolean removed_ = false;
   /**
    * <pre>
-   * Whether it was there until now.
+   * True if the recent was in the list before this call.
    * </pre>
    *
    * <code>bool removed = 1 [json_name = "removed"];</code>
@@ -218,7 +218,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * It is not in the list.
+   * The recent is not in the list.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.RemoveRecentResponse}
@@ -391,7 +391,7 @@ private static final long serialVersionUID = 0L;
     private boolean removed_ ;
     /**
      * <pre>
-     * Whether it was there until now.
+     * True if the recent was in the list before this call.
      * </pre>
      *
      * <code>bool removed = 1 [json_name = "removed"];</code>
@@ -403,7 +403,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it was there until now.
+     * True if the recent was in the list before this call.
      * </pre>
      *
      * <code>bool removed = 1 [json_name = "removed"];</code>
@@ -419,7 +419,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it was there until now.
+     * True if the recent was in the list before this call.
      * </pre>
      *
      * <code>bool removed = 1 [json_name = "removed"];</code>

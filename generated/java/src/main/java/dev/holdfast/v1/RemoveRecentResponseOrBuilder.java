@@ -10,7 +10,7 @@ public interface RemoveRecentResponseOrBuilder extends
 
   /**
    * <pre>
-   * Whether it was there until now.
+   * True if the recent was in the list before this call.
    * </pre>
    *
    * <code>bool removed = 1 [json_name = "removed"];</code>

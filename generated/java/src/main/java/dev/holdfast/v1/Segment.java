@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object text_ = "";
   /**
    * <pre>
-   * The part as it stands in the text.
+   * The part, unchanged.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -70,7 +70,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The part as it stands in the text.
+   * The part, unchanged.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -95,7 +95,7 @@ private static final long serialVersionUID = 0L;
   private boolean matched_ = false;
   /**
    * <pre>
-   * Whether it is what answers to the query, to be shown in bold for instance.
+   * True if this part matches the query, for example to show it in bold.
    * </pre>
    *
    * <code>bool matched = 2 [json_name = "matched"];</code>
@@ -463,7 +463,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object text_ = "";
     /**
      * <pre>
-     * The part as it stands in the text.
+     * The part, unchanged.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -483,7 +483,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The part as it stands in the text.
+     * The part, unchanged.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -504,7 +504,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The part as it stands in the text.
+     * The part, unchanged.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -521,7 +521,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The part as it stands in the text.
+     * The part, unchanged.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -535,7 +535,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The part as it stands in the text.
+     * The part, unchanged.
      * </pre>
      *
      * <code>string text = 1 [json_name = "text"];</code>
@@ -555,7 +555,7 @@ private static final long serialVersionUID = 0L;
     private boolean matched_ ;
     /**
      * <pre>
-     * Whether it is what answers to the query, to be shown in bold for instance.
+     * True if this part matches the query, for example to show it in bold.
      * </pre>
      *
      * <code>bool matched = 2 [json_name = "matched"];</code>
@@ -567,7 +567,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it is what answers to the query, to be shown in bold for instance.
+     * True if this part matches the query, for example to show it in bold.
      * </pre>
      *
      * <code>bool matched = 2 [json_name = "matched"];</code>
@@ -583,7 +583,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it is what answers to the query, to be shown in bold for instance.
+     * True if this part matches the query, for example to show it in bold.
      * </pre>
      *
      * <code>bool matched = 2 [json_name = "matched"];</code>

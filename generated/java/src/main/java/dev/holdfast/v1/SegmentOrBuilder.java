@@ -10,7 +10,7 @@ public interface SegmentOrBuilder extends
 
   /**
    * <pre>
-   * The part as it stands in the text.
+   * The part, unchanged.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -19,7 +19,7 @@ public interface SegmentOrBuilder extends
   java.lang.String getText();
   /**
    * <pre>
-   * The part as it stands in the text.
+   * The part, unchanged.
    * </pre>
    *
    * <code>string text = 1 [json_name = "text"];</code>
@@ -30,7 +30,7 @@ public interface SegmentOrBuilder extends
 
   /**
    * <pre>
-   * Whether it is what answers to the query, to be shown in bold for instance.
+   * True if this part matches the query, for example to show it in bold.
    * </pre>
    *
    * <code>bool matched = 2 [json_name = "matched"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What the query alone would have ended with as a call of Suggest.
+ * The error with which a Suggest call with the same query would end.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.SuggestError}
@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private int code_ = 0;
   /**
    * <pre>
-   * The number of the gRPC status code: 3 for INVALID_ARGUMENT, for instance.
+   * The number of the gRPC status code, for example 3 for INVALID_ARGUMENT.
    * </pre>
    *
    * <code>int32 code = 1 [json_name = "code"];</code>
@@ -64,7 +64,7 @@ private static final long serialVersionUID = 0L;
   private int reason_ = 0;
   /**
    * <pre>
-   * The word to decide by.
+   * The reason by which programs decide.
    * </pre>
    *
    * <code>.holdfast.v1.ErrorReason reason = 2 [json_name = "reason"];</code>
@@ -75,7 +75,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The word to decide by.
+   * The reason by which programs decide.
    * </pre>
    *
    * <code>.holdfast.v1.ErrorReason reason = 2 [json_name = "reason"];</code>
@@ -312,7 +312,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the query alone would have ended with as a call of Suggest.
+   * The error with which a Suggest call with the same query would end.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.SuggestError}
@@ -511,7 +511,7 @@ private static final long serialVersionUID = 0L;
     private int code_ ;
     /**
      * <pre>
-     * The number of the gRPC status code: 3 for INVALID_ARGUMENT, for instance.
+     * The number of the gRPC status code, for example 3 for INVALID_ARGUMENT.
      * </pre>
      *
      * <code>int32 code = 1 [json_name = "code"];</code>
@@ -523,7 +523,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The number of the gRPC status code: 3 for INVALID_ARGUMENT, for instance.
+     * The number of the gRPC status code, for example 3 for INVALID_ARGUMENT.
      * </pre>
      *
      * <code>int32 code = 1 [json_name = "code"];</code>
@@ -539,7 +539,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The number of the gRPC status code: 3 for INVALID_ARGUMENT, for instance.
+     * The number of the gRPC status code, for example 3 for INVALID_ARGUMENT.
      * </pre>
      *
      * <code>int32 code = 1 [json_name = "code"];</code>
@@ -555,7 +555,7 @@ private static final long serialVersionUID = 0L;
     private int reason_ = 0;
     /**
      * <pre>
-     * The word to decide by.
+     * The reason by which programs decide.
      * </pre>
      *
      * <code>.holdfast.v1.ErrorReason reason = 2 [json_name = "reason"];</code>
@@ -566,7 +566,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The word to decide by.
+     * The reason by which programs decide.
      * </pre>
      *
      * <code>.holdfast.v1.ErrorReason reason = 2 [json_name = "reason"];</code>
@@ -581,7 +581,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The word to decide by.
+     * The reason by which programs decide.
      * </pre>
      *
      * <code>.holdfast.v1.ErrorReason reason = 2 [json_name = "reason"];</code>
@@ -594,7 +594,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The word to decide by.
+     * The reason by which programs decide.
      * </pre>
      *
      * <code>.holdfast.v1.ErrorReason reason = 2 [json_name = "reason"];</code>
@@ -612,7 +612,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The word to decide by.
+     * The reason by which programs decide.
      * </pre>
      *
      * <code>.holdfast.v1.ErrorReason reason = 2 [json_name = "reason"];</code>

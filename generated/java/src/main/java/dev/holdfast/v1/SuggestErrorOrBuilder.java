@@ -10,7 +10,7 @@ public interface SuggestErrorOrBuilder extends
 
   /**
    * <pre>
-   * The number of the gRPC status code: 3 for INVALID_ARGUMENT, for instance.
+   * The number of the gRPC status code, for example 3 for INVALID_ARGUMENT.
    * </pre>
    *
    * <code>int32 code = 1 [json_name = "code"];</code>
@@ -20,7 +20,7 @@ public interface SuggestErrorOrBuilder extends
 
   /**
    * <pre>
-   * The word to decide by.
+   * The reason by which programs decide.
    * </pre>
    *
    * <code>.holdfast.v1.ErrorReason reason = 2 [json_name = "reason"];</code>
@@ -29,7 +29,7 @@ public interface SuggestErrorOrBuilder extends
   int getReasonValue();
   /**
    * <pre>
-   * The word to decide by.
+   * The reason by which programs decide.
    * </pre>
    *
    * <code>.holdfast.v1.ErrorReason reason = 2 [json_name = "reason"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What was typed, and whose recents.
+ * The typed text and the list.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.SuggestRecentsRequest}
@@ -98,8 +98,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object query_ = "";
   /**
    * <pre>
-   * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: everything
-   * matches.
+   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: all recents
+   * match.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -120,8 +120,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: everything
-   * matches.
+   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: all recents
+   * match.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -146,7 +146,7 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * How many suggestions to return. Default 10; above 100 it is 100; not negative.
+   * The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative.
    * </pre>
    *
    * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -171,7 +171,7 @@ private static final long serialVersionUID = 0L;
           };
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -184,7 +184,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -196,7 +196,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -209,7 +209,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -222,7 +222,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -439,7 +439,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What was typed, and whose recents.
+   * The typed text and the list.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.SuggestRecentsRequest}
@@ -770,8 +770,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object query_ = "";
     /**
      * <pre>
-     * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: everything
-     * matches.
+     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: all recents
+     * match.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -791,8 +791,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: everything
-     * matches.
+     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: all recents
+     * match.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -813,8 +813,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: everything
-     * matches.
+     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: all recents
+     * match.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -831,8 +831,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: everything
-     * matches.
+     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: all recents
+     * match.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -846,8 +846,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: everything
-     * matches.
+     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: all recents
+     * match.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -867,7 +867,7 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * How many suggestions to return. Default 10; above 100 it is 100; not negative.
+     * The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative.
      * </pre>
      *
      * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -879,7 +879,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many suggestions to return. Default 10; above 100 it is 100; not negative.
+     * The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative.
      * </pre>
      *
      * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -895,7 +895,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many suggestions to return. Default 10; above 100 it is 100; not negative.
+     * The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative.
      * </pre>
      *
      * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -918,7 +918,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -930,7 +930,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -941,7 +941,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -953,7 +953,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -973,7 +973,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -991,7 +991,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -1009,7 +1009,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -1023,7 +1023,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -1035,7 +1035,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -1047,7 +1047,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -1064,7 +1064,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -1079,7 +1079,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>

@@ -30,8 +30,8 @@ public interface SuggestRecentsRequestOrBuilder extends
 
   /**
    * <pre>
-   * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: everything
-   * matches.
+   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: all recents
+   * match.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -40,8 +40,8 @@ public interface SuggestRecentsRequestOrBuilder extends
   java.lang.String getQuery();
   /**
    * <pre>
-   * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: everything
-   * matches.
+   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: all recents
+   * match.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -52,7 +52,7 @@ public interface SuggestRecentsRequestOrBuilder extends
 
   /**
    * <pre>
-   * How many suggestions to return. Default 10; above 100 it is 100; not negative.
+   * The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative.
    * </pre>
    *
    * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -62,7 +62,7 @@ public interface SuggestRecentsRequestOrBuilder extends
 
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -71,7 +71,7 @@ public interface SuggestRecentsRequestOrBuilder extends
   java.util.List<dev.holdfast.v1.MatchKind> getMatchKindsList();
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -80,7 +80,7 @@ public interface SuggestRecentsRequestOrBuilder extends
   int getMatchKindsCount();
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -90,7 +90,7 @@ public interface SuggestRecentsRequestOrBuilder extends
   dev.holdfast.v1.MatchKind getMatchKinds(int index);
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>
@@ -100,7 +100,7 @@ public interface SuggestRecentsRequestOrBuilder extends
   getMatchKindsValueList();
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 4 [json_name = "matchKinds"];</code>

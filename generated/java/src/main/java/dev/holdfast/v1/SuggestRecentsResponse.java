@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What was found.
+ * The matching recents.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.SuggestRecentsResponse}
@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.holdfast.v1.Suggestion> suggestions_;
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -83,7 +83,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -94,7 +94,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -266,7 +266,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What was found.
+   * The matching recents.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.SuggestRecentsResponse}
@@ -497,7 +497,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -511,7 +511,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -525,7 +525,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -539,7 +539,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -560,7 +560,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -578,7 +578,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -598,7 +598,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -619,7 +619,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -637,7 +637,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -655,7 +655,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -674,7 +674,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -691,7 +691,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -708,7 +708,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -719,7 +719,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -733,7 +733,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -748,7 +748,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -759,7 +759,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -771,7 +771,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>

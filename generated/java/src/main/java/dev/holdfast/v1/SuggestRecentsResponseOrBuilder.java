@@ -10,7 +10,7 @@ public interface SuggestRecentsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -19,7 +19,7 @@ public interface SuggestRecentsResponseOrBuilder extends
       getSuggestionsList();
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -27,7 +27,7 @@ public interface SuggestRecentsResponseOrBuilder extends
   dev.holdfast.v1.Suggestion getSuggestions(int index);
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -35,7 +35,7 @@ public interface SuggestRecentsResponseOrBuilder extends
   int getSuggestionsCount();
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -44,7 +44,7 @@ public interface SuggestRecentsResponseOrBuilder extends
       getSuggestionsOrBuilderList();
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>

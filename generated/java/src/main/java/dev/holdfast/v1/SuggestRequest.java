@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What was typed, and where to look.
+ * The typed text and the dictionary.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.SuggestRequest}
@@ -100,8 +100,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object query_ = "";
   /**
    * <pre>
-   * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: every entry
-   * matches, as the first that is asked for of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
+   * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -122,8 +122,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: every entry
-   * matches, as the first that is asked for of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
+   * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -148,7 +148,7 @@ private static final long serialVersionUID = 0L;
   private int pageSize_ = 0;
   /**
    * <pre>
-   * How many suggestions to return. Default 10; above 100 it is 100; not negative.
+   * The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative.
    * </pre>
    *
    * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -164,8 +164,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pageToken_ = "";
   /**
    * <pre>
-   * Where to go on: `next_page_token` of the page before. Empty: from the best one. The other fields
-   * must be as they were, but for `page_size`.
+   * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+   * `page_size` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -186,8 +186,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where to go on: `next_page_token` of the page before. Empty: from the best one. The other fields
-   * must be as they were, but for `page_size`.
+   * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+   * `page_size` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -222,7 +222,7 @@ private static final long serialVersionUID = 0L;
           };
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -235,7 +235,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -247,7 +247,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -260,7 +260,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -273,7 +273,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -291,8 +291,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object recentsList_ = "";
   /**
    * <pre>
-   * The caller's recents to show among the suggestions: a list's name, as in AddRecentRequest. Empty:
-   * none. A list that does not exist has no recents.
+   * The name of the list of recents to include, as in AddRecentRequest. Empty: no recents. A list that
+   * does not exist has no recents.
    * </pre>
    *
    * <code>string recents_list = 6 [json_name = "recentsList"];</code>
@@ -313,8 +313,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller's recents to show among the suggestions: a list's name, as in AddRecentRequest. Empty:
-   * none. A list that does not exist has no recents.
+   * The name of the list of recents to include, as in AddRecentRequest. Empty: no recents. A list that
+   * does not exist has no recents.
    * </pre>
    *
    * <code>string recents_list = 6 [json_name = "recentsList"];</code>
@@ -559,7 +559,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What was typed, and where to look.
+   * The typed text and the dictionary.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.SuggestRequest}
@@ -918,8 +918,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object query_ = "";
     /**
      * <pre>
-     * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: every entry
-     * matches, as the first that is asked for of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
+     * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -939,8 +939,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: every entry
-     * matches, as the first that is asked for of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
+     * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -961,8 +961,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: every entry
-     * matches, as the first that is asked for of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
+     * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -979,8 +979,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: every entry
-     * matches, as the first that is asked for of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
+     * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -994,8 +994,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: every entry
-     * matches, as the first that is asked for of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+     * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
+     * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
      * </pre>
      *
      * <code>string query = 2 [json_name = "query"];</code>
@@ -1015,7 +1015,7 @@ private static final long serialVersionUID = 0L;
     private int pageSize_ ;
     /**
      * <pre>
-     * How many suggestions to return. Default 10; above 100 it is 100; not negative.
+     * The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative.
      * </pre>
      *
      * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -1027,7 +1027,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many suggestions to return. Default 10; above 100 it is 100; not negative.
+     * The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative.
      * </pre>
      *
      * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -1043,7 +1043,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How many suggestions to return. Default 10; above 100 it is 100; not negative.
+     * The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative.
      * </pre>
      *
      * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -1059,8 +1059,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pageToken_ = "";
     /**
      * <pre>
-     * Where to go on: `next_page_token` of the page before. Empty: from the best one. The other fields
-     * must be as they were, but for `page_size`.
+     * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+     * `page_size` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -1080,8 +1080,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: `next_page_token` of the page before. Empty: from the best one. The other fields
-     * must be as they were, but for `page_size`.
+     * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+     * `page_size` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -1102,8 +1102,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: `next_page_token` of the page before. Empty: from the best one. The other fields
-     * must be as they were, but for `page_size`.
+     * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+     * `page_size` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -1120,8 +1120,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: `next_page_token` of the page before. Empty: from the best one. The other fields
-     * must be as they were, but for `page_size`.
+     * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+     * `page_size` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -1135,8 +1135,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where to go on: `next_page_token` of the page before. Empty: from the best one. The other fields
-     * must be as they were, but for `page_size`.
+     * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+     * `page_size` must be the same as for the previous page.
      * </pre>
      *
      * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -1163,7 +1163,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -1175,7 +1175,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -1186,7 +1186,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -1198,7 +1198,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -1218,7 +1218,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -1236,7 +1236,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -1254,7 +1254,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -1268,7 +1268,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -1280,7 +1280,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -1292,7 +1292,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -1309,7 +1309,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -1324,7 +1324,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The kinds of matches wanted. Default: all.
+     * The requested kinds. Default: all kinds.
      * </pre>
      *
      * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -1344,8 +1344,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object recentsList_ = "";
     /**
      * <pre>
-     * The caller's recents to show among the suggestions: a list's name, as in AddRecentRequest. Empty:
-     * none. A list that does not exist has no recents.
+     * The name of the list of recents to include, as in AddRecentRequest. Empty: no recents. A list that
+     * does not exist has no recents.
      * </pre>
      *
      * <code>string recents_list = 6 [json_name = "recentsList"];</code>
@@ -1365,8 +1365,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's recents to show among the suggestions: a list's name, as in AddRecentRequest. Empty:
-     * none. A list that does not exist has no recents.
+     * The name of the list of recents to include, as in AddRecentRequest. Empty: no recents. A list that
+     * does not exist has no recents.
      * </pre>
      *
      * <code>string recents_list = 6 [json_name = "recentsList"];</code>
@@ -1387,8 +1387,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's recents to show among the suggestions: a list's name, as in AddRecentRequest. Empty:
-     * none. A list that does not exist has no recents.
+     * The name of the list of recents to include, as in AddRecentRequest. Empty: no recents. A list that
+     * does not exist has no recents.
      * </pre>
      *
      * <code>string recents_list = 6 [json_name = "recentsList"];</code>
@@ -1405,8 +1405,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's recents to show among the suggestions: a list's name, as in AddRecentRequest. Empty:
-     * none. A list that does not exist has no recents.
+     * The name of the list of recents to include, as in AddRecentRequest. Empty: no recents. A list that
+     * does not exist has no recents.
      * </pre>
      *
      * <code>string recents_list = 6 [json_name = "recentsList"];</code>
@@ -1420,8 +1420,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's recents to show among the suggestions: a list's name, as in AddRecentRequest. Empty:
-     * none. A list that does not exist has no recents.
+     * The name of the list of recents to include, as in AddRecentRequest. Empty: no recents. A list that
+     * does not exist has no recents.
      * </pre>
      *
      * <code>string recents_list = 6 [json_name = "recentsList"];</code>

@@ -30,8 +30,8 @@ public interface SuggestRequestOrBuilder extends
 
   /**
    * <pre>
-   * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: every entry
-   * matches, as the first that is asked for of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
+   * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -40,8 +40,8 @@ public interface SuggestRequestOrBuilder extends
   java.lang.String getQuery();
   /**
    * <pre>
-   * What was typed. At most 512 bytes of UTF-8, no control characters, no U+FFFD. Empty: every entry
-   * matches, as the first that is asked for of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
+   * The typed text. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: every entry
+   * matches, with the first requested kind of PREFIX, WORD_PREFIX, SUFFIX and CONTAINS.
    * </pre>
    *
    * <code>string query = 2 [json_name = "query"];</code>
@@ -52,7 +52,7 @@ public interface SuggestRequestOrBuilder extends
 
   /**
    * <pre>
-   * How many suggestions to return. Default 10; above 100 it is 100; not negative.
+   * The maximum number of suggestions. Default: 10. A value above 100 means 100. Must not be negative.
    * </pre>
    *
    * <code>int32 page_size = 3 [json_name = "pageSize"];</code>
@@ -62,8 +62,8 @@ public interface SuggestRequestOrBuilder extends
 
   /**
    * <pre>
-   * Where to go on: `next_page_token` of the page before. Empty: from the best one. The other fields
-   * must be as they were, but for `page_size`.
+   * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+   * `page_size` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -72,8 +72,8 @@ public interface SuggestRequestOrBuilder extends
   java.lang.String getPageToken();
   /**
    * <pre>
-   * Where to go on: `next_page_token` of the page before. Empty: from the best one. The other fields
-   * must be as they were, but for `page_size`.
+   * The `next_page_token` of the previous page. Empty: the first page. All other fields except
+   * `page_size` must be the same as for the previous page.
    * </pre>
    *
    * <code>string page_token = 4 [json_name = "pageToken"];</code>
@@ -84,7 +84,7 @@ public interface SuggestRequestOrBuilder extends
 
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -93,7 +93,7 @@ public interface SuggestRequestOrBuilder extends
   java.util.List<dev.holdfast.v1.MatchKind> getMatchKindsList();
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -102,7 +102,7 @@ public interface SuggestRequestOrBuilder extends
   int getMatchKindsCount();
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -112,7 +112,7 @@ public interface SuggestRequestOrBuilder extends
   dev.holdfast.v1.MatchKind getMatchKinds(int index);
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -122,7 +122,7 @@ public interface SuggestRequestOrBuilder extends
   getMatchKindsValueList();
   /**
    * <pre>
-   * The kinds of matches wanted. Default: all.
+   * The requested kinds. Default: all kinds.
    * </pre>
    *
    * <code>repeated .holdfast.v1.MatchKind match_kinds = 5 [json_name = "matchKinds"];</code>
@@ -133,8 +133,8 @@ public interface SuggestRequestOrBuilder extends
 
   /**
    * <pre>
-   * The caller's recents to show among the suggestions: a list's name, as in AddRecentRequest. Empty:
-   * none. A list that does not exist has no recents.
+   * The name of the list of recents to include, as in AddRecentRequest. Empty: no recents. A list that
+   * does not exist has no recents.
    * </pre>
    *
    * <code>string recents_list = 6 [json_name = "recentsList"];</code>
@@ -143,8 +143,8 @@ public interface SuggestRequestOrBuilder extends
   java.lang.String getRecentsList();
   /**
    * <pre>
-   * The caller's recents to show among the suggestions: a list's name, as in AddRecentRequest. Empty:
-   * none. A list that does not exist has no recents.
+   * The name of the list of recents to include, as in AddRecentRequest. Empty: no recents. A list that
+   * does not exist has no recents.
    * </pre>
    *
    * <code>string recents_list = 6 [json_name = "recentsList"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * What was found.
+ * The matching entries and recents.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.SuggestResponse}
@@ -50,7 +50,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.holdfast.v1.Suggestion> suggestions_;
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -61,7 +61,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -73,7 +73,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -84,7 +84,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -95,7 +95,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -111,7 +111,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object nextPageToken_ = "";
   /**
    * <pre>
-   * Where the next page begins. Empty: this was the last one.
+   * The token of the next page. Empty: this is the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -132,7 +132,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where the next page begins. Empty: this was the last one.
+   * The token of the next page. Empty: this is the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -157,9 +157,10 @@ private static final long serialVersionUID = 0L;
   private boolean partial_ = false;
   /**
    * <pre>
-   * More may match than is shown: the query would have cost the server more work than a query may, and
-   * the weakest kinds were cut off. What is shown is right, the next page goes on from there, and the next
-   * keystroke narrows it down; but where very many have one score their order is not that of their texts.
+   * True if the query reached the server's bound of work per query, and the weakest kinds were left out.
+   * The shown suggestions are right, and the next page continues after them. A longer query gives a
+   * complete answer. If very many entries have the same score, their order may differ from the order of
+   * their texts.
    * </pre>
    *
    * <code>bool partial = 3 [json_name = "partial"];</code>
@@ -353,7 +354,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What was found.
+   * The matching entries and recents.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.SuggestResponse}
@@ -610,7 +611,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -624,7 +625,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -638,7 +639,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -652,7 +653,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -673,7 +674,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -691,7 +692,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -711,7 +712,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -732,7 +733,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -750,7 +751,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -768,7 +769,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -787,7 +788,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -804,7 +805,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -821,7 +822,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -832,7 +833,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -846,7 +847,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -861,7 +862,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -872,7 +873,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -884,7 +885,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The suggestions, the best first.
+     * The suggestions, best first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -911,7 +912,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object nextPageToken_ = "";
     /**
      * <pre>
-     * Where the next page begins. Empty: this was the last one.
+     * The token of the next page. Empty: this is the last page.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -931,7 +932,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the next page begins. Empty: this was the last one.
+     * The token of the next page. Empty: this is the last page.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -952,7 +953,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the next page begins. Empty: this was the last one.
+     * The token of the next page. Empty: this is the last page.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -969,7 +970,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the next page begins. Empty: this was the last one.
+     * The token of the next page. Empty: this is the last page.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -983,7 +984,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where the next page begins. Empty: this was the last one.
+     * The token of the next page. Empty: this is the last page.
      * </pre>
      *
      * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -1003,9 +1004,10 @@ private static final long serialVersionUID = 0L;
     private boolean partial_ ;
     /**
      * <pre>
-     * More may match than is shown: the query would have cost the server more work than a query may, and
-     * the weakest kinds were cut off. What is shown is right, the next page goes on from there, and the next
-     * keystroke narrows it down; but where very many have one score their order is not that of their texts.
+     * True if the query reached the server's bound of work per query, and the weakest kinds were left out.
+     * The shown suggestions are right, and the next page continues after them. A longer query gives a
+     * complete answer. If very many entries have the same score, their order may differ from the order of
+     * their texts.
      * </pre>
      *
      * <code>bool partial = 3 [json_name = "partial"];</code>
@@ -1017,9 +1019,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More may match than is shown: the query would have cost the server more work than a query may, and
-     * the weakest kinds were cut off. What is shown is right, the next page goes on from there, and the next
-     * keystroke narrows it down; but where very many have one score their order is not that of their texts.
+     * True if the query reached the server's bound of work per query, and the weakest kinds were left out.
+     * The shown suggestions are right, and the next page continues after them. A longer query gives a
+     * complete answer. If very many entries have the same score, their order may differ from the order of
+     * their texts.
      * </pre>
      *
      * <code>bool partial = 3 [json_name = "partial"];</code>
@@ -1035,9 +1038,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * More may match than is shown: the query would have cost the server more work than a query may, and
-     * the weakest kinds were cut off. What is shown is right, the next page goes on from there, and the next
-     * keystroke narrows it down; but where very many have one score their order is not that of their texts.
+     * True if the query reached the server's bound of work per query, and the weakest kinds were left out.
+     * The shown suggestions are right, and the next page continues after them. A longer query gives a
+     * complete answer. If very many entries have the same score, their order may differ from the order of
+     * their texts.
      * </pre>
      *
      * <code>bool partial = 3 [json_name = "partial"];</code>

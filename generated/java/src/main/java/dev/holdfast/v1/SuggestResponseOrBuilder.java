@@ -10,7 +10,7 @@ public interface SuggestResponseOrBuilder extends
 
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -19,7 +19,7 @@ public interface SuggestResponseOrBuilder extends
       getSuggestionsList();
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -27,7 +27,7 @@ public interface SuggestResponseOrBuilder extends
   dev.holdfast.v1.Suggestion getSuggestions(int index);
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -35,7 +35,7 @@ public interface SuggestResponseOrBuilder extends
   int getSuggestionsCount();
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -44,7 +44,7 @@ public interface SuggestResponseOrBuilder extends
       getSuggestionsOrBuilderList();
   /**
    * <pre>
-   * The suggestions, the best first.
+   * The suggestions, best first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Suggestion suggestions = 1 [json_name = "suggestions"];</code>
@@ -54,7 +54,7 @@ public interface SuggestResponseOrBuilder extends
 
   /**
    * <pre>
-   * Where the next page begins. Empty: this was the last one.
+   * The token of the next page. Empty: this is the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -63,7 +63,7 @@ public interface SuggestResponseOrBuilder extends
   java.lang.String getNextPageToken();
   /**
    * <pre>
-   * Where the next page begins. Empty: this was the last one.
+   * The token of the next page. Empty: this is the last page.
    * </pre>
    *
    * <code>string next_page_token = 2 [json_name = "nextPageToken"];</code>
@@ -74,9 +74,10 @@ public interface SuggestResponseOrBuilder extends
 
   /**
    * <pre>
-   * More may match than is shown: the query would have cost the server more work than a query may, and
-   * the weakest kinds were cut off. What is shown is right, the next page goes on from there, and the next
-   * keystroke narrows it down; but where very many have one score their order is not that of their texts.
+   * True if the query reached the server's bound of work per query, and the weakest kinds were left out.
+   * The shown suggestions are right, and the next page continues after them. A longer query gives a
+   * complete answer. If very many entries have the same score, their order may differ from the order of
+   * their texts.
    * </pre>
    *
    * <code>bool partial = 3 [json_name = "partial"];</code>

@@ -48,8 +48,8 @@ private static final long serialVersionUID = 0L;
   private long queryId_ = 0L;
   /**
    * <pre>
-   * What the answer is known by, any number of the caller's choice; rising ones are easy to compare. The
-   * server neither compares nor keeps them.
+   * Identifies the answer. Any number of the caller's choice; rising numbers are easy to compare. The
+   * server does not compare or keep the numbers.
    * </pre>
    *
    * <code>int64 query_id = 1 [json_name = "queryId"];</code>
@@ -476,8 +476,8 @@ private static final long serialVersionUID = 0L;
     private long queryId_ ;
     /**
      * <pre>
-     * What the answer is known by, any number of the caller's choice; rising ones are easy to compare. The
-     * server neither compares nor keeps them.
+     * Identifies the answer. Any number of the caller's choice; rising numbers are easy to compare. The
+     * server does not compare or keep the numbers.
      * </pre>
      *
      * <code>int64 query_id = 1 [json_name = "queryId"];</code>
@@ -489,8 +489,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the answer is known by, any number of the caller's choice; rising ones are easy to compare. The
-     * server neither compares nor keeps them.
+     * Identifies the answer. Any number of the caller's choice; rising numbers are easy to compare. The
+     * server does not compare or keep the numbers.
      * </pre>
      *
      * <code>int64 query_id = 1 [json_name = "queryId"];</code>
@@ -506,8 +506,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the answer is known by, any number of the caller's choice; rising ones are easy to compare. The
-     * server neither compares nor keeps them.
+     * Identifies the answer. Any number of the caller's choice; rising numbers are easy to compare. The
+     * server does not compare or keep the numbers.
      * </pre>
      *
      * <code>int64 query_id = 1 [json_name = "queryId"];</code>

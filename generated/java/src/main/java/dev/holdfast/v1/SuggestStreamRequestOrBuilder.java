@@ -10,8 +10,8 @@ public interface SuggestStreamRequestOrBuilder extends
 
   /**
    * <pre>
-   * What the answer is known by, any number of the caller's choice; rising ones are easy to compare. The
-   * server neither compares nor keeps them.
+   * Identifies the answer. Any number of the caller's choice; rising numbers are easy to compare. The
+   * server does not compare or keep the numbers.
    * </pre>
    *
    * <code>int64 query_id = 1 [json_name = "queryId"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The answer to one query. Nothing that was asked before it will be answered any more.
+ * The answer to one query. No older query is answered after it.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.SuggestStreamResponse}
@@ -89,7 +89,7 @@ private static final long serialVersionUID = 0L;
   private long queryId_ = 0L;
   /**
    * <pre>
-   * As in the query.
+   * The `query_id` of the query.
    * </pre>
    *
    * <code>int64 query_id = 1 [json_name = "queryId"];</code>
@@ -103,7 +103,7 @@ private static final long serialVersionUID = 0L;
   public static final int SUGGESTIONS_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * What was found.
+   * The matching entries and recents.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestResponse suggestions = 2 [json_name = "suggestions"];</code>
@@ -115,7 +115,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What was found.
+   * The matching entries and recents.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestResponse suggestions = 2 [json_name = "suggestions"];</code>
@@ -130,7 +130,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What was found.
+   * The matching entries and recents.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestResponse suggestions = 2 [json_name = "suggestions"];</code>
@@ -146,7 +146,7 @@ private static final long serialVersionUID = 0L;
   public static final int ERROR_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * Why nothing was looked up. The stream goes on.
+   * The error of the query. The stream goes on.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -158,7 +158,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why nothing was looked up. The stream goes on.
+   * The error of the query. The stream goes on.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -173,7 +173,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why nothing was looked up. The stream goes on.
+   * The error of the query. The stream goes on.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -385,7 +385,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The answer to one query. Nothing that was asked before it will be answered any more.
+   * The answer to one query. No older query is answered after it.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.SuggestStreamResponse}
@@ -622,7 +622,7 @@ private static final long serialVersionUID = 0L;
     private long queryId_ ;
     /**
      * <pre>
-     * As in the query.
+     * The `query_id` of the query.
      * </pre>
      *
      * <code>int64 query_id = 1 [json_name = "queryId"];</code>
@@ -634,7 +634,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As in the query.
+     * The `query_id` of the query.
      * </pre>
      *
      * <code>int64 query_id = 1 [json_name = "queryId"];</code>
@@ -650,7 +650,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As in the query.
+     * The `query_id` of the query.
      * </pre>
      *
      * <code>int64 query_id = 1 [json_name = "queryId"];</code>
@@ -667,7 +667,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.SuggestResponse, dev.holdfast.v1.SuggestResponse.Builder, dev.holdfast.v1.SuggestResponseOrBuilder> suggestionsBuilder_;
     /**
      * <pre>
-     * What was found.
+     * The matching entries and recents.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestResponse suggestions = 2 [json_name = "suggestions"];</code>
@@ -679,7 +679,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was found.
+     * The matching entries and recents.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestResponse suggestions = 2 [json_name = "suggestions"];</code>
@@ -701,7 +701,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was found.
+     * The matching entries and recents.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestResponse suggestions = 2 [json_name = "suggestions"];</code>
@@ -721,7 +721,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was found.
+     * The matching entries and recents.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestResponse suggestions = 2 [json_name = "suggestions"];</code>
@@ -739,7 +739,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was found.
+     * The matching entries and recents.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestResponse suggestions = 2 [json_name = "suggestions"];</code>
@@ -766,7 +766,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was found.
+     * The matching entries and recents.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestResponse suggestions = 2 [json_name = "suggestions"];</code>
@@ -789,7 +789,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was found.
+     * The matching entries and recents.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestResponse suggestions = 2 [json_name = "suggestions"];</code>
@@ -799,7 +799,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was found.
+     * The matching entries and recents.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestResponse suggestions = 2 [json_name = "suggestions"];</code>
@@ -817,7 +817,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What was found.
+     * The matching entries and recents.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestResponse suggestions = 2 [json_name = "suggestions"];</code>
@@ -845,7 +845,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.SuggestError, dev.holdfast.v1.SuggestError.Builder, dev.holdfast.v1.SuggestErrorOrBuilder> errorBuilder_;
     /**
      * <pre>
-     * Why nothing was looked up. The stream goes on.
+     * The error of the query. The stream goes on.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -857,7 +857,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why nothing was looked up. The stream goes on.
+     * The error of the query. The stream goes on.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -879,7 +879,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why nothing was looked up. The stream goes on.
+     * The error of the query. The stream goes on.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -899,7 +899,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why nothing was looked up. The stream goes on.
+     * The error of the query. The stream goes on.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -917,7 +917,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why nothing was looked up. The stream goes on.
+     * The error of the query. The stream goes on.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -944,7 +944,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why nothing was looked up. The stream goes on.
+     * The error of the query. The stream goes on.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -967,7 +967,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why nothing was looked up. The stream goes on.
+     * The error of the query. The stream goes on.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -977,7 +977,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why nothing was looked up. The stream goes on.
+     * The error of the query. The stream goes on.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -995,7 +995,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Why nothing was looked up. The stream goes on.
+     * The error of the query. The stream goes on.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>

@@ -10,7 +10,7 @@ public interface SuggestStreamResponseOrBuilder extends
 
   /**
    * <pre>
-   * As in the query.
+   * The `query_id` of the query.
    * </pre>
    *
    * <code>int64 query_id = 1 [json_name = "queryId"];</code>
@@ -20,7 +20,7 @@ public interface SuggestStreamResponseOrBuilder extends
 
   /**
    * <pre>
-   * What was found.
+   * The matching entries and recents.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestResponse suggestions = 2 [json_name = "suggestions"];</code>
@@ -29,7 +29,7 @@ public interface SuggestStreamResponseOrBuilder extends
   boolean hasSuggestions();
   /**
    * <pre>
-   * What was found.
+   * The matching entries and recents.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestResponse suggestions = 2 [json_name = "suggestions"];</code>
@@ -38,7 +38,7 @@ public interface SuggestStreamResponseOrBuilder extends
   dev.holdfast.v1.SuggestResponse getSuggestions();
   /**
    * <pre>
-   * What was found.
+   * The matching entries and recents.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestResponse suggestions = 2 [json_name = "suggestions"];</code>
@@ -47,7 +47,7 @@ public interface SuggestStreamResponseOrBuilder extends
 
   /**
    * <pre>
-   * Why nothing was looked up. The stream goes on.
+   * The error of the query. The stream goes on.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -56,7 +56,7 @@ public interface SuggestStreamResponseOrBuilder extends
   boolean hasError();
   /**
    * <pre>
-   * Why nothing was looked up. The stream goes on.
+   * The error of the query. The stream goes on.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -65,7 +65,7 @@ public interface SuggestStreamResponseOrBuilder extends
   dev.holdfast.v1.SuggestError getError();
   /**
    * <pre>
-   * Why nothing was looked up. The stream goes on.
+   * The error of the query. The stream goes on.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>

@@ -53,7 +53,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object entryId_ = "";
   /**
    * <pre>
-   * The entry, or the one that the recent names. Empty for a recent that was added without one.
+   * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -74,7 +74,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entry, or the one that the recent names. Empty for a recent that was added without one.
+   * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -100,7 +100,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object text_ = "";
   /**
    * <pre>
-   * What to show.
+   * The text to show.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -121,7 +121,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to show.
+   * The text to show.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -147,9 +147,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.holdfast.v1.Segment> segments_;
   /**
    * <pre>
-   * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-   * languages do alike. None is marked where an alias matched and the text does not, or the query is
-   * empty.
+   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -160,9 +159,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-   * languages do alike. None is marked where an alias matched and the text does not, or the query is
-   * empty.
+   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -174,9 +172,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-   * languages do alike. None is marked where an alias matched and the text does not, or the query is
-   * empty.
+   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -187,9 +184,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-   * languages do alike. None is marked where an alias matched and the text does not, or the query is
-   * empty.
+   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -200,9 +196,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-   * languages do alike. None is marked where an alias matched and the text does not, or the query is
-   * empty.
+   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -217,7 +212,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.ByteString payload_ = com.google.protobuf.ByteString.EMPTY;
   /**
    * <pre>
-   * What came with the entry; of a recent, what came with that.
+   * The payload of the entry or of the recent.
    * </pre>
    *
    * <code>bytes payload = 4 [json_name = "payload"];</code>
@@ -232,7 +227,7 @@ private static final long serialVersionUID = 0L;
   private int matchKind_ = 0;
   /**
    * <pre>
-   * How it answers to the query.
+   * How the suggestion matches the query.
    * </pre>
    *
    * <code>.holdfast.v1.MatchKind match_kind = 5 [json_name = "matchKind"];</code>
@@ -243,7 +238,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How it answers to the query.
+   * How the suggestion matches the query.
    * </pre>
    *
    * <code>.holdfast.v1.MatchKind match_kind = 5 [json_name = "matchKind"];</code>
@@ -258,7 +253,7 @@ private static final long serialVersionUID = 0L;
   private long score_ = 0L;
   /**
    * <pre>
-   * Weight plus selections, below 2^53. 0 for a recent that is shown for itself alone.
+   * Weight plus selections, below 2^53. 0 for a recent without an entry.
    * </pre>
    *
    * <code>int64 score = 6 [json_name = "score"];</code>
@@ -273,7 +268,7 @@ private static final long serialVersionUID = 0L;
   private boolean recent_ = false;
   /**
    * <pre>
-   * It is one of the caller's recents.
+   * True if the suggestion is one of the caller's recents.
    * </pre>
    *
    * <code>bool recent = 7 [json_name = "recent"];</code>
@@ -806,7 +801,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object entryId_ = "";
     /**
      * <pre>
-     * The entry, or the one that the recent names. Empty for a recent that was added without one.
+     * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -826,7 +821,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry, or the one that the recent names. Empty for a recent that was added without one.
+     * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -847,7 +842,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry, or the one that the recent names. Empty for a recent that was added without one.
+     * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -864,7 +859,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry, or the one that the recent names. Empty for a recent that was added without one.
+     * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -878,7 +873,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry, or the one that the recent names. Empty for a recent that was added without one.
+     * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
      * </pre>
      *
      * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -898,7 +893,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object text_ = "";
     /**
      * <pre>
-     * What to show.
+     * The text to show.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -918,7 +913,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to show.
+     * The text to show.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -939,7 +934,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to show.
+     * The text to show.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -956,7 +951,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to show.
+     * The text to show.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -970,7 +965,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What to show.
+     * The text to show.
      * </pre>
      *
      * <code>string text = 2 [json_name = "text"];</code>
@@ -1001,9 +996,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1017,9 +1011,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1033,9 +1026,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1049,9 +1041,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1072,9 +1063,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1092,9 +1082,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1114,9 +1103,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1137,9 +1125,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1157,9 +1144,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1177,9 +1163,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1198,9 +1183,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1217,9 +1201,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1236,9 +1219,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1249,9 +1231,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1265,9 +1246,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1282,9 +1262,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1295,9 +1274,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1309,9 +1287,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-     * languages do alike. None is marked where an alias matched and the text does not, or the query is
-     * empty.
+     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1338,7 +1315,7 @@ private static final long serialVersionUID = 0L;
     private com.google.protobuf.ByteString payload_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
-     * What came with the entry; of a recent, what came with that.
+     * The payload of the entry or of the recent.
      * </pre>
      *
      * <code>bytes payload = 4 [json_name = "payload"];</code>
@@ -1350,7 +1327,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What came with the entry; of a recent, what came with that.
+     * The payload of the entry or of the recent.
      * </pre>
      *
      * <code>bytes payload = 4 [json_name = "payload"];</code>
@@ -1366,7 +1343,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What came with the entry; of a recent, what came with that.
+     * The payload of the entry or of the recent.
      * </pre>
      *
      * <code>bytes payload = 4 [json_name = "payload"];</code>
@@ -1382,7 +1359,7 @@ private static final long serialVersionUID = 0L;
     private int matchKind_ = 0;
     /**
      * <pre>
-     * How it answers to the query.
+     * How the suggestion matches the query.
      * </pre>
      *
      * <code>.holdfast.v1.MatchKind match_kind = 5 [json_name = "matchKind"];</code>
@@ -1393,7 +1370,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it answers to the query.
+     * How the suggestion matches the query.
      * </pre>
      *
      * <code>.holdfast.v1.MatchKind match_kind = 5 [json_name = "matchKind"];</code>
@@ -1408,7 +1385,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it answers to the query.
+     * How the suggestion matches the query.
      * </pre>
      *
      * <code>.holdfast.v1.MatchKind match_kind = 5 [json_name = "matchKind"];</code>
@@ -1421,7 +1398,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it answers to the query.
+     * How the suggestion matches the query.
      * </pre>
      *
      * <code>.holdfast.v1.MatchKind match_kind = 5 [json_name = "matchKind"];</code>
@@ -1439,7 +1416,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How it answers to the query.
+     * How the suggestion matches the query.
      * </pre>
      *
      * <code>.holdfast.v1.MatchKind match_kind = 5 [json_name = "matchKind"];</code>
@@ -1455,7 +1432,7 @@ private static final long serialVersionUID = 0L;
     private long score_ ;
     /**
      * <pre>
-     * Weight plus selections, below 2^53. 0 for a recent that is shown for itself alone.
+     * Weight plus selections, below 2^53. 0 for a recent without an entry.
      * </pre>
      *
      * <code>int64 score = 6 [json_name = "score"];</code>
@@ -1467,7 +1444,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Weight plus selections, below 2^53. 0 for a recent that is shown for itself alone.
+     * Weight plus selections, below 2^53. 0 for a recent without an entry.
      * </pre>
      *
      * <code>int64 score = 6 [json_name = "score"];</code>
@@ -1483,7 +1460,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Weight plus selections, below 2^53. 0 for a recent that is shown for itself alone.
+     * Weight plus selections, below 2^53. 0 for a recent without an entry.
      * </pre>
      *
      * <code>int64 score = 6 [json_name = "score"];</code>
@@ -1499,7 +1476,7 @@ private static final long serialVersionUID = 0L;
     private boolean recent_ ;
     /**
      * <pre>
-     * It is one of the caller's recents.
+     * True if the suggestion is one of the caller's recents.
      * </pre>
      *
      * <code>bool recent = 7 [json_name = "recent"];</code>
@@ -1511,7 +1488,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It is one of the caller's recents.
+     * True if the suggestion is one of the caller's recents.
      * </pre>
      *
      * <code>bool recent = 7 [json_name = "recent"];</code>
@@ -1527,7 +1504,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * It is one of the caller's recents.
+     * True if the suggestion is one of the caller's recents.
      * </pre>
      *
      * <code>bool recent = 7 [json_name = "recent"];</code>

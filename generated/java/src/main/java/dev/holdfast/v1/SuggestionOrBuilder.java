@@ -10,7 +10,7 @@ public interface SuggestionOrBuilder extends
 
   /**
    * <pre>
-   * The entry, or the one that the recent names. Empty for a recent that was added without one.
+   * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -19,7 +19,7 @@ public interface SuggestionOrBuilder extends
   java.lang.String getEntryId();
   /**
    * <pre>
-   * The entry, or the one that the recent names. Empty for a recent that was added without one.
+   * The id of the entry, or the `entry_id` of the recent. Empty for a recent without an `entry_id`.
    * </pre>
    *
    * <code>string entry_id = 1 [json_name = "entryId"];</code>
@@ -30,7 +30,7 @@ public interface SuggestionOrBuilder extends
 
   /**
    * <pre>
-   * What to show.
+   * The text to show.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -39,7 +39,7 @@ public interface SuggestionOrBuilder extends
   java.lang.String getText();
   /**
    * <pre>
-   * What to show.
+   * The text to show.
    * </pre>
    *
    * <code>string text = 2 [json_name = "text"];</code>
@@ -50,9 +50,8 @@ public interface SuggestionOrBuilder extends
 
   /**
    * <pre>
-   * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-   * languages do alike. None is marked where an alias matched and the text does not, or the query is
-   * empty.
+   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -61,9 +60,8 @@ public interface SuggestionOrBuilder extends
       getSegmentsList();
   /**
    * <pre>
-   * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-   * languages do alike. None is marked where an alias matched and the text does not, or the query is
-   * empty.
+   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -71,9 +69,8 @@ public interface SuggestionOrBuilder extends
   dev.holdfast.v1.Segment getSegments(int index);
   /**
    * <pre>
-   * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-   * languages do alike. None is marked where an alias matched and the text does not, or the query is
-   * empty.
+   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -81,9 +78,8 @@ public interface SuggestionOrBuilder extends
   int getSegmentsCount();
   /**
    * <pre>
-   * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-   * languages do alike. None is marked where an alias matched and the text does not, or the query is
-   * empty.
+   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -92,9 +88,8 @@ public interface SuggestionOrBuilder extends
       getSegmentsOrBuilderList();
   /**
    * <pre>
-   * The text in parts, which concatenate to it: so nobody has to count characters, which no two
-   * languages do alike. None is marked where an alias matched and the text does not, or the query is
-   * empty.
+   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
+   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -104,7 +99,7 @@ public interface SuggestionOrBuilder extends
 
   /**
    * <pre>
-   * What came with the entry; of a recent, what came with that.
+   * The payload of the entry or of the recent.
    * </pre>
    *
    * <code>bytes payload = 4 [json_name = "payload"];</code>
@@ -114,7 +109,7 @@ public interface SuggestionOrBuilder extends
 
   /**
    * <pre>
-   * How it answers to the query.
+   * How the suggestion matches the query.
    * </pre>
    *
    * <code>.holdfast.v1.MatchKind match_kind = 5 [json_name = "matchKind"];</code>
@@ -123,7 +118,7 @@ public interface SuggestionOrBuilder extends
   int getMatchKindValue();
   /**
    * <pre>
-   * How it answers to the query.
+   * How the suggestion matches the query.
    * </pre>
    *
    * <code>.holdfast.v1.MatchKind match_kind = 5 [json_name = "matchKind"];</code>
@@ -133,7 +128,7 @@ public interface SuggestionOrBuilder extends
 
   /**
    * <pre>
-   * Weight plus selections, below 2^53. 0 for a recent that is shown for itself alone.
+   * Weight plus selections, below 2^53. 0 for a recent without an entry.
    * </pre>
    *
    * <code>int64 score = 6 [json_name = "score"];</code>
@@ -143,7 +138,7 @@ public interface SuggestionOrBuilder extends
 
   /**
    * <pre>
-   * It is one of the caller's recents.
+   * True if the suggestion is one of the caller's recents.
    * </pre>
    *
    * <code>bool recent = 7 [json_name = "recent"];</code>

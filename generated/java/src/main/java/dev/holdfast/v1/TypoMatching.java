@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * Whether a query with a slip of the fingers finds something.
+ * Whether a query with typos finds entries.
  * </pre>
  *
  * Protobuf enum {@code holdfast.v1.TypoMatching}
@@ -15,7 +15,7 @@ public enum TypoMatching
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * On. Never sent.
+   * The default: on. Never sent.
    * </pre>
    *
    * <code>TYPO_MATCHING_UNSPECIFIED = 0;</code>
@@ -23,7 +23,7 @@ public enum TypoMatching
   TYPO_MATCHING_UNSPECIFIED(0),
   /**
    * <pre>
-   * Where nothing else of an entry matches, MATCH_KIND_TYPO may.
+   * MATCH_KIND_TYPO is offered for entries without another match.
    * </pre>
    *
    * <code>TYPO_MATCHING_ON = 1;</code>
@@ -42,7 +42,7 @@ public enum TypoMatching
 
   /**
    * <pre>
-   * On. Never sent.
+   * The default: on. Never sent.
    * </pre>
    *
    * <code>TYPO_MATCHING_UNSPECIFIED = 0;</code>
@@ -50,7 +50,7 @@ public enum TypoMatching
   public static final int TYPO_MATCHING_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * Where nothing else of an entry matches, MATCH_KIND_TYPO may.
+   * MATCH_KIND_TYPO is offered for entries without another match.
    * </pre>
    *
    * <code>TYPO_MATCHING_ON = 1;</code>
