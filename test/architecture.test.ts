@@ -24,7 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: ['config', 'startup', 'transport', 'engine', 'redis', 'version'],
   main: ['config', 'log', 'server'],
   dev: ['main', 'redis-version'],
-  'clients/typescript': ['wire', 'generated/typescript'],
+  'clients/typescript': ['generated/typescript'],
 };
 
 /** The rooms that may import a package. */
@@ -43,6 +43,9 @@ const ALLOWED_AT_TOP = new Set([
 ]);
 /** Files and folders that programs create at the top; .gitignore lists them. */
 const MADE_AT_TOP = /^(node_modules|dist|coverage|\.holdfast|.*\.log)$/;
+
+/** Folders that locks and autocomplete share, so their own files import neither of the two. */
+const SHARED_FOLDERS = ['engine', 'redis/connection', 'redis/epochs', 'transport/grpc'];
 
 interface Source {
   /** Relative to src/, or to the root for the SDK; with slashes. */
@@ -201,6 +204,18 @@ test('leases and autocomplete never import each other', () => {
   expect(crossings).toEqual([]);
 });
 
+test.each(SHARED_FOLDERS)('files directly in %s import neither leases nor autocomplete', (folder) => {
+  const files = sources.filter(({ path }) => dirname(path) === folder);
+  const forbidden = files.flatMap((source) =>
+    importsOf(source)
+      .filter((specifier) => specifier.startsWith('.'))
+      .filter((specifier) => /\/(leases|autocomplete)\//.test(targetOf(source, specifier)))
+      .map((specifier) => `${source.path} imports ${specifier}`),
+  );
+  expect(files).not.toEqual([]);
+  expect(forbidden).toEqual([]);
+});
+
 test.each(Object.entries(PACKAGE_STAYS_IN))('the package %s is imported only in %j', (name, rooms) => {
   const users = sources.filter((source) =>
     importsOf(source).some((specifier) => packageOf(specifier) === name),
@@ -241,6 +256,6 @@ test('the engine gets random numbers and time only from the ports that tests rep
 });
 
 test('the top folder holds only the listed files and folders', () => {
-  const strangers = readdirSync(ROOT).filter((name) => !ALLOWED_AT_TOP.has(name) && !MADE_AT_TOP.test(name));
-  expect(strangers).toEqual([]);
+  const unexpected = readdirSync(ROOT).filter((name) => !ALLOWED_AT_TOP.has(name) && !MADE_AT_TOP.test(name));
+  expect(unexpected).toEqual([]);
 });

@@ -12,11 +12,11 @@ import { pythonEnvironment } from '../support/python-environment';
 import { ROOT } from '../support/root';
 
 const execute = promisify(execFile);
-/** For what needs the network, and for what a slow machine compiles for the first time. */
+/** Timeouts for downloads, and for the first compilation on a slow machine. */
 const FETCH_TIMEOUT_MS = 120_000;
 const BUILD_TIMEOUT_MS = 150_000;
 
-/** A client that can be run, `[program, ...arguments]`, or in words what this machine lacks for it. */
+/** The command of a client, `[program, ...arguments]`, or a sentence about the missing toolchain. */
 export type BuiltClient =
   | { readonly command: readonly [string, ...string[]]; readonly env?: Readonly<Record<string, string>> }
   | { readonly missing: string };
@@ -33,8 +33,8 @@ async function run(program: string, args: readonly string[], cwd: string, timeou
   await execute(program, args, { cwd, timeout, maxBuffer: 1e7 });
 }
 
-/** Whether a step that needs a toolchain or the network can be done; if not, what was said. */
-async function lacks(what: string, step: () => Promise<void>): Promise<string | undefined> {
+/** Runs a step that needs a toolchain or the network. Resolves to a sentence if the step fails. */
+async function problemOf(what: string, step: () => Promise<void>): Promise<string | undefined> {
   try {
     await step();
     return undefined;
@@ -43,7 +43,7 @@ async function lacks(what: string, step: () => Promise<void>): Promise<string | 
   }
 }
 
-/** A mistake of ours from here on: what is built with the toolchain and its packages in place must build. */
+/** Compiles a client. With the toolchain and its packages in place, a failure is a defect and throws. */
 async function compile(program: string, args: readonly string[], cwd: string): Promise<void> {
   try {
     await run(program, args, cwd, BUILD_TIMEOUT_MS);
@@ -66,7 +66,7 @@ function digestOf(files: readonly string[]): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** A folder of the user's cache that is made once; what was left half made is made again. */
+/** Creates a folder in the user's cache once. An incomplete folder is created again. */
 async function cached(name: string, make: (folder: string) => Promise<void>): Promise<string> {
   const folder = join((await cacheDirectory(process.env)) ?? tmpdir(), name);
   const unlock = await takePidLock(`${folder}.lock`, () => undefined);
@@ -89,12 +89,12 @@ export async function pythonClient(): Promise<BuiltClient> {
   return { command: [found.python, source('python', 'main.py')], env };
 }
 
-/** @param scratch where the program is put; Go's own cache makes it quick the next time */
+/** @param scratch folder of the program; Go's build cache makes the next build fast */
 export async function goClient(scratch: string): Promise<BuiltClient> {
   const folder = source('go');
   const missing =
-    (await lacks('there is no Go', () => run('go', ['version'], folder, FETCH_TIMEOUT_MS))) ??
-    (await lacks('its modules are not there', () =>
+    (await problemOf('Go is missing', () => run('go', ['version'], folder, FETCH_TIMEOUT_MS))) ??
+    (await problemOf('the Go modules cannot be downloaded', () =>
       run('go', ['mod', 'download'], folder, FETCH_TIMEOUT_MS),
     ));
   if (missing !== undefined) return { missing };
@@ -117,8 +117,8 @@ export async function javaClient(): Promise<BuiltClient> {
     );
   };
   const missing =
-    (await lacks('there is no JDK', () => run('javac', ['-version'], ROOT, FETCH_TIMEOUT_MS))) ??
-    (await lacks('its libraries are not there', fetch));
+    (await problemOf('the JDK is missing', () => run('javac', ['-version'], ROOT, FETCH_TIMEOUT_MS))) ??
+    (await problemOf('the Java libraries cannot be downloaded', fetch));
   if (missing !== undefined) return { missing };
   const sources = [...filesBelow(generated('java', 'src')), source('java', 'Main.java')];
   const jars = join(libraries, '*');

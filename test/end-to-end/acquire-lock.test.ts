@@ -7,7 +7,7 @@ import { refusal } from '../support/clients/call-ending';
 import { ms } from '../support/clients/lease-client';
 import type { LockClient } from '../support/clients/lock-client';
 
-/** Within this whatever needs no waiting is done, on a busy machine too; what it must not wait for takes longer. */
+/** Bound of a step without a wait on a busy machine. Every wait in these tests is longer. */
 const SLOW_MS = 750;
 
 let redis: RedisProcess;
@@ -31,7 +31,7 @@ async function waiterCount(name: string, count: number): Promise<void> {
 }
 
 describe('a free lock', () => {
-  test.concurrent('is granted at once, and the lease says all that the contract names', async () => {
+  test.concurrent('is granted at once, with every field of the lease', async () => {
     const requestId = randomUUID();
     const t0 = performance.now();
     const lease = await client.acquire({ name: 'free', ttlMs: 5000, requestId });
@@ -44,7 +44,7 @@ describe('a free lock', () => {
     expect(ms(lease.expireOffset)).toBeGreaterThan(4950);
   });
 
-  test.concurrent('gets the default ttl and a request_id where none is given', async () => {
+  test.concurrent('is granted with the default ttl and a new request_id by default', async () => {
     const lease = await client.acquire({ name: 'defaults' });
     expect(ms(lease.ttl)).toBe(30_000);
     expect(lease.requestId).toMatch(
@@ -55,7 +55,7 @@ describe('a free lock', () => {
   });
 
   test.concurrent(
-    'is granted on a try without waiting, and tokens rise from grant to grant (chapter 28)',
+    'is granted with wait_timeout 0, and tokens rise from grant to grant (chapter 28)',
     async () => {
       let last = 0n;
       for (let round = 0; round < 5; round += 1) {
@@ -73,7 +73,7 @@ describe('a free lock', () => {
 
 describe('a held lock', () => {
   test.concurrent(
-    'refuses a try at once, and says who holds it, how many wait, and when to come back (chapter 28)',
+    'refuses wait_timeout 0 at once, with holder, waiter count and retry delay (chapter 28)',
     async () => {
       await client.acquire({ name: 'held', ttlMs: 20_000, holderId: 'alice', waitMs: 0 });
       const waiting = refusal(client.acquire({ name: 'held', waitMs: 1500 }));
@@ -92,7 +92,7 @@ describe('a held lock', () => {
     },
   );
 
-  test.concurrent('is waited for as long as wait_timeout says, and no longer (chapter 17, 19)', async () => {
+  test.concurrent('ends a wait at its wait_timeout (chapter 17, 19)', async () => {
     await client.acquire({ name: 'patient', ttlMs: 20_000 });
     const t0 = performance.now();
     const ending = await refusal(client.acquire({ name: 'patient', waitMs: 400 }));
@@ -107,10 +107,10 @@ describe('a held lock', () => {
     { deadlineMs: 300, marginMs: 30 },
     { deadlineMs: 1000, marginMs: 100 },
     { deadlineMs: 3000, marginMs: 250 },
-  ])('is answered before a deadline of $deadlineMs ms', async ({ deadlineMs, marginMs }) => {
+  ])('ends a wait before its deadline of $deadlineMs ms', async ({ deadlineMs, marginMs }) => {
     const name = `deadline ${deadlineMs}`;
     await client.acquire({ name, ttlMs: 60_000 });
-    // A machine that stands still for the margin proves nothing: the next try does.
+    // A busy machine may lose the whole margin. Another attempt follows then.
     await eventuallyPasses('an answer before the deadline', async () => {
       const t0 = performance.now();
       const ending = await refusal(client.acquire({ name }, { deadlineMs }));
@@ -121,7 +121,7 @@ describe('a held lock', () => {
     });
   });
 
-  test.concurrent('is waited for without any bound where there is neither timeout nor deadline', async () => {
+  test.concurrent('has no bound of the wait without wait_timeout and deadline', async () => {
     const first = await client.acquire({ name: 'unbounded', ttlMs: 1200 });
     const t0 = performance.now();
     const second = await client.acquire({ name: 'unbounded', ttlMs: 1000 });
@@ -131,24 +131,21 @@ describe('a held lock', () => {
     expect(waited).toBeLessThan(1200 + SLOW_MS);
   });
 
-  test.concurrent(
-    'is granted on its release, within the whole ttl of the new lease (chapter 17)',
-    async () => {
-      const first = await client.acquire({ name: 'handed over', ttlMs: 20_000 });
-      const waiting = other.client().acquire({ name: 'handed over', ttlMs: 2000, waitMs: 10_000 });
-      await waiterCount('handed over', 1);
-      await sleep(300);
-      const released = performance.now();
-      await client.release(first.leaseId);
-      const second = await waiting;
-      expect(performance.now() - released).toBeLessThan(SLOW_MS);
-      // Counted from the receipt of the call, so the wait is part of it.
-      expect(ms(second.expireOffset)).toBeGreaterThan(2000 + 300 - 20);
-      expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
-    },
-  );
+  test.concurrent('is granted on its release, with the full ttl (chapter 17)', async () => {
+    const first = await client.acquire({ name: 'handed over', ttlMs: 20_000 });
+    const waiting = other.client().acquire({ name: 'handed over', ttlMs: 2000, waitMs: 10_000 });
+    await waiterCount('handed over', 1);
+    await sleep(300);
+    const released = performance.now();
+    await client.release(first.leaseId);
+    const second = await waiting;
+    expect(performance.now() - released).toBeLessThan(SLOW_MS);
+    // The offset is counted from the receipt of the call, so it includes the wait.
+    expect(ms(second.expireOffset)).toBeGreaterThan(2000 + 300 - 20);
+    expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
+  });
 
-  test.concurrent('is granted in the order of asking, on whichever server', async () => {
+  test.concurrent('is granted in queue order across servers', async () => {
     const name = 'order';
     const first = await client.acquire({ name, ttlMs: 20_000 });
     const order: number[] = [];
@@ -168,22 +165,19 @@ describe('a held lock', () => {
     expect(order).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  test.concurrent('knows no re-entrance: the same holder_id waits like anybody', async () => {
+  test.concurrent('has no re-entrance: the same holder_id waits too', async () => {
     await client.acquire({ name: 'again', ttlMs: 20_000, holderId: 'me' });
     const ending = await refusal(client.acquire({ name: 'again', holderId: 'me', waitMs: 0 }));
     expect(ending).toMatchObject({ reason: 'CONTENDED', metadata: { holder_id: 'me' } });
   });
 });
 
-test.concurrent(
-  'a holder that is silent loses the lock at the end of its ttl, and the next is granted (chapter 14)',
-  async () => {
-    const t0 = performance.now();
-    const first = await client.acquire({ name: 'silent', ttlMs: 500 });
-    const second = await client.acquire({ name: 'silent', ttlMs: 500, waitMs: 5000 });
-    const waited = performance.now() - t0;
-    expect(waited).toBeGreaterThan(ms(first.expireOffset));
-    expect(waited).toBeLessThan(500 + SLOW_MS);
-    expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
-  },
-);
+test.concurrent('grants the next waiter when the ttl of a silent holder expires (chapter 14)', async () => {
+  const t0 = performance.now();
+  const first = await client.acquire({ name: 'silent', ttlMs: 500 });
+  const second = await client.acquire({ name: 'silent', ttlMs: 500, waitMs: 5000 });
+  const waited = performance.now() - t0;
+  expect(waited).toBeGreaterThan(ms(first.expireOffset));
+  expect(waited).toBeLessThan(500 + SLOW_MS);
+  expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
+});

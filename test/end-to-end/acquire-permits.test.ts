@@ -7,7 +7,7 @@ import type { LockClient } from '../support/clients/lock-client';
 import type { SemaphoreClient } from '../support/clients/semaphore-client';
 import { ServerPair, waiterCount } from './server-pair';
 
-/** Within this whatever needs no waiting is done, on a busy machine too; what it must not wait for takes longer. */
+/** Bound of a step without a wait on a busy machine. Every wait in these tests is longer. */
 const SLOW_MS = 750;
 
 let pair: ServerPair;
@@ -24,8 +24,8 @@ beforeAll(async () => {
 
 afterAll(() => pair?.close());
 
-describe('permits that are free', () => {
-  test.concurrent('are granted at once, and the lease says all that the contract names', async () => {
+describe('free permits', () => {
+  test.concurrent('are granted at once, with every field of the lease', async () => {
     const name = 'free';
     const requestId = randomUUID();
     await client.setLimit(name, 10);
@@ -42,44 +42,53 @@ describe('permits that are free', () => {
     expect(await client.get(name)).toMatchObject({ usedCount: 5, overcommittedCount: 0, holderCount: 2 });
   });
 
-  test.concurrent('are shown with who has them and who waits, and no authority and no mode', async () => {
-    const name = 'looked at';
-    await client.setLimit(name, 4);
-    const metadata = { at: '10.0.0.1' };
-    const lease = await client.acquire({ name, ttlMs: 20_000, permitCount: 3, holderId: 'alice', metadata });
-    const waiting = refusal(client.acquire({ name, permitCount: 2, holderId: 'bob', waitMs: 1000 }));
-    await waiterCount(client, name, 1);
-    const semaphore = await elsewhere.get(name);
-    expect(semaphore).toMatchObject({
-      name,
-      limit: 4,
-      usedCount: 3,
-      waiterCount: 1,
-      holderCount: 1,
-      lastFencingToken: lease.fencingToken,
-      holders: [
-        {
-          holderId: 'alice',
-          metadata: new Map(Object.entries(metadata)),
-          fencingToken: lease.fencingToken,
-          permitCount: 3,
-          mode: LockMode.LOCK_MODE_UNSPECIFIED,
-          revoked: false,
-        },
-      ],
-      waiters: [{ holderId: 'bob', permitCount: 2, position: 1, mode: LockMode.LOCK_MODE_UNSPECIFIED }],
-    });
-    const shown = JSON.stringify(semaphore, (_key, value: unknown) =>
-      typeof value === 'bigint' ? String(value) : value instanceof Map ? [...value] : value,
-    );
-    for (const secret of [lease.leaseId, lease.requestId]) expect(shown).not.toContain(secret);
-    expect((await waiting).reason).toBe('CONTENDED');
-  });
+  test.concurrent(
+    'GetSemaphore shows holders and waiters, without lease_id, request_id and mode',
+    async () => {
+      const name = 'looked at';
+      await client.setLimit(name, 4);
+      const metadata = { at: '10.0.0.1' };
+      const lease = await client.acquire({
+        name,
+        ttlMs: 20_000,
+        permitCount: 3,
+        holderId: 'alice',
+        metadata,
+      });
+      const waiting = refusal(client.acquire({ name, permitCount: 2, holderId: 'bob', waitMs: 1000 }));
+      await waiterCount(client, name, 1);
+      const semaphore = await elsewhere.get(name);
+      expect(semaphore).toMatchObject({
+        name,
+        limit: 4,
+        usedCount: 3,
+        waiterCount: 1,
+        holderCount: 1,
+        lastFencingToken: lease.fencingToken,
+        holders: [
+          {
+            holderId: 'alice',
+            metadata: new Map(Object.entries(metadata)),
+            fencingToken: lease.fencingToken,
+            permitCount: 3,
+            mode: LockMode.LOCK_MODE_UNSPECIFIED,
+            revoked: false,
+          },
+        ],
+        waiters: [{ holderId: 'bob', permitCount: 2, position: 1, mode: LockMode.LOCK_MODE_UNSPECIFIED }],
+      });
+      const shown = JSON.stringify(semaphore, (_key, value: unknown) =>
+        typeof value === 'bigint' ? String(value) : value instanceof Map ? [...value] : value,
+      );
+      for (const secret of [lease.leaseId, lease.requestId]) expect(shown).not.toContain(secret);
+      expect((await waiting).reason).toBe('CONTENDED');
+    },
+  );
 });
 
-describe('permits that are taken', () => {
+describe('held permits', () => {
   test.concurrent(
-    'are refused to a try at once, or waited for: the caller chooses (chapter 28)',
+    'are refused at once with wait_timeout 0, and waited for otherwise (chapter 28)',
     async () => {
       const name = 'busy';
       await client.setLimit(name, 10);
@@ -103,35 +112,35 @@ describe('permits that are taken', () => {
     },
   );
 
-  test.concurrent('say whose come back first, how many wait, and how long was waited', async () => {
-    const name = 'several';
-    await client.setLimit(name, 10);
-    await client.acquire({ name, ttlMs: 100_000, permitCount: 5, holderId: 'bob' });
-    await client.acquire({ name, ttlMs: 20_000, permitCount: 3, holderId: 'alice' });
-    const waiting = refusal(client.acquire({ name, permitCount: 3, waitMs: 1500 }));
-    await waiterCount(client, name, 1);
-    const { text } = await refusal(client.acquire({ name, waitMs: 300 }));
-    expect(text).toMatch(
-      /^semaphore "several" has 8 of 10 permits taken, 3 of them by alice for (19|20) s more, with 1 waiting; not granted within \d+ ms; raise wait_timeout to wait longer \[CONTENDED\]$/,
-    );
-    expect((await waiting).reason).toBe('CONTENDED');
-  });
-
   test.concurrent(
-    'are not left behind by a try that was refused, whose place is gone (chapter 29)',
+    'answer CONTENDED with the first holder to expire, the waiter count and the waited time',
     async () => {
-      const name = 'withdrawn';
-      const first = await client.acquire({ name, ttlMs: 300, permitCount: 2, initialLimit: 2 });
-      expect((await refusal(elsewhere.acquire({ name, waitMs: 0 }))).reason).toBe('CONTENDED');
-      expect(await client.get(name)).toMatchObject({ usedCount: 2, waiterCount: 0 });
-      // What has expired is purged by whoever comes next.
-      await eventually('its end', async () => (await client.get(name)).usedCount === 0);
-      const second = await elsewhere.acquire({ name, waitMs: 0, permitCount: 2 });
-      expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
+      const name = 'several';
+      await client.setLimit(name, 10);
+      await client.acquire({ name, ttlMs: 100_000, permitCount: 5, holderId: 'bob' });
+      await client.acquire({ name, ttlMs: 20_000, permitCount: 3, holderId: 'alice' });
+      const waiting = refusal(client.acquire({ name, permitCount: 3, waitMs: 1500 }));
+      await waiterCount(client, name, 1);
+      const { text } = await refusal(client.acquire({ name, waitMs: 300 }));
+      expect(text).toMatch(
+        /^semaphore "several" has 8 of 10 permits taken, 3 of them by alice for (19|20) s more, with 1 waiting; not granted within \d+ ms; raise wait_timeout to wait longer \[CONTENDED\]$/,
+      );
+      expect((await waiting).reason).toBe('CONTENDED');
     },
   );
 
-  test.concurrent('a waiter for many is not starved by a stream of waiters for one', async () => {
+  test.concurrent('leave no place in the queue for a refused attempt (chapter 29)', async () => {
+    const name = 'withdrawn';
+    const first = await client.acquire({ name, ttlMs: 300, permitCount: 2, initialLimit: 2 });
+    expect((await refusal(elsewhere.acquire({ name, waitMs: 0 }))).reason).toBe('CONTENDED');
+    expect(await client.get(name)).toMatchObject({ usedCount: 2, waiterCount: 0 });
+    // The next call purges the expired lease.
+    await eventually('the expiry', async () => (await client.get(name)).usedCount === 0);
+    const second = await elsewhere.acquire({ name, waitMs: 0, permitCount: 2 });
+    expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
+  });
+
+  test.concurrent('go to a large request before later small requests', async () => {
     const name = 'weighted';
     await client.setLimit(name, 10);
     const [first, second] = [
@@ -149,7 +158,7 @@ describe('permits that are taken', () => {
     for (let index = 0; index < 4; index += 1) {
       waits.push(wait(`one ${index}`, index % 2 === 0 ? elsewhere : client, 1));
       await waiterCount(client, name, index + 2);
-      // Two permits are free all the time, and nobody passes.
+      // Two permits are free all the time, and no small request overtakes.
       expect((await refusal(client.acquire({ name, waitMs: 0 }))).reason).toBe('CONTENDED');
     }
     expect(order).toEqual([]);
@@ -163,7 +172,7 @@ describe('permits that are taken', () => {
   });
 
   test.concurrent(
-    'are granted in the order of asking on whichever server, and the count never drifts (chapter 32, 33)',
+    'are granted in queue order across servers, and the used count stays right (chapter 32, 33)',
     async () => {
       const name = 'fair';
       await client.setLimit(name, 2);
@@ -184,7 +193,7 @@ describe('permits that are taken', () => {
         );
         await waiterCount(client, name, index + 1);
       }
-      // Released by the other server than granted it, and once more: that clears nobody else's.
+      // Another server releases the lease, twice. The second release frees no other lease.
       await elsewhere.release(held[0]?.leaseId ?? '');
       await elsewhere.release(held[0]?.leaseId ?? '');
       await Promise.all(waits);
@@ -201,7 +210,7 @@ describe('permits that are taken', () => {
 });
 
 describe('a lease', () => {
-  test.concurrent('has its own ttl: a short one ends beside a long one (chapter 34)', async () => {
+  test.concurrent('expires at its own ttl beside a longer lease (chapter 34)', async () => {
     const name = 'lifetimes';
     const short = await client.acquire({
       name,
@@ -220,30 +229,33 @@ describe('a lease', () => {
       released: false,
       lossCause: LossCause.LOSS_CAUSE_EXPIRED,
     });
-    // The late release freed nobody else's.
+    // The late release freed no other lease.
     expect((await client.get(name)).usedCount).toBe(2);
     for (const { leaseId } of [long, next]) expect((await client.release(leaseId)).released).toBe(true);
   });
 
-  test.concurrent('that is released says so, and one that expired says that (chapter 30)', async () => {
-    const name = 'says so';
-    const kept = await client.acquire({ name, ttlMs: 20_000, initialLimit: 5 });
-    const lost = await client.acquire({ name, ttlMs: 150 });
-    await eventually('its end', async () => (await client.get(name)).holderCount === 1);
-    for (let time = 0; time < 2; time += 1) {
-      expect(await elsewhere.release(kept.leaseId)).toEqual({
-        released: true,
-        lossCause: LossCause.LOSS_CAUSE_UNSPECIFIED,
-      });
-      expect(await elsewhere.release(lost.leaseId)).toEqual({
-        released: false,
-        lossCause: LossCause.LOSS_CAUSE_EXPIRED,
-      });
-    }
-  });
+  test.concurrent(
+    'answers its release with released true, and after expiry with the cause EXPIRED (chapter 30)',
+    async () => {
+      const name = 'says so';
+      const kept = await client.acquire({ name, ttlMs: 20_000, initialLimit: 5 });
+      const lost = await client.acquire({ name, ttlMs: 150 });
+      await eventually('the expiry', async () => (await client.get(name)).holderCount === 1);
+      for (let time = 0; time < 2; time += 1) {
+        expect(await elsewhere.release(kept.leaseId)).toEqual({
+          released: true,
+          lossCause: LossCause.LOSS_CAUSE_UNSPECIFIED,
+        });
+        expect(await elsewhere.release(lost.leaseId)).toEqual({
+          released: false,
+          lossCause: LossCause.LOSS_CAUSE_EXPIRED,
+        });
+      }
+    },
+  );
 
   test.concurrent(
-    'is renewed with all its permits; gone, that is said, and it is never put back (chapter 35)',
+    'is renewed with all its permits, and is never restored after its end (chapter 35)',
     async () => {
       const name = 'refreshed';
       const lease = await client.acquire({ name, ttlMs: 1500, permitCount: 3, initialLimit: 3 });
@@ -256,7 +268,7 @@ describe('a lease', () => {
       expect(ms(renewed.ttl)).toBe(4000);
       await client.release(lease.leaseId);
       const late = await client.acquire({ name, ttlMs: 150, permitCount: 3 });
-      await eventually('its end', async () => (await client.get(name)).usedCount === 0);
+      await eventually('the expiry', async () => (await client.get(name)).usedCount === 0);
       for (const [{ leaseId }, cause] of [
         [lease, 'RELEASED'],
         [late, 'EXPIRED'],
@@ -272,21 +284,28 @@ describe('a lease', () => {
   );
 });
 
-describe('the same request_id again', () => {
-  test.concurrent('gets the same lease, and may bring another limit, ttl and wait_timeout', async () => {
-    const wanted = { name: 'same', requestId: randomUUID(), permitCount: 2 };
-    const first = await client.acquire({ ...wanted, ttlMs: 5000, initialLimit: 2 });
-    const again = await elsewhere.acquire({ ...wanted, ttlMs: 9000, waitMs: 0, initialLimit: 7 });
-    expect(again).toMatchObject({ leaseId: first.leaseId, fencingToken: first.fencingToken, permitCount: 2 });
-    expect(await client.get('same')).toMatchObject({ limit: 2, usedCount: 2 });
-    await client.release(first.leaseId);
-    expect(await refusal(client.acquire(wanted))).toMatchObject({
-      code: 'FAILED_PRECONDITION',
-      reason: 'REQUEST_FINISHED',
-    });
-  });
+describe('a repeated request_id', () => {
+  test.concurrent(
+    'answers the same lease, also with another initial_limit, ttl and wait_timeout',
+    async () => {
+      const wanted = { name: 'same', requestId: randomUUID(), permitCount: 2 };
+      const first = await client.acquire({ ...wanted, ttlMs: 5000, initialLimit: 2 });
+      const again = await elsewhere.acquire({ ...wanted, ttlMs: 9000, waitMs: 0, initialLimit: 7 });
+      expect(again).toMatchObject({
+        leaseId: first.leaseId,
+        fencingToken: first.fencingToken,
+        permitCount: 2,
+      });
+      expect(await client.get('same')).toMatchObject({ limit: 2, usedCount: 2 });
+      await client.release(first.leaseId);
+      expect(await refusal(client.acquire(wanted))).toMatchObject({
+        code: 'FAILED_PRECONDITION',
+        reason: 'REQUEST_FINISHED',
+      });
+    },
+  );
 
-  test.concurrent('is refused with another permit_count or holder_id, which the error names', async () => {
+  test.concurrent('answers REQUEST_MISMATCH with the name of a changed field', async () => {
     const requestId = randomUUID();
     const wanted = { name: 'mismatch', requestId, permitCount: 2, holderId: 'alice', initialLimit: 9 };
     await client.acquire(wanted);
@@ -306,7 +325,7 @@ describe('the same request_id again', () => {
 });
 
 describe('a lock and a semaphore of the same name', () => {
-  test.concurrent('do not meet', async () => {
+  test.concurrent('are independent', async () => {
     const name = 'both';
     const lock = await locks.acquire({ name, ttlMs: 20_000, holderId: 'of the lock' });
     const requestId = lock.requestId;
@@ -318,7 +337,7 @@ describe('a lock and a semaphore of the same name', () => {
     await locks.renew(lock.leaseId);
   });
 
-  test.concurrent('take no lease_id of each other', async () => {
+  test.concurrent('refuse the lease_id of the other service', async () => {
     const name = 'foreign';
     const lock = await locks.acquire({ name, ttlMs: 20_000 });
     const permits = await client.acquire({ name, ttlMs: 20_000, initialLimit: 1 });

@@ -7,7 +7,7 @@ import type { HoldStream } from '../support/clients/hold-stream';
 import { ms } from '../support/clients/lease-client';
 import type { LockClient } from '../support/clients/lock-client';
 
-/** Within this whatever needs no waiting is done, on a busy machine too; what it must not wait for takes longer. */
+/** Bound of a step without a wait on a busy machine. Every wait in these tests is longer. */
 const SLOW_MS = 750;
 
 let redis: RedisProcess;
@@ -34,9 +34,9 @@ async function lease(stream: HoldStream) {
   return granted;
 }
 
-describe('attaching by lease_id', () => {
+describe('HoldLock with a lease_id', () => {
   test.concurrent(
-    'says granted first, with the same lease and token, its end counted from this call',
+    'sends granted first, with the same lease and token, and an offset from this call',
     async () => {
       const first = await client.acquire({ name: 'unary', ttlMs: 2000 });
       await sleep(300);
@@ -48,7 +48,7 @@ describe('attaching by lease_id', () => {
         requestId: first.requestId,
         name: 'unary',
       });
-      // Attaching renews.
+      // An attach renews the lease.
       expect(ms(granted?.expireOffset)).toBeGreaterThan(1990);
       await stream.next('renewed');
       await sleep(1700);
@@ -58,7 +58,7 @@ describe('attaching by lease_id', () => {
   );
 
   test.concurrent.each(['the same server', 'another server'])(
-    'ends the older stream SUPERSEDED, on %s',
+    'ends the older stream with SUPERSEDED, on %s',
     async (where) => {
       const name = `older on ${where}`;
       const older = client.hold({ name, ttlMs: 3000 });
@@ -70,7 +70,7 @@ describe('attaching by lease_id', () => {
       expect(await older.ending).toMatchObject({ code: 'ABORTED', reason: 'SUPERSEDED' });
       expect(performance.now() - t0).toBeLessThan(SLOW_MS);
       expect(older.kinds.filter((kind) => kind === 'lost' || kind === 'released')).toEqual([]);
-      // The end of the older one took nothing away.
+      // The end of the older stream did not change the lease.
       await newer.until('renewed');
       await sleep(2500);
       expect((await client.get(name)).holders[0]?.fencingToken).toBe(granted.fencingToken);
@@ -78,11 +78,11 @@ describe('attaching by lease_id', () => {
     },
   );
 
-  test.concurrent('of an ended lease is LEASE_NOT_HELD, with the cause', async () => {
+  test.concurrent('answers LEASE_NOT_HELD with the cause for an ended lease', async () => {
     const released = await client.acquire({ name: 'ended', ttlMs: 20_000 });
     await client.release(released.leaseId);
     const expired = await client.acquire({ name: 'ended', ttlMs: 150 });
-    await eventually('its end', async () => (await client.get('ended')).holderCount === 0);
+    await eventually('the expiry', async () => (await client.get('ended')).holderCount === 0);
     for (const [{ leaseId }, cause] of [
       [released, 'RELEASED'],
       [expired, 'EXPIRED'],
@@ -98,7 +98,7 @@ describe('attaching by lease_id', () => {
     expect((await client.get('ended')).holderCount).toBe(0);
   });
 
-  test.concurrent('hears of a release through another server', async () => {
+  test.concurrent('sends released when another server releases the lease', async () => {
     const first = await client.acquire({ name: 'released', ttlMs: 20_000 });
     const stream = elsewhere.attach(first.leaseId);
     await stream.next('granted');
@@ -110,8 +110,8 @@ describe('attaching by lease_id', () => {
   });
 });
 
-describe('HoldLock with the request_id', () => {
-  test.concurrent('of a lease that a unary call holds attaches to it', async () => {
+describe('HoldLock with a request_id', () => {
+  test.concurrent('attaches to the lease of a unary call', async () => {
     const requestId = randomUUID();
     const first = await client.acquire({ name: 'held unary', ttlMs: 2000, requestId });
     const stream = elsewhere.hold({ name: 'held unary', ttlMs: 2000, requestId });
@@ -123,7 +123,7 @@ describe('HoldLock with the request_id', () => {
     stream.cancel();
   });
 
-  test.concurrent('of a lease that a stream holds takes it over', async () => {
+  test.concurrent('takes over the lease of another stream', async () => {
     const requestId = randomUUID();
     const older = client.hold({ name: 'held stream', ttlMs: 2000, requestId });
     const granted = await lease(older);
@@ -133,7 +133,7 @@ describe('HoldLock with the request_id', () => {
     newer.cancel();
   });
 
-  test.concurrent('that waits goes on in the same place, on another server too', async () => {
+  test.concurrent('keeps the place of a waiting request, also on another server', async () => {
     const name = 'wait taken over';
     const holder = await client.acquire({ name, ttlMs: 20_000 });
     const requestId = randomUUID();
@@ -151,7 +151,7 @@ describe('HoldLock with the request_id', () => {
     second.cancel();
   });
 
-  test.concurrent('after its stream broke goes on in the same place', async () => {
+  test.concurrent('keeps the place of a broken stream', async () => {
     const name = 'wait resumed';
     const holder = await client.acquire({ name, ttlMs: 20_000 });
     const requestId = randomUUID();
@@ -160,7 +160,7 @@ describe('HoldLock with the request_id', () => {
     const second = client.hold({ name });
     expect(await second.next('queued')).toMatchObject({ position: 2 });
     broken.cancel();
-    await eventually('the place to be left', async () => (await client.get(name)).waiterCount === 1);
+    await eventually('the end of the broken stream', async () => (await client.get(name)).waiterCount === 1);
     const back = elsewhere.hold({ name, requestId });
     expect(await back.next('queued')).toMatchObject({ position: 1, waiterCount: 2 });
     await client.release(holder.leaseId);
@@ -170,7 +170,7 @@ describe('HoldLock with the request_id', () => {
   });
 });
 
-test.concurrent('a unary repeat of a streamed request leaves the stream alone', async () => {
+test.concurrent('AcquireLock with the request_id of a stream does not end the stream', async () => {
   const requestId = randomUUID();
   const stream = client.hold({ name: 'undisturbed', ttlMs: 2400, requestId });
   const granted = await lease(stream);

@@ -15,15 +15,15 @@ beforeAll(async () => {
 
 afterAll(() => pair?.close());
 
-/** A dictionary of these texts, each its own id. */
+/** Creates a dictionary whose entries have their texts as ids. */
 async function dictionary(name: string, ...texts: string[]): Promise<string> {
   await client.create(name);
   if (texts.length > 0) await client.put(name, ...texts.map((text) => ({ entryId: text, text })));
   return name;
 }
 
-describe('the chapter on autocomplete', () => {
-  test.concurrent('chapter 1: exact, then prefix, suffix and contains, until the page is full', async () => {
+describe('the behaviours of docs/design/chapter.md', () => {
+  test.concurrent('chapter 1: lists exact, prefix, suffix and contains matches in this order', async () => {
     const name = await dictionary('steps', 'banana', 'an', 'cabana', 'ana', 'anaconda', 'plan', 'zebra');
     const all = ['an', 'ana', 'anaconda', 'plan', 'banana', 'cabana'];
     const { suggestions } = await elsewhere.suggest({ dictionary: name, query: 'AN' });
@@ -39,7 +39,7 @@ describe('the chapter on autocomplete', () => {
     expect(await client.texts({ dictionary: name, query: 'an', pageSize: 4 })).toEqual(all.slice(0, 4));
   });
 
-  test.concurrent('chapter 2: pages go on from kind to kind, each match once', async () => {
+  test.concurrent('chapter 2: pages continue across kinds and repeat no match', async () => {
     const name = await dictionary('pages', 'banana', 'an', 'cabana', 'ana', 'anaconda', 'plan', 'zebra');
     const found: string[] = [];
     let pageToken = '';
@@ -51,18 +51,21 @@ describe('the chapter on autocomplete', () => {
     expect(found).toEqual(['an', 'ana', 'anaconda', 'plan', 'banana', 'cabana']);
   });
 
-  test.concurrent('chapter 3: recents keep the last hundred, and one chosen again is in front', async () => {
-    const list = 'chapter 3';
-    for (let i = 0; i < 103; i += 1) await client.addRecent({ list, text: `contact ${i}` });
-    await elsewhere.addRecent({ list, text: 'contact 50' });
-    const found = await elsewhere.recents({ list, pageSize: 100 });
-    expect(found).toHaveLength(100);
-    expect(found.slice(0, 3)).toEqual(['contact 50', 'contact 102', 'contact 101']);
-    expect(found).not.toContain('contact 2');
-    expect(found.at(-1)).toBe('contact 3');
-  });
+  test.concurrent(
+    'chapter 3: recents keep the latest 100, and a repeated choice moves to the front',
+    async () => {
+      const list = 'chapter 3';
+      for (let i = 0; i < 103; i += 1) await client.addRecent({ list, text: `contact ${i}` });
+      await elsewhere.addRecent({ list, text: 'contact 50' });
+      const found = await elsewhere.recents({ list, pageSize: 100 });
+      expect(found).toHaveLength(100);
+      expect(found.slice(0, 3)).toEqual(['contact 50', 'contact 102', 'contact 101']);
+      expect(found).not.toContain('contact 2');
+      expect(found.at(-1)).toBe('contact 3');
+    },
+  );
 
-  test.concurrent('chapter 4: one contact is removed, and a whole list is', async () => {
+  test.concurrent('chapter 4: removes one recent, and deletes a whole list', async () => {
     const list = 'chapter 4';
     for (const text of ['Anna', 'Bert', 'Carl']) await client.addRecent({ list, text });
     const which = { list, text: 'Bert', entryId: '' };
@@ -74,7 +77,7 @@ describe('the chapter on autocomplete', () => {
     expect(await client.recents({ list })).toEqual([]);
   });
 
-  test.concurrent('chapter 5: recents are filtered by what was typed, whatever its case', async () => {
+  test.concurrent('chapter 5: filters recents by the typed text without case', async () => {
     const list = 'chapter 5';
     for (const text of ['Joanna', 'ANN', 'Annabel', 'Mary Ann', 'Hanno', 'Bert'])
       await client.addRecent({ list, text });
@@ -87,7 +90,7 @@ describe('the chapter on autocomplete', () => {
     ]);
   });
 
-  test.concurrent('chapter 6: thousands of names, and only the page that is asked for', async () => {
+  test.concurrent('chapter 6: answers one page out of thousands of names', async () => {
     const name = await dictionary('guild');
     for (let from = 0; from < 3000; from += 1000) {
       const texts = Array.from({ length: 1000 }, (_, i) => `member ${from + i}`);
@@ -103,7 +106,7 @@ describe('the chapter on autocomplete', () => {
     ]);
   });
 
-  test.concurrent('chapter 7: a prefix has its bounds in the order of bytes', async () => {
+  test.concurrent('chapter 7: finds exactly the texts with the prefix at byte boundaries', async () => {
     const name = await dictionary(
       'bounds',
       'ab',
@@ -124,35 +127,29 @@ describe('the chapter on autocomplete', () => {
     expect(found).toEqual(['ab', 'aba', 'abzz', 'abé', 'ab\u{10ffff}']);
   });
 
-  test.concurrent(
-    'chapter 8: many who ask for the same prefix at once do not disturb each other',
-    async () => {
-      const name = await dictionary('same prefix', 'abc', 'abd', 'abe', 'abf');
-      const asked = { dictionary: name, query: 'ab' };
-      const answers = await Promise.all(
-        Array.from({ length: 64 }, (_, i) => (i % 2 === 0 ? client : elsewhere).texts(asked)),
-      );
-      for (const answer of answers) expect(answer).toEqual(['abc', 'abd', 'abe', 'abf']);
-      expect((await client.get(name))?.entryCount).toBe(4n);
-    },
-  );
+  test.concurrent('chapter 8: answers concurrent queries with the same prefix independently', async () => {
+    const name = await dictionary('same prefix', 'abc', 'abd', 'abe', 'abf');
+    const asked = { dictionary: name, query: 'ab' };
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, (_, i) => (i % 2 === 0 ? client : elsewhere).texts(asked)),
+    );
+    for (const answer of answers) expect(answer).toEqual(['abc', 'abd', 'abe', 'abf']);
+    expect((await client.get(name))?.entryCount).toBe(4n);
+  });
 
-  test.concurrent(
-    'chapter 9: ten at most if nothing is said, and none is missing while others write',
-    async () => {
-      const texts = Array.from({ length: 30 }, (_, i) => `ab ${String(i).padStart(2, '0')}`);
-      const name = await dictionary('ten', ...texts);
-      const writing = Promise.all(
-        Array.from({ length: 50 }, (_, i) => elsewhere.put(name, { entryId: `z${i}`, text: `ab z${i}` })),
-      );
-      for (let time = 0; time < 20; time += 1) {
-        expect(await client.texts({ dictionary: name, query: 'ab' })).toEqual(texts.slice(0, 10));
-      }
-      await writing;
-    },
-  );
+  test.concurrent('chapter 9: answers at most 10 by default, and misses none during writes', async () => {
+    const texts = Array.from({ length: 30 }, (_, i) => `ab ${String(i).padStart(2, '0')}`);
+    const name = await dictionary('ten', ...texts);
+    const writing = Promise.all(
+      Array.from({ length: 50 }, (_, i) => elsewhere.put(name, { entryId: `z${i}`, text: `ab z${i}` })),
+    );
+    for (let time = 0; time < 20; time += 1) {
+      expect(await client.texts({ dictionary: name, query: 'ab' })).toEqual(texts.slice(0, 10));
+    }
+    await writing;
+  });
 
-  test.concurrent('chapter 10: any character, in the order of code points', async () => {
+  test.concurrent('chapter 10: orders any characters by code points', async () => {
     const texts = ['a', 'é', 'ж', '東京', '\uf8ff', '😀', '\u{10ffff}'];
     const name = await dictionary('any', ...texts.map((text) => `x${text}`));
     expect(await client.texts({ dictionary: name, query: 'x' })).toEqual([
@@ -168,7 +165,7 @@ describe('the chapter on autocomplete', () => {
     expect(await client.texts({ dictionary: name, query: '😀' })).toEqual(['x😀']);
   });
 
-  test.concurrent('chapter 11: who joins can be found, who leaves cannot', async () => {
+  test.concurrent('chapter 11: finds an entry after its put and not after its deletion', async () => {
     const name = await dictionary('joining', 'anna');
     await client.put(name, { entryId: 'bert', text: 'annabert' });
     expect(await elsewhere.texts({ dictionary: name, query: 'ann' })).toEqual(['anna', 'annabert']);
@@ -176,7 +173,7 @@ describe('the chapter on autocomplete', () => {
     expect(await client.texts({ dictionary: name, query: 'ann' })).toEqual(['annabert']);
   });
 
-  test.concurrent('chapter 12: a range between two bounds, in order, in pages', async () => {
+  test.concurrent('chapter 12: lists the entries between two bounds in order and in pages', async () => {
     const name = await dictionary('range', 'delta', 'Alpha', 'charlie', 'bravo', 'echo', 'Chess');
     const found: (string | undefined)[] = [];
     let pageToken = '';
@@ -191,7 +188,7 @@ describe('the chapter on autocomplete', () => {
 });
 
 describe('a page token', () => {
-  test.concurrent('of another query is INVALID_FIELD', async () => {
+  test.concurrent('of another query answers INVALID_FIELD', async () => {
     const name = await dictionary('tokens', 'aa', 'ab', 'ac');
     const { nextPageToken: pageToken } = await client.suggest({ dictionary: name, query: 'a', pageSize: 1 });
     expect(pageToken).not.toBe('');
@@ -214,7 +211,7 @@ describe('a page token', () => {
 });
 
 describe('selections and recents', () => {
-  test.concurrent('move an entry up, and a recent in front of its kind', async () => {
+  test.concurrent('rank an entry higher, and a recent first in its kind', async () => {
     const name = await dictionary('selected', 'aa', 'ab', 'ac');
     expect(await client.select(name, 'ac', 3)).toBe(3n);
     expect(await elsewhere.select(name, 'ac')).toBe(4n);
@@ -230,8 +227,8 @@ describe('selections and recents', () => {
   });
 });
 
-describe('a dictionary that nobody has made', () => {
-  test.concurrent('is NO_SUCH_DICTIONARY to every call that needs one', async () => {
+describe('a dictionary that does not exist', () => {
+  test.concurrent('answers NO_SUCH_DICTIONARY to every call that needs it', async () => {
     const name = 'nobody made';
     for (const call of [
       client.put(name, { entryId: 'a', text: 'a' }),
@@ -246,7 +243,7 @@ describe('a dictionary that nobody has made', () => {
     expect(await client.call(client.stub.deleteDictionary, { dictionary: name })).toEqual({ deleted: false });
   });
 
-  test.concurrent('is listed when there is one, and not when it was deleted', async () => {
+  test.concurrent('is listed after its creation, and not after its deletion', async () => {
     const listed = async () => {
       const asked = { namePrefix: 'made ', pageSize: 0, pageToken: '' };
       return (await elsewhere.call(elsewhere.stub.listDictionaries, asked)).dictionaries.map(
@@ -264,7 +261,7 @@ describe('a dictionary that nobody has made', () => {
 });
 
 describe('SuggestStream', () => {
-  test.concurrent('answers each keystroke, and a bad one by an error in the stream', async () => {
+  test.concurrent('answers each keystroke, and a bad query with an error message', async () => {
     const name = await dictionary('typed', 'abc', 'abd');
     const suggest = (query: string, dictionaryName = name) => ({
       dictionary: dictionaryName,

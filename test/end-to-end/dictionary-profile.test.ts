@@ -31,7 +31,7 @@ const create = (from: AutocompleteClient, dictionary: string, profile: Profile |
 
 describe('the profile of a dictionary', () => {
   test.concurrent(
-    'is the same for ever: CreateDictionary with another one is DICTIONARY_EXISTS',
+    'never changes: CreateDictionary with another profile answers DICTIONARY_EXISTS',
     async () => {
       const name = 'created';
       await create(client, name, DROPPED);
@@ -48,7 +48,7 @@ describe('the profile of a dictionary', () => {
   );
 
   test.concurrent(
-    'is not changed by ImportDictionary either, which is DICTIONARY_EXISTS at its start',
+    'never changes: ImportDictionary with another profile answers DICTIONARY_EXISTS',
     async () => {
       const name = 'imported';
       await create(client, name, DROPPED);

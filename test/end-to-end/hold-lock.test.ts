@@ -7,7 +7,7 @@ import { refusal } from '../support/clients/call-ending';
 import { ms } from '../support/clients/lease-client';
 import type { LockClient } from '../support/clients/lock-client';
 
-/** Within this whatever needs no waiting is done, on a busy machine too; what it must not wait for takes longer. */
+/** Bound of a step without a wait on a busy machine. Every wait in these tests is longer. */
 const SLOW_MS = 750;
 
 let redis: RedisProcess;
@@ -29,8 +29,8 @@ async function waiterCount(name: string, count: number): Promise<void> {
   await eventually(`${count} waiters`, async () => (await client.get(name)).waiterCount === count);
 }
 
-describe('a stream that holds', () => {
-  test.concurrent('says granted first where nobody holds, and nothing before', async () => {
+describe('a holding stream', () => {
+  test.concurrent('sends granted as its first event for a free lock', async () => {
     const requestId = randomUUID();
     const stream = client.hold({ name: 'free', ttlMs: 3000, requestId });
     const { lease } = await stream.next('granted');
@@ -40,7 +40,7 @@ describe('a stream that holds', () => {
     stream.cancel();
   });
 
-  test.concurrent('renews every third of the ttl, and counts each end from its opening', async () => {
+  test.concurrent('renews every third of the ttl, with offsets from the opening call', async () => {
     const stream = client.hold({ name: 'renewing', ttlMs: 3000 });
     const { lease } = await stream.next('granted');
     let before = ms(lease?.expireOffset);
@@ -49,7 +49,7 @@ describe('a stream that holds', () => {
       const step = ms(expireOffset) - before;
       expect(step).toBeGreaterThan(1000 - 5);
       expect(step).toBeLessThan(1000 + SLOW_MS);
-      // A whole ttl from about when it came.
+      // The new end is about one ttl after the event.
       const left = stream.openedAt + ms(expireOffset) - (stream.received.at(-1)?.at ?? NaN);
       expect(left).toBeGreaterThan(3000 - SLOW_MS);
       expect(left).toBeLessThan(3000);
@@ -58,7 +58,7 @@ describe('a stream that holds', () => {
     stream.cancel();
   });
 
-  test.concurrent('says released, and ends OK, when its lease is released', async () => {
+  test.concurrent('sends released and ends OK when its lease is released', async () => {
     const stream = client.hold({ name: 'released', ttlMs: 20_000 });
     const { lease } = await stream.next('granted');
     const t0 = performance.now();
@@ -69,25 +69,25 @@ describe('a stream that holds', () => {
     expect(stream.kinds).toEqual(['granted', 'released']);
   });
 
-  test.concurrent('keeps its lease for a ttl after its client has gone, and no longer', async () => {
+  test.concurrent('leaves its lease for one ttl after its client has disconnected', async () => {
     const name = 'gone';
     const stream = client.hold({ name, ttlMs: 2100 });
     const { expireOffset } = await stream.until('renewed');
     stream.cancel();
     await client.acquire({ name, waitMs: 5000 });
-    // A broken connection does not prove that the holder has stopped: it may believe until its deadline.
+    // A broken connection does not prove that the holder has stopped: it may work until its deadline.
     const afterDeadline = performance.now() - (stream.openedAt + ms(expireOffset));
     expect(afterDeadline).toBeGreaterThan(0);
     expect(afterDeadline).toBeLessThan(SLOW_MS);
   });
 
-  test.concurrent('takes over a longer ttl that a renewal by lease_id gave', async () => {
+  test.concurrent('adopts the longer ttl of a RenewLock call', async () => {
     const stream = client.hold({ name: 'prolonged', ttlMs: 2100 });
     const { lease } = await stream.next('granted');
     await client.renew(lease?.leaseId ?? '', 20_000);
     const answeredAt = performance.now() - stream.openedAt;
     for (;;) {
-      // One may have been on its way when the ttl grew.
+      // An event with the old ttl may still be in flight.
       const offset = ms((await stream.next('renewed')).expireOffset);
       if (offset > answeredAt + 2100) {
         expect(offset).toBeGreaterThan(19_000);
@@ -98,8 +98,8 @@ describe('a stream that holds', () => {
   });
 });
 
-describe('a stream that waits', () => {
-  test.concurrent('says at once that it is queued, where, and behind whom', async () => {
+describe('a waiting stream', () => {
+  test.concurrent('sends queued at once, with position, waiter count and holder', async () => {
     const name = 'queued';
     const holder = await client.acquire({ name, ttlMs: 20_000, holderId: 'alice', metadata: { at: 'work' } });
     const requestId = randomUUID();
@@ -121,7 +121,7 @@ describe('a stream that waits', () => {
     stream.cancel();
   });
 
-  test.concurrent('says its place again while that changes, at most every two seconds', async () => {
+  test.concurrent('sends a changed position at most every 2 s', async () => {
     const name = 'moving up';
     const holder = await client.acquire({ name, ttlMs: 20_000 });
     const ahead = [client.hold({ name }), client.hold({ name })];
@@ -130,14 +130,14 @@ describe('a stream that waits', () => {
     expect(await stream.next('queued')).toMatchObject({ position: 3, waiterCount: 3 });
     await sleep(300);
     ahead[0]?.cancel();
-    // The change is known long before, and told when two seconds are over.
+    // The server knows the change earlier, and sends it after 2 s.
     expect(await stream.next('queued')).toMatchObject({ position: 2, waiterCount: 2 });
     ahead[1]?.cancel();
     expect(await stream.next('queued')).toMatchObject({ position: 1, waiterCount: 1 });
     const times = stream.received.map(({ at }) => at);
     for (const [index, at] of times.entries()) {
       if (index === 0) continue;
-      // The server counts from when it sent the one before.
+      // The server counts from its previous event.
       expect(at - (times[index - 1] ?? NaN)).toBeGreaterThan(2000 - 300);
       expect(at - (times[index - 1] ?? NaN)).toBeLessThan(3000 + SLOW_MS);
     }
@@ -146,23 +146,26 @@ describe('a stream that waits', () => {
     stream.cancel();
   });
 
-  test.concurrent('gives up at its wait_timeout with CONTENDED, and at zero without any event', async () => {
-    const name = 'given up';
-    await client.acquire({ name, ttlMs: 20_000, holderId: 'alice' });
-    const once = client.hold({ name, waitMs: 0 });
-    expect(await once.ending).toMatchObject({
-      code: 'ABORTED',
-      reason: 'CONTENDED',
-      metadata: { holder_id: 'alice', waiter_count: '0' },
-    });
-    expect(once.kinds).toEqual([]);
-    const patient = client.hold({ name, waitMs: 400 });
-    expect(await patient.ending).toMatchObject({ code: 'ABORTED', reason: 'CONTENDED' });
-    expect(performance.now() - patient.openedAt).toBeGreaterThanOrEqual(399);
-    expect(patient.kinds).toEqual(['queued']);
-  });
+  test.concurrent(
+    'ends with CONTENDED at its wait_timeout, without an event for wait_timeout 0',
+    async () => {
+      const name = 'given up';
+      await client.acquire({ name, ttlMs: 20_000, holderId: 'alice' });
+      const once = client.hold({ name, waitMs: 0 });
+      expect(await once.ending).toMatchObject({
+        code: 'ABORTED',
+        reason: 'CONTENDED',
+        metadata: { holder_id: 'alice', waiter_count: '0' },
+      });
+      expect(once.kinds).toEqual([]);
+      const patient = client.hold({ name, waitMs: 400 });
+      expect(await patient.ending).toMatchObject({ code: 'ABORTED', reason: 'CONTENDED' });
+      expect(performance.now() - patient.openedAt).toBeGreaterThanOrEqual(399);
+      expect(patient.kinds).toEqual(['queued']);
+    },
+  );
 
-  test.concurrent('leaves its place to the next when its client is gone', async () => {
+  test.concurrent('leaves the queue when its client has disconnected', async () => {
     const name = 'skipped';
     const holder = await client.acquire({ name, ttlMs: 20_000 });
     const leaving = client.hold({ name });
@@ -178,7 +181,7 @@ describe('a stream that waits', () => {
     next.cancel();
   });
 
-  test.concurrent('is refused by REQUEST_FINISHED when its lease has ended', async () => {
+  test.concurrent('answers REQUEST_FINISHED for the request_id of an ended lease', async () => {
     const { requestId, leaseId } = await client.acquire({ name: 'over', ttlMs: 20_000 });
     await client.release(leaseId);
     const stream = client.hold({ name: 'over', requestId });
@@ -187,7 +190,7 @@ describe('a stream that waits', () => {
   });
 });
 
-test.concurrent('streams and unary calls wait in one queue, in the order of asking', async () => {
+test.concurrent('streams and unary calls wait in one queue', async () => {
   const name = 'one queue';
   const first = await client.acquire({ name, ttlMs: 20_000 });
   const stream = client.hold({ name, ttlMs: 20_000 });

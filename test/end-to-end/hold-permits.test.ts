@@ -5,7 +5,7 @@ import { ms } from '../support/clients/lease-client';
 import type { SemaphoreClient } from '../support/clients/semaphore-client';
 import { ServerPair } from './server-pair';
 
-/** That the streams of both services are one is the engine's tests' to prove; here is that they do what they say. */
+/** Both services share the code of streams, so most cases are in hold-lock.test.ts. */
 let pair: ServerPair;
 let client: SemaphoreClient;
 let elsewhere: SemaphoreClient;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => pair?.close());
 
-test.concurrent('a stream tells its life: queued, granted, renewed, released', async () => {
+test.concurrent('a stream sends queued, granted, renewed and released', async () => {
   const name = 'life';
   await client.setLimit(name, 3);
   const holder = await client.acquire({ name, ttlMs: 20_000, permitCount: 2, holderId: 'alice' });
@@ -45,7 +45,7 @@ test.concurrent('a stream tells its life: queued, granted, renewed, released', a
   expect((await client.get(name)).usedCount).toBe(0);
 });
 
-test.concurrent('several streams hold side by side, each with a token of its own', async () => {
+test.concurrent('several streams hold permits at the same time, each with its own token', async () => {
   const name = 'side by side';
   const streams = Array.from({ length: 3 }, (_, index) =>
     (index % 2 === 0 ? client : elsewhere).hold({ name, ttlMs: 3000, initialLimit: 3 }),
@@ -59,7 +59,7 @@ test.concurrent('several streams hold side by side, each with a token of its own
 });
 
 test.concurrent(
-  'attaching by lease_id keeps token and permits, and ends the older stream SUPERSEDED',
+  'an attach by lease_id keeps token and permits, and ends the older stream with SUPERSEDED',
   async () => {
     const name = 'attached';
     const older = client.hold({ name, ttlMs: 3000, permitCount: 2, initialLimit: 2 });
@@ -77,7 +77,7 @@ test.concurrent(
   },
 );
 
-test.concurrent('attaching to what has ended is LEASE_NOT_HELD, and grants nothing', async () => {
+test.concurrent('an attach to an ended lease answers LEASE_NOT_HELD and grants nothing', async () => {
   const name = 'attached late';
   const { leaseId } = await client.acquire({ name, ttlMs: 20_000, initialLimit: 1 });
   await client.release(leaseId);
@@ -91,7 +91,7 @@ test.concurrent('attaching to what has ended is LEASE_NOT_HELD, and grants nothi
   expect((await client.get(name)).usedCount).toBe(0);
 });
 
-test.concurrent('the same request_id takes a wait up at another server, in the same place', async () => {
+test.concurrent('a repeated request_id keeps its place in the queue on another server', async () => {
   const name = 'taken up';
   const holder = await client.acquire({ name, ttlMs: 20_000, initialLimit: 1 });
   const requestId = randomUUID();
@@ -109,30 +109,33 @@ test.concurrent('the same request_id takes a wait up at another server, in the s
   second.cancel();
 });
 
-test.concurrent('the same request_id takes a held lease up, but not for another permit_count', async () => {
-  const name = 'taken up held';
-  const requestId = randomUUID();
-  const first = await client.acquire({ name, requestId, ttlMs: 3000, permitCount: 2, initialLimit: 4 });
-  const wrong = elsewhere.hold({ name, requestId, permitCount: 1 });
-  expect(await wrong.ending).toMatchObject({
-    code: 'INVALID_ARGUMENT',
-    reason: 'REQUEST_MISMATCH',
-    metadata: { field: 'permit_count' },
-  });
-  const stream = elsewhere.hold({ name, requestId, ttlMs: 3000, permitCount: 2 });
-  expect((await stream.next('granted')).lease).toMatchObject({
-    leaseId: first.leaseId,
-    fencingToken: first.fencingToken,
-  });
-  await stream.next('renewed');
-  stream.cancel();
-});
+test.concurrent(
+  'a repeated request_id attaches to its lease, but not with another permit_count',
+  async () => {
+    const name = 'taken up held';
+    const requestId = randomUUID();
+    const first = await client.acquire({ name, requestId, ttlMs: 3000, permitCount: 2, initialLimit: 4 });
+    const wrong = elsewhere.hold({ name, requestId, permitCount: 1 });
+    expect(await wrong.ending).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      reason: 'REQUEST_MISMATCH',
+      metadata: { field: 'permit_count' },
+    });
+    const stream = elsewhere.hold({ name, requestId, ttlMs: 3000, permitCount: 2 });
+    expect((await stream.next('granted')).lease).toMatchObject({
+      leaseId: first.leaseId,
+      fencingToken: first.fencingToken,
+    });
+    await stream.next('renewed');
+    stream.cancel();
+  },
+);
 
-test.concurrent('a stream whose client has gone leaves its permits to their ttl', async () => {
+test.concurrent('a disconnected stream leaves its permits for one ttl', async () => {
   const name = 'gone';
   const stream = client.hold({ name, ttlMs: 900, permitCount: 2, initialLimit: 2 });
   await stream.until('granted');
   stream.cancel();
   expect((await client.get(name)).usedCount).toBe(2);
-  await eventually('their end', async () => (await client.get(name)).usedCount === 0);
+  await eventually('the expiry', async () => (await client.get(name)).usedCount === 0);
 });

@@ -49,7 +49,7 @@ async function received(dictionary: string, ...counts: bigint[]): Promise<void> 
 }
 
 describe('ImportDictionary', () => {
-  test.concurrent('makes a dictionary that is not there before the commit', async () => {
+  test.concurrent('creates a dictionary at the commit', async () => {
     const name = 'made by import';
     const open = client.startImport(name);
     open.sendPart(batch('a', 'b'));
@@ -61,30 +61,27 @@ describe('ImportDictionary', () => {
     expect(await idsOf(name)).toEqual(['a', 'b', 'c']);
   });
 
-  test.concurrent(
-    'of two at once lets the first commit win, and ends the other with IMPORT_CONFLICT',
-    async () => {
-      const name = await made('two imports', 'old', 'both');
-      await client.select(name, 'both', 7);
-      const [first, second] = [client.startImport(name), elsewhere.startImport(name)];
-      first.sendPart(batch('both', 'of first'));
-      second.sendPart(batch('both'));
-      await received(name, 1n, 2n);
-      expect(await client.select(name, 'both')).toBe(8n);
-      first.sendPart(commit(2));
-      first.end();
-      expect(await first.answer).toMatchObject({ entryCount: 2n, generation: 2n, imports: [] });
-      second.sendPart(batch('of second'));
-      second.sendPart(commit(2));
-      second.end();
-      expect(await refusal(second.answer)).toMatchObject({ code: 'ABORTED', reason: 'IMPORT_CONFLICT' });
-      expect(await client.get(name)).toMatchObject({ entryCount: 2n, generation: 2n, imports: [] });
-      expect(await idsOf(name)).toEqual(['both', 'of first']);
-      expect(await elsewhere.select(name, 'both')).toBe(9n);
-    },
-  );
+  test.concurrent('ends the second of two concurrent imports with IMPORT_CONFLICT', async () => {
+    const name = await made('two imports', 'old', 'both');
+    await client.select(name, 'both', 7);
+    const [first, second] = [client.startImport(name), elsewhere.startImport(name)];
+    first.sendPart(batch('both', 'of first'));
+    second.sendPart(batch('both'));
+    await received(name, 1n, 2n);
+    expect(await client.select(name, 'both')).toBe(8n);
+    first.sendPart(commit(2));
+    first.end();
+    expect(await first.answer).toMatchObject({ entryCount: 2n, generation: 2n, imports: [] });
+    second.sendPart(batch('of second'));
+    second.sendPart(commit(2));
+    second.end();
+    expect(await refusal(second.answer)).toMatchObject({ code: 'ABORTED', reason: 'IMPORT_CONFLICT' });
+    expect(await client.get(name)).toMatchObject({ entryCount: 2n, generation: 2n, imports: [] });
+    expect(await idsOf(name)).toEqual(['both', 'of first']);
+    expect(await elsewhere.select(name, 'both')).toBe(9n);
+  });
 
-  test.concurrent('keeps what was put and deleted meanwhile', async () => {
+  test.concurrent('keeps the puts and deletions that happened during the import', async () => {
     const name = await made('changed meanwhile', 'kept', 'deleted', 'put');
     const open = client.startImport(name);
     open.sendPart(batch('kept', 'deleted'));
@@ -99,7 +96,7 @@ describe('ImportDictionary', () => {
     expect(entries.map(({ entry }) => entry?.text)).toEqual(['put meanwhile', 'text kept']);
   });
 
-  test.concurrent('changes nothing when it is cancelled, ends early, or miscounts', async () => {
+  test.concurrent('changes nothing after a cancellation, an early end or a wrong count', async () => {
     const name = await made('unfinished', 'old');
     const cancelled = client.startImport(name);
     cancelled.sendPart(batch('a'));
@@ -124,7 +121,7 @@ describe('ImportDictionary', () => {
     expect(await idsOf(name)).toEqual(['old']);
   });
 
-  test.concurrent('of a dictionary that is deleted meanwhile ends with IMPORT_CONFLICT', async () => {
+  test.concurrent('ends with IMPORT_CONFLICT when its dictionary is deleted', async () => {
     const name = await made('deleted meanwhile', 'old');
     const open = client.startImport(name);
     open.sendPart(batch('a'));

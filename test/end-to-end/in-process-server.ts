@@ -6,10 +6,10 @@ import { eventuallyPasses } from '../support/eventually';
 import { LockClient } from '../support/clients/lock-client';
 import { SemaphoreClient } from '../support/clients/semaphore-client';
 
-/** The real server inside this process, over a real Redis, with clients that it closes at its end. */
+/** The real server inside this process over a real Redis. Closes its clients at the end. */
 export class InProcessServer {
-  /** What it logged at level warn and above. */
-  readonly complaints: Record<string, unknown>[] = [];
+  /** Log lines at level warn and above. */
+  readonly warnings: Record<string, unknown>[] = [];
   address = '';
   private readonly server: HoldfastServer;
   private readonly clients: { close(): void }[] = [];
@@ -23,7 +23,7 @@ export class InProcessServer {
       ...env,
     });
     const write = (line: string): void =>
-      void this.complaints.push(JSON.parse(line) as Record<string, unknown>);
+      void this.warnings.push(JSON.parse(line) as Record<string, unknown>);
     this.server = createServer(config, { log: pino({ level: 'warn' }, { write }) });
   }
 
@@ -33,28 +33,26 @@ export class InProcessServer {
     return server;
   }
 
-  /** A client with a connection of its own. */
+  /** Each client has its own connection. */
   client(address = this.address): LockClient {
     const client = new LockClient(address);
     this.clients.push(client);
     return client;
   }
 
-  /** A client of SemaphoreService, with a connection of its own. */
   semaphores(): SemaphoreClient {
     const client = new SemaphoreClient(this.address);
     this.clients.push(client);
     return client;
   }
 
-  /** A client of AutocompleteService, with a connection of its own. */
   autocomplete(): AutocompleteClient {
     const client = new AutocompleteClient(this.address);
     this.clients.push(client);
     return client;
   }
 
-  /** What is under way in its engine. */
+  /** Counts of the engine's open operations. */
   get stats(): Readonly<Record<string, number>> {
     return { ...this.server.stats() };
   }
@@ -63,20 +61,20 @@ export class InProcessServer {
     return this.server.drain();
   }
 
-  /** Waits until its engine holds nothing: nothing that a client or a store does may leave anything for ever. */
-  async rest(): Promise<void> {
-    await eventuallyPasses('nothing to be left in the engine', () => {
+  /** Waits until the engine has no open operation: no client and no store may leave one behind. */
+  async idle(): Promise<void> {
+    await eventuallyPasses('no open operation in the engine', () => {
       expect(Object.values(this.stats).filter((count) => count > 0)).toEqual([]);
     });
   }
 
-  /** Ends it, and fails if it complained or has something left: nothing that a client does may bring that about. */
+  /** Ends the server. Fails if the server logged a warning or has an open operation. */
   async close(): Promise<void> {
     await this.server.drain();
     for (const client of this.clients) client.close();
-    await this.rest();
-    if (this.complaints.length > 0) {
-      throw new Error(`the server complained: ${JSON.stringify(this.complaints, undefined, 2)}`);
+    await this.idle();
+    if (this.warnings.length > 0) {
+      throw new Error(`the server logged warnings: ${JSON.stringify(this.warnings, undefined, 2)}`);
     }
   }
 }

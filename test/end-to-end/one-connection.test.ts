@@ -24,7 +24,7 @@ afterAll(async () => {
   await redis?.close();
 });
 
-/** Takes a lock of its own, and is answered about that one. */
+/** One caller with its own lock. Every answer must be about that lock. */
 async function work(caller: number): Promise<void> {
   const [name, holderId, requestId] = [`of ${caller}`, `caller ${caller}`, randomUUID()];
   const lease = await client.acquire({ name, holderId, requestId, ttlMs: 20_000 });
@@ -35,14 +35,14 @@ async function work(caller: number): Promise<void> {
   expect((await client.release(lease.leaseId)).released).toBe(true);
 }
 
-/** What goes wrong for one caller on the connection that all share. */
-const TROUBLES: readonly (() => Promise<void>)[] = [
-  // Its time is over.
+/** Failures of single callers on the shared connection. */
+const FAILURES: readonly (() => Promise<void>)[] = [
+  // The wait times out.
   async () => {
     const ending = await refusal(client.acquire({ name: 'taken', waitMs: 300 }));
     expect(ending.reason).toBe('CONTENDED');
   },
-  // What it sends cannot be taken for what it is meant to be.
+  // The request has a malformed field.
   async () => {
     const ttl = { seconds: 2n ** 62n, nanos: 2_000_000_000 };
     const ending = await new Promise((resolve) =>
@@ -52,7 +52,7 @@ const TROUBLES: readonly (() => Promise<void>)[] = [
     );
     expect(ending).toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'INVALID_FIELD' });
   },
-  // It goes away while it waits.
+  // The caller cancels its wait.
   async () => {
     const stream = client.hold({ name: 'taken', ttlMs: 20_000 });
     await stream.next('queued');
@@ -61,15 +61,15 @@ const TROUBLES: readonly (() => Promise<void>)[] = [
   },
 ];
 
-test('one connection serves many callers at once: each gets its own answer, whatever goes wrong for others (chapter 27)', async () => {
+test('callers on one connection get their own answers, also while other callers fail (chapter 27)', async () => {
   await client.acquire({ name: 'taken', ttlMs: 60_000 });
-  const troubles = Array.from({ length: CALLERS }, (_, index) => TROUBLES[index % TROUBLES.length]?.());
+  const failures = Array.from({ length: CALLERS }, (_, index) => FAILURES[index % FAILURES.length]?.());
   const works = Array.from({ length: CALLERS }, (_, caller) => work(caller));
-  await Promise.all([...troubles, ...works]);
+  await Promise.all([...failures, ...works]);
   expect((await client.get('taken')).waiterCount).toBe(0);
 });
 
-test('a connection that Redis or a server has closed is made anew by the next call (chapter 27)', async () => {
+test('the next call opens a new connection after Redis or the server closed it (chapter 27)', async () => {
   const address = server.address;
   const { leaseId } = await client.acquire({ name: 'kept', ttlMs: 60_000 });
   await redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');

@@ -26,7 +26,7 @@ async function isFree(name: string): Promise<void> {
   await eventually(`${name} to be free`, async () => (await client.get(name)).holderCount === 0);
 }
 
-/** A lease_id like one of this server's, of a lease that never was. */
+/** A well-formed lease_id of a lease that never existed. */
 function neverGiven(leaseId: string): string {
   const bytes = Buffer.from(leaseId, 'base64url');
   bytes[20] = (bytes[20] ?? 0) ^ 0xff;
@@ -34,7 +34,7 @@ function neverGiven(leaseId: string): string {
 }
 
 describe('RenewLock', () => {
-  test.concurrent('moves the end to a ttl from now, and keeps a lease alive past its first end', async () => {
+  test.concurrent('moves the end to one ttl from now', async () => {
     const first = await client.acquire({ name: 'renewed', ttlMs: 2000 });
     for (let round = 0; round < 3; round += 1) {
       await sleep(800);
@@ -59,7 +59,7 @@ describe('RenewLock', () => {
     expect(ms(lease.ttl)).toBe(5000);
   });
 
-  test.concurrent("takes a longer ttl as the lease's own", async () => {
+  test.concurrent("makes a longer ttl the lease's ttl", async () => {
     const first = await client.acquire({ name: 'longer', ttlMs: 4000 });
     expect(ms((await client.renew(first.leaseId, 8000)).ttl)).toBe(8000);
     const lease = await client.renew(first.leaseId);
@@ -67,25 +67,28 @@ describe('RenewLock', () => {
     expect(ms(lease.expireOffset)).toBeGreaterThan(7800);
   });
 
-  test.concurrent('of a lease that ended is LEASE_NOT_HELD, says why, and never puts it back', async () => {
-    const released = await client.acquire({ name: 'ended', ttlMs: 5000 });
-    await client.release(released.leaseId);
-    expect(await refusal(client.renew(released.leaseId))).toMatchObject({
-      code: 'NOT_FOUND',
-      reason: 'LEASE_NOT_HELD',
-      metadata: { cause: 'RELEASED' },
-    });
-    const expired = await client.acquire({ name: 'ended', ttlMs: 150 });
-    await isFree('ended');
-    expect(await refusal(client.renew(expired.leaseId))).toMatchObject({
-      code: 'NOT_FOUND',
-      reason: 'LEASE_NOT_HELD',
-      metadata: { cause: 'EXPIRED' },
-    });
-    expect((await client.get('ended')).holderCount).toBe(0);
-  });
+  test.concurrent(
+    'answers LEASE_NOT_HELD with the cause for an ended lease, and does not restore it',
+    async () => {
+      const released = await client.acquire({ name: 'ended', ttlMs: 5000 });
+      await client.release(released.leaseId);
+      expect(await refusal(client.renew(released.leaseId))).toMatchObject({
+        code: 'NOT_FOUND',
+        reason: 'LEASE_NOT_HELD',
+        metadata: { cause: 'RELEASED' },
+      });
+      const expired = await client.acquire({ name: 'ended', ttlMs: 150 });
+      await isFree('ended');
+      expect(await refusal(client.renew(expired.leaseId))).toMatchObject({
+        code: 'NOT_FOUND',
+        reason: 'LEASE_NOT_HELD',
+        metadata: { cause: 'EXPIRED' },
+      });
+      expect((await client.get('ended')).holderCount).toBe(0);
+    },
+  );
 
-  test.concurrent('of a lease that never was is LEASE_NOT_HELD without a cause', async () => {
+  test.concurrent('answers LEASE_NOT_HELD without a cause for a lease that never existed', async () => {
     const { leaseId } = await client.acquire({ name: 'never', ttlMs: 5000 });
     const ending = await refusal(client.renew(neverGiven(leaseId)));
     expect(ending).toMatchObject({ code: 'NOT_FOUND', reason: 'LEASE_NOT_HELD', metadata: {} });
@@ -94,7 +97,7 @@ describe('RenewLock', () => {
 });
 
 describe('ReleaseLock', () => {
-  test.concurrent('gives the lock back, and says the same when it is asked again (chapter 20)', async () => {
+  test.concurrent('releases the lock, and answers a retry in the same way (chapter 20)', async () => {
     const { leaseId } = await client.acquire({ name: 'given back', ttlMs: 20_000 });
     const unspecified = LossCause.LOSS_CAUSE_UNSPECIFIED;
     for (let time = 0; time < 3; time += 1) {
@@ -104,7 +107,7 @@ describe('ReleaseLock', () => {
   });
 
   test.concurrent(
-    'of an expired lease says that it was lost and why, and frees nobody else (chapter 13, 20)',
+    'answers released false with the cause for an expired lease, and frees no other lease (chapter 13, 20)',
     async () => {
       const { leaseId } = await client.acquire({ name: 'too late', ttlMs: 150 });
       const next = await client.acquire({ name: 'too late', ttlMs: 20_000, waitMs: 5000 });
@@ -116,18 +119,21 @@ describe('ReleaseLock', () => {
     },
   );
 
-  test.concurrent('of a lease that never was says false, with no cause (chapter 18)', async () => {
-    const { leaseId } = await client.acquire({ name: 'guessed', ttlMs: 20_000 });
-    expect(await client.release(neverGiven(leaseId))).toEqual({
-      released: false,
-      lossCause: LossCause.LOSS_CAUSE_UNSPECIFIED,
-    });
-    expect((await client.get('guessed')).holderCount).toBe(1);
-  });
+  test.concurrent(
+    'answers released false without a cause for a lease that never existed (chapter 18)',
+    async () => {
+      const { leaseId } = await client.acquire({ name: 'guessed', ttlMs: 20_000 });
+      expect(await client.release(neverGiven(leaseId))).toEqual({
+        released: false,
+        lossCause: LossCause.LOSS_CAUSE_UNSPECIFIED,
+      });
+      expect((await client.get('guessed')).holderCount).toBe(1);
+    },
+  );
 });
 
 describe('GetLock', () => {
-  test.concurrent('shows a name never used as a free lock', async () => {
+  test.concurrent('shows an unused name as a free lock', async () => {
     expect(await client.get('never used')).toEqual({
       name: 'never used',
       lastFencingToken: 0n,
@@ -138,7 +144,7 @@ describe('GetLock', () => {
     });
   });
 
-  test.concurrent('shows who holds and who waits, and no authority', async () => {
+  test.concurrent('shows holders and waiters, without lease_id and request_id', async () => {
     const name = 'looked at';
     const about = { address: '10.0.0.1:80', __proto__x: 'y' };
     const lease = await client.acquire({ name, ttlMs: 20_000, holderId: 'alice', metadata: about });
@@ -179,7 +185,7 @@ describe('GetLock', () => {
     await Promise.all(waits);
   });
 
-  test.concurrent('shows no holder whose lease has ended, and the token of the last', async () => {
+  test.concurrent('shows no holder after the expiry, and the last fencing token', async () => {
     const { fencingToken } = await client.acquire({ name: 'left', ttlMs: 150 });
     await sleep(170);
     expect(await client.get('left')).toMatchObject({

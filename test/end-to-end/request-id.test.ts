@@ -29,8 +29,8 @@ async function waiterCount(name: string, count: number): Promise<void> {
   await eventually(`${count} waiters`, async () => (await client.get(name)).waiterCount === count);
 }
 
-describe('the same request_id again', () => {
-  test.concurrent('gives the same lease with the time that remains', async () => {
+describe('a repeated request_id', () => {
+  test.concurrent('answers the same lease with the remaining time', async () => {
     const requestId = randomUUID();
     const first = await client.acquire({ name: 'same', ttlMs: 3000, requestId });
     await sleep(200);
@@ -43,7 +43,7 @@ describe('the same request_id again', () => {
     }
   });
 
-  test.concurrent('may come with another ttl, wait_timeout and metadata', async () => {
+  test.concurrent('may have another ttl, wait_timeout and metadata', async () => {
     const requestId = randomUUID();
     const first = await client.acquire({ name: 'varied', ttlMs: 3000, waitMs: 0, requestId });
     const wanted = { name: 'varied', ttlMs: 9000, waitMs: 700, metadata: { other: 'pair' }, requestId };
@@ -52,7 +52,7 @@ describe('the same request_id again', () => {
     expect(ms(again.expireOffset)).toBeLessThan(3000);
   });
 
-  test.concurrent('is refused with another holder_id, which the error names', async () => {
+  test.concurrent('answers REQUEST_MISMATCH with the field holder_id for another holder_id', async () => {
     const requestId = randomUUID();
     await client.acquire({ name: 'mismatch', holderId: 'a', requestId });
     expect(await refusal(client.acquire({ name: 'mismatch', holderId: 'b', requestId }))).toMatchObject({
@@ -62,7 +62,7 @@ describe('the same request_id again', () => {
     });
   });
 
-  test.concurrent('is another request on another name', async () => {
+  test.concurrent('is a new request for another name', async () => {
     const requestId = randomUUID();
     const one = await client.acquire({ name: 'scope 1', requestId });
     const two = await client.acquire({ name: 'scope 2', requestId });
@@ -71,7 +71,7 @@ describe('the same request_id again', () => {
     expect((await client.get('scope 2')).holderCount).toBe(1);
   });
 
-  test.concurrent('waits on in the same place, and the older call ends SUPERSEDED', async () => {
+  test.concurrent('keeps its place in the queue, and ends the older call with SUPERSEDED', async () => {
     const name = 'place';
     const holder = await client.acquire({ name, ttlMs: 20_000 });
     const requestId = randomUUID();
@@ -88,7 +88,7 @@ describe('the same request_id again', () => {
     expect((await later).fencingToken).toBeGreaterThan(granted.fencingToken);
   });
 
-  test.concurrent('keeps its place when it waits anew after CONTENDED', async () => {
+  test.concurrent('keeps its place when it waits again after CONTENDED', async () => {
     const name = 'place kept';
     const holder = await client.acquire({ name, ttlMs: 20_000 });
     const requestId = randomUUID();
@@ -103,11 +103,11 @@ describe('the same request_id again', () => {
     expect((await newcomer).fencingToken).toBeGreaterThan(lease.fencingToken);
   });
 
-  test.concurrent('is REQUEST_FINISHED once its lease was released or has expired', async () => {
+  test.concurrent('answers REQUEST_FINISHED after the release or expiry of its lease', async () => {
     const released = await client.acquire({ name: 'finished', ttlMs: 20_000 });
     await client.release(released.leaseId);
     const expired = await client.acquire({ name: 'finished', ttlMs: 200 });
-    await eventually('its end', async () => (await client.get('finished')).holderCount === 0);
+    await eventually('the expiry', async () => (await client.get('finished')).holderCount === 0);
     for (const { requestId } of [released, expired]) {
       for (const waitMs of [0, 2000]) {
         const ending = await refusal(elsewhere.acquire({ name: 'finished', waitMs, requestId }));
@@ -117,16 +117,16 @@ describe('the same request_id again', () => {
   });
 });
 
-describe('a call that gRPC sent again by itself', () => {
+describe('a retry of the gRPC library', () => {
   const headers = { 'grpc-previous-rpc-attempts': '1' };
 
-  test.concurrent('is refused without a request_id: it would wait behind its own ghost', async () => {
+  test.concurrent('is refused without a request_id: it could wait behind its own first attempt', async () => {
     const ending = await refusal(client.acquire({ name: 'ghost' }, { headers }));
     expect(ending).toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'REQUEST_MISMATCH' });
     expect((await client.get('ghost')).holderCount).toBe(0);
   });
 
-  test.concurrent('is served with one', async () => {
+  test.concurrent('is served with a request_id', async () => {
     const requestId = randomUUID();
     const first = await client.acquire({ name: 'retried', requestId });
     const second = await client.acquire({ name: 'retried', requestId }, { headers });

@@ -3,7 +3,7 @@ import { refusal } from '../support/clients/call-ending';
 import type { SemaphoreClient } from '../support/clients/semaphore-client';
 import { ServerPair, waiterCount } from './server-pair';
 
-/** Within this whatever needs no waiting is done, on a busy machine too; what it must not wait for takes longer. */
+/** Bound of a step without a wait on a busy machine. Every wait in these tests is longer. */
 const SLOW_MS = 750;
 const NO_SUCH = { code: 'NOT_FOUND', reason: 'NO_SUCH_SEMAPHORE' };
 
@@ -19,8 +19,8 @@ beforeAll(async () => {
 
 afterAll(() => pair?.close());
 
-describe('a semaphore that nobody has made', () => {
-  test.concurrent('is NO_SUCH_SEMAPHORE to every call that needs one', async () => {
+describe('a semaphore that does not exist', () => {
+  test.concurrent('answers NO_SUCH_SEMAPHORE to every call that needs it', async () => {
     const name = 'nobody made';
     const toAcquire = 'set its limit, or acquire with initial_limit';
     const endings = [
@@ -37,24 +37,21 @@ describe('a semaphore that nobody has made', () => {
     }
   });
 
-  test.concurrent(
-    'is made by the first initial_limit; programs with different ones run together',
-    async () => {
-      const name = 'constants';
-      await client.acquire({ name, ttlMs: 20_000, initialLimit: 2 });
-      await elsewhere.acquire({ name, ttlMs: 20_000, initialLimit: 50 });
-      expect((await refusal(elsewhere.acquire({ name, waitMs: 0, initialLimit: 50 }))).reason).toBe(
-        'CONTENDED',
-      );
-      expect(await client.get(name)).toMatchObject({ limit: 2, usedCount: 2 });
-      const never = { name, permitCount: 3, initialLimit: 50 };
-      expect((await refusal(elsewhere.acquire(never))).reason).toBe('NEVER_FITS');
-    },
-  );
+  test.concurrent('is created by the first initial_limit; a later initial_limit is ignored', async () => {
+    const name = 'constants';
+    await client.acquire({ name, ttlMs: 20_000, initialLimit: 2 });
+    await elsewhere.acquire({ name, ttlMs: 20_000, initialLimit: 50 });
+    expect((await refusal(elsewhere.acquire({ name, waitMs: 0, initialLimit: 50 }))).reason).toBe(
+      'CONTENDED',
+    );
+    expect(await client.get(name)).toMatchObject({ limit: 2, usedCount: 2 });
+    const never = { name, permitCount: 3, initialLimit: 50 };
+    expect((await refusal(elsewhere.acquire(never))).reason).toBe('NEVER_FITS');
+  });
 });
 
 describe('a limit', () => {
-  test.concurrent('below what is asked for is NEVER_FITS at once, with both numbers', async () => {
+  test.concurrent('below the permit_count answers NEVER_FITS at once, with both numbers', async () => {
     const name = 'too small';
     await client.setLimit(name, 4);
     const t0 = performance.now();
@@ -71,7 +68,7 @@ describe('a limit', () => {
     }
   });
 
-  test.concurrent('that is raised wakes waiters of both servers at once', async () => {
+  test.concurrent('that is raised grants waiters of both servers at once', async () => {
     const name = 'raised';
     await client.setLimit(name, 2);
     await client.acquire({ name, ttlMs: 60_000, permitCount: 2 });
@@ -92,7 +89,7 @@ describe('a limit', () => {
   });
 
   test.concurrent(
-    'that is lowered takes nothing from holders, and ends waits that can never fit',
+    'that is lowered takes no permit from holders, and ends waits that can never fit',
     async () => {
       const name = 'lowered';
       await client.setLimit(name, 5);
@@ -120,7 +117,7 @@ describe('a limit', () => {
     },
   );
 
-  test.concurrent('of 0 pauses: holders go on, everybody else waits, and raising resumes', async () => {
+  test.concurrent('of 0 pauses grants but not renewals, until it is raised', async () => {
     const name = 'paused';
     const held = await client.acquire({ name, ttlMs: 20_000, initialLimit: 3 });
     expect(await client.setLimit(name, 0)).toMatchObject({ limit: 0, usedCount: 1, overcommittedCount: 1 });
@@ -130,7 +127,7 @@ describe('a limit', () => {
       retryAfterMs: 5000,
       text: 'semaphore "paused" is paused by its limit of 0; raise wait_timeout to queue [CONTENDED]',
     });
-    // Whatever is asked for may fit the limit to come.
+    // Any permit_count may fit a later limit, so no wait ends with NEVER_FITS.
     const stream = elsewhere.hold({ name, permitCount: 7 });
     expect(await stream.next('queued')).toMatchObject({ position: 1, waiterCount: 1 });
     await client.release(held.leaseId);
@@ -143,22 +140,25 @@ describe('a limit', () => {
     stream.cancel();
   });
 
-  test.concurrent('that is not the expected one is LIMIT_MISMATCH, naming both; a repeat is OK', async () => {
-    const name = 'expected';
-    await client.setLimit(name, 3);
-    expect(await refusal(elsewhere.setLimit(name, 9, 4))).toMatchObject({
-      code: 'FAILED_PRECONDITION',
-      reason: 'LIMIT_MISMATCH',
-      metadata: { limit: '3', expected_limit: '4' },
-      text: 'the limit of semaphore "expected" is 3, not 4: nothing was changed; check the limit and try again [LIMIT_MISMATCH]',
-    });
-    expect((await client.get(name)).limit).toBe(3);
-    for (let time = 0; time < 2; time += 1) expect((await elsewhere.setLimit(name, 9, 3)).limit).toBe(9);
-  });
+  test.concurrent(
+    'that differs from expected_limit answers LIMIT_MISMATCH with both numbers; a retry answers OK',
+    async () => {
+      const name = 'expected';
+      await client.setLimit(name, 3);
+      expect(await refusal(elsewhere.setLimit(name, 9, 4))).toMatchObject({
+        code: 'FAILED_PRECONDITION',
+        reason: 'LIMIT_MISMATCH',
+        metadata: { limit: '3', expected_limit: '4' },
+        text: 'the limit of semaphore "expected" is 3, not 4: nothing was changed; check the limit and try again [LIMIT_MISMATCH]',
+      });
+      expect((await client.get(name)).limit).toBe(3);
+      for (let time = 0; time < 2; time += 1) expect((await elsewhere.setLimit(name, 9, 3)).limit).toBe(9);
+    },
+  );
 });
 
 describe('DeleteSemaphore', () => {
-  test.concurrent('of one in use is SEMAPHORE_IN_USE, and changes nothing', async () => {
+  test.concurrent('answers SEMAPHORE_IN_USE for a semaphore in use, and changes nothing', async () => {
     const name = 'in use';
     const held = await client.acquire({ name, ttlMs: 20_000, initialLimit: 1 });
     const waiting = elsewhere.acquire({ name, ttlMs: 20_000, waitMs: 20_000 });
@@ -176,7 +176,7 @@ describe('DeleteSemaphore', () => {
   });
 
   test.concurrent(
-    'by force ends waits with NO_SUCH_SEMAPHORE and tells holders REVOKED, at once',
+    'with force ends waits with NO_SUCH_SEMAPHORE and hold streams with REVOKED at once',
     async () => {
       const name = 'forced';
       await client.setLimit(name, 2);
@@ -208,7 +208,7 @@ describe('DeleteSemaphore', () => {
         released: false,
         lossCause: LossCause.LOSS_CAUSE_REVOKED,
       });
-      // A retry of what was held makes nothing anew.
+      // A retry of the holder's request does not create the semaphore again.
       const { requestId } = held;
       expect((await refusal(client.acquire({ name, requestId, initialLimit: 9 }))).reason).toBe(
         'REQUEST_FINISHED',

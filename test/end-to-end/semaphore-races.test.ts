@@ -18,7 +18,7 @@ afterAll(() => pair?.close());
 
 const clientOf = (index: number) => clients[index % clients.length] as SemaphoreClient;
 
-/** Tries once; undefined if it was contended. */
+/** Undefined: the attempt was contended. */
 async function attempt(client: SemaphoreClient, name: string, permitCount = 1): Promise<Lease | undefined> {
   try {
     return await client.acquire({ name, permitCount, ttlMs: 20_000, waitMs: 0 });
@@ -28,44 +28,44 @@ async function attempt(client: SemaphoreClient, name: string, permitCount = 1): 
   }
 }
 
-test('of many that try at once exactly the limit is granted, and no permit is stolen later (chapter 36)', async () => {
+test('concurrent attempts are granted exactly up to the limit, and keep their permits (chapter 36)', async () => {
   for (let round = 0; round < 10; round += 1) {
     const name = `race ${round}`;
     await clientOf(round).setLimit(name, 3);
     const tries = Array.from({ length: 16 }, (_, index) => attempt(clientOf(index), name));
     const granted = (await Promise.all(tries)).filter((lease) => lease !== undefined);
     expect(granted).toHaveLength(3);
-    // Whoever was told that it holds does: neither a renewal nor a release finds out otherwise.
+    // Each granted lease is really held: its renewal and its release succeed.
     const renewed = await Promise.all(granted.map(({ leaseId }) => clientOf(round).renew(leaseId)));
     expect(renewed.map(({ fencingToken }) => fencingToken)).toEqual(granted.map((one) => one.fencingToken));
     for (const { leaseId } of granted) expect((await clientOf(round).release(leaseId)).released).toBe(true);
   }
 });
 
-test('never are more permits believed to be held than the limit, whoever asks for however many (chapter 37)', async () => {
+test('holders never believe in more permits than the limit (chapter 37)', async () => {
   const name = 'believed';
   const limit = 5;
   await clientOf(0).setLimit(name, limit);
   let believed = 0;
-  let most = 0;
+  let maxBelieved = 0;
   const work = async (worker: number): Promise<void> => {
     for (let turn = 0; turn < 12; turn += 1) {
       const permitCount = 1 + ((worker + turn) % 3);
       const lease = await clientOf(worker).acquire({ name, permitCount, ttlMs: 20_000, waitMs: 20_000 });
       believed += permitCount;
-      most = Math.max(most, believed);
+      maxBelieved = Math.max(maxBelieved, believed);
       await sleep(turn % 3);
       believed -= permitCount;
       expect((await clientOf(worker + turn).release(lease.leaseId)).released).toBe(true);
     }
   };
   await Promise.all(Array.from({ length: 10 }, (_, worker) => work(worker)));
-  expect(most).toBeLessThanOrEqual(limit);
-  expect(most).toBeGreaterThan(1);
+  expect(maxBelieved).toBeLessThanOrEqual(limit);
+  expect(maxBelieved).toBeGreaterThan(1);
   expect(await clientOf(0).get(name)).toMatchObject({ usedCount: 0, holderCount: 0, waiterCount: 0 });
 });
 
-test('a process whose clock is wrong takes nothing, exceeds nothing, frees nothing early (chapter 31)', async () => {
+test('a server with a wrong clock grants no extra permit and expires no lease early (chapter 31)', async () => {
   const name = 'wrong clocks';
   await clientOf(0).setLimit(name, 2);
   const { now } = Date;
@@ -81,7 +81,7 @@ test('a process whose clock is wrong takes nothing, exceeds nothing, frees nothi
   const ahead = await skewed(HOUR_MS, () => attempt(clientOf(1), name));
   expect(ahead).toBeDefined();
   for (const byMs of [HOUR_MS, 10, -10, -HOUR_MS]) {
-    // Neither a clock ahead, by which all have expired, nor one behind, by which it came first, gets in.
+    // By a clock ahead all leases have expired; by a clock behind this request came first. Neither is granted.
     expect(await skewed(byMs, () => attempt(clientOf(1), name))).toBeUndefined();
   }
   const { fencingToken } = await skewed(-HOUR_MS, () => clientOf(0).renew(honest.leaseId));
@@ -91,7 +91,7 @@ test('a process whose clock is wrong takes nothing, exceeds nothing, frees nothi
     expect((await skewed(HOUR_MS, () => clientOf(1).release(lease.leaseId))).released).toBe(true);
 });
 
-test("one caller's short ttl ends nobody else's lease (chapter 31)", async () => {
+test("one caller's short ttl does not end another caller's lease (chapter 31)", async () => {
   const name = 'short and long';
   await clientOf(0).setLimit(name, 3);
   const long = await clientOf(0).acquire({ name, ttlMs: 20_000 });

@@ -22,7 +22,7 @@ export class ServerPair {
   }
 }
 
-/** Waits until so many wait for a name, as the service itself says. */
+/** Waits until the service reports this number of waiters for a name. */
 export async function waiterCount(
   client: { get(name: string): Promise<{ readonly waiterCount: number }> },
   name: string,

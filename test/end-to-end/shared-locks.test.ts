@@ -21,7 +21,7 @@ afterAll(() => pair?.close());
 const read = (from: LockClient, name: string, waitMs = 0): Promise<Lease> =>
   from.acquire({ name, mode: SHARED, ttlMs: 20_000, waitMs });
 
-test.concurrent('readers hold together, and GetLock shows each with its mode', async () => {
+test.concurrent('shared holders hold at the same time, and GetLock shows their mode', async () => {
   const name = 'readers';
   const leases = [await read(client, name), await read(elsewhere, name), await read(client, name)];
   expect(new Set(leases.map(({ fencingToken }) => fencingToken)).size).toBe(3);
@@ -37,7 +37,7 @@ test.concurrent('readers hold together, and GetLock shows each with its mode', a
   expect((await writer).reason).toBe('CONTENDED');
 });
 
-test.concurrent('a writer is alone', async () => {
+test.concurrent('an exclusive holder excludes all other holders', async () => {
   const name = 'writer';
   const writer = await client.acquire({ name, mode: EXCLUSIVE, ttlMs: 20_000, holderId: 'writer' });
   for (const mode of [SHARED, EXCLUSIVE]) {
@@ -51,7 +51,7 @@ test.concurrent('a writer is alone', async () => {
 });
 
 test.concurrent(
-  'a reader behind a waiting writer waits; the writer comes after the last reader, then the readers together',
+  'a shared request behind an exclusive waiter waits, then all shared waiters are granted together',
   async () => {
     const name = 'in turn';
     const readers = [await read(client, name), await read(elsewhere, name)];
@@ -77,26 +77,23 @@ test.concurrent(
   },
 );
 
-test.concurrent(
-  'a shared lock is held by a stream as any other, and its mode is part of the request',
-  async () => {
-    const name = 'streamed';
-    const stream = client.hold({ name, mode: SHARED, ttlMs: 3000 });
-    const { lease } = await stream.next('granted');
-    const beside = elsewhere.hold({ name, mode: SHARED, ttlMs: 3000 });
-    await beside.next('granted');
-    const requestId = lease?.requestId ?? '';
-    expect(await refusal(elsewhere.acquire({ name, requestId }))).toMatchObject({
-      reason: 'REQUEST_MISMATCH',
-      metadata: { field: 'mode' },
-    });
-    const writer = client.hold({ name, ttlMs: 3000 });
-    expect((await writer.next('queued')).holder).toMatchObject({ mode: SHARED, permitCount: 1 });
-    await client.release(lease?.leaseId ?? '');
-    await stream.until('released');
-    beside.cancel();
-    // Whoever broke off keeps it to its ttl; then the writer is let in.
-    await writer.until('granted');
-    writer.cancel();
-  },
-);
+test.concurrent('a stream holds a shared lock, and a retry with another mode is refused', async () => {
+  const name = 'streamed';
+  const stream = client.hold({ name, mode: SHARED, ttlMs: 3000 });
+  const { lease } = await stream.next('granted');
+  const beside = elsewhere.hold({ name, mode: SHARED, ttlMs: 3000 });
+  await beside.next('granted');
+  const requestId = lease?.requestId ?? '';
+  expect(await refusal(elsewhere.acquire({ name, requestId }))).toMatchObject({
+    reason: 'REQUEST_MISMATCH',
+    metadata: { field: 'mode' },
+  });
+  const writer = client.hold({ name, ttlMs: 3000 });
+  expect((await writer.next('queued')).holder).toMatchObject({ mode: SHARED, permitCount: 1 });
+  await client.release(lease?.leaseId ?? '');
+  await stream.until('released');
+  beside.cancel();
+  // The cancelled stream keeps its lease for one ttl. Then the exclusive request is granted.
+  await writer.until('granted');
+  writer.cancel();
+});

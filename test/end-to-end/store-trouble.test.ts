@@ -24,7 +24,7 @@ afterAll(async () => {
   await redis?.close();
 });
 
-/** A server whose way to Redis the test can close; heals it and ends all at the end. */
+/** Runs a server whose connection to Redis the test can block. Restores the connection at the end. */
 async function behindProxy(use: (proxy: TcpProxy, client: LockClient) => Promise<void>): Promise<void> {
   const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' });
   const env = { HOLDFAST_COMMAND_TIMEOUT: `${COMMAND_TIMEOUT_MS}ms` };
@@ -36,8 +36,8 @@ async function behindProxy(use: (proxy: TcpProxy, client: LockClient) => Promise
   try {
     await use(proxy, server.client());
     heal();
-    // It gives back what it may have been granted, as soon as it can.
-    await server.rest();
+    // The server releases leases that it may have been granted without an answer.
+    await server.idle();
   } finally {
     heal();
     await server.drain();
@@ -45,8 +45,8 @@ async function behindProxy(use: (proxy: TcpProxy, client: LockClient) => Promise
   }
 }
 
-describe('a stream whose renewals fail', () => {
-  test.concurrent('says so, keeps the lease to its confirmed end, and then says that it is lost', () =>
+describe('a stream with failing renewals', () => {
+  test.concurrent('sends renewal_failed, and lost at the last confirmed end', () =>
     behindProxy(async (proxy, client) => {
       const stream = client.hold({ name: 'lost', ttlMs: 2100 });
       const { expireOffset } = await stream.until('renewed');
@@ -65,7 +65,7 @@ describe('a stream whose renewals fail', () => {
     }),
   );
 
-  test.concurrent('goes on with renewed, later than before, when the store answers again', () =>
+  test.concurrent('sends renewed with a later end when the store answers again', () =>
     behindProxy(async (proxy, client) => {
       const stream = client.hold({ name: 'saved', ttlMs: 2000 });
       await stream.next('granted');
@@ -83,7 +83,7 @@ describe('a stream whose renewals fail', () => {
   );
 
   test.concurrent(
-    'says STORE_RESET, within an interval, when the store has no trace of the lease',
+    'sends lost with STORE_RESET within one renewal interval when the store has no record of the lease',
     async () => {
       const client = onlooker.client();
       const stream = client.hold({ name: 'erased', ttlMs: 3000 });
@@ -105,12 +105,12 @@ describe('a stream whose renewals fail', () => {
 });
 
 describe('a unary call', () => {
-  test.concurrent('is STORE_UNAVAILABLE when its command was never sent', () =>
+  test.concurrent('answers STORE_UNAVAILABLE when its command was never sent', () =>
     behindProxy(async (proxy, client) => {
       const { leaseId } = await client.acquire({ name: 'unsent', ttlMs: 20_000 });
       proxy.refuseNew();
       proxy.cutAll();
-      await eventually('the server to notice', async () => {
+      await eventually('the lost connection to be noticed', async () => {
         const ending = await refusal(client.get('unsent'));
         return ending.reason === 'STORE_UNAVAILABLE';
       });
@@ -123,25 +123,30 @@ describe('a unary call', () => {
     }),
   );
 
-  test.concurrent('is OUTCOME_UNKNOWN when it may have been carried out, and its retry tells', () =>
-    behindProxy(async (proxy, client) => {
-      const requestId = randomUUID();
-      const sent = new Promise<void>((resolve) => {
-        proxy.on('command', ({ name, args }) => name === 'EVALSHA' && args.includes(requestId) && resolve());
-      });
-      await client.acquire({ name: 'warm the scripts', ttlMs: 1000 });
-      proxy.blackHole('toClient');
-      const t0 = performance.now();
-      const ending = refusal(client.acquire({ name: 'unknown', ttlMs: 3000, requestId }));
-      await sent;
-      expect(await ending).toMatchObject({
-        code: 'UNAVAILABLE',
-        reason: 'OUTCOME_UNKNOWN',
-        metadata: { request_id: requestId },
-      });
-      expect(performance.now() - t0).toBeLessThan(COMMAND_TIMEOUT_MS + 750);
-      const lease = await onlooker.client().acquire({ name: 'unknown', ttlMs: 3000, requestId });
-      expect(lease.requestId).toBe(requestId);
-    }),
+  test.concurrent(
+    'answers OUTCOME_UNKNOWN when it may have been carried out, and a retry gives the answer',
+    () =>
+      behindProxy(async (proxy, client) => {
+        const requestId = randomUUID();
+        const sent = new Promise<void>((resolve) => {
+          proxy.on(
+            'command',
+            ({ name, args }) => name === 'EVALSHA' && args.includes(requestId) && resolve(),
+          );
+        });
+        await client.acquire({ name: 'warm the scripts', ttlMs: 1000 });
+        proxy.blackHole('toClient');
+        const t0 = performance.now();
+        const ending = refusal(client.acquire({ name: 'unknown', ttlMs: 3000, requestId }));
+        await sent;
+        expect(await ending).toMatchObject({
+          code: 'UNAVAILABLE',
+          reason: 'OUTCOME_UNKNOWN',
+          metadata: { request_id: requestId },
+        });
+        expect(performance.now() - t0).toBeLessThan(COMMAND_TIMEOUT_MS + 750);
+        const lease = await onlooker.client().acquire({ name: 'unknown', ttlMs: 3000, requestId });
+        expect(lease.requestId).toBe(requestId);
+      }),
   );
 });

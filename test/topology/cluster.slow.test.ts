@@ -70,7 +70,7 @@ test('slots that move to and fro under load break nothing', () =>
     // Of these nobody asks: their servers alone see to it that they can move on.
     const idle = namesOf('idle', 4);
     await knowsEachMaster(cluster, stage);
-    for (const { complaints } of stage.servers) complaints.splice(0); // of the first slot of the last node
+    for (const { warnings } of stage.servers) warnings.splice(0); // of the first slot of the last node
     let moves = 0;
     await underLoad(names, addressesOf(stage), LOAD_MS, async () => {
       const until = performance.now() + LOAD_MS;

@@ -46,7 +46,7 @@ export class Stage {
   /** What they complained of, but for what they are bound to. */
   complaints(): string[] {
     return this.servers
-      .flatMap(({ complaints }) => complaints.map(({ msg }) => String(msg)))
+      .flatMap(({ warnings }) => warnings.map(({ msg }) => String(msg)))
       .filter((text) => !EXPECTED.test(text));
   }
 
@@ -58,7 +58,7 @@ export class Stage {
   /** Ends them; each must be at rest then. */
   async close(): Promise<void> {
     for (const server of this.servers) {
-      server.complaints.splice(0);
+      server.warnings.splice(0);
       await server.close();
     }
   }

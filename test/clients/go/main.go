@@ -1,4 +1,4 @@
-// Reads Holdfast's errors with the helpers that a Go program has anyway. See ../clients.test.ts.
+// Reads Holdfast's errors with the usual helpers of a Go program. See ../clients.slow.test.ts.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	holdfastv1 "holdfast.dev/go/holdfast/v1"
 )
 
-// The words of the contract, as Java and Python print them too.
+// The names of the codes, as Java and Python print them.
 var codeNames = map[codes.Code]string{
 	codes.Aborted:            "ABORTED",
 	codes.FailedPrecondition: "FAILED_PRECONDITION",

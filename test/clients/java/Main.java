@@ -21,7 +21,7 @@ import io.grpc.protobuf.StatusProto;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** Reads Holdfast's errors with the helpers that a Java program has anyway. See ../clients.test.ts. */
+/** Reads Holdfast's errors with the usual helpers of a Java program. See ../clients.slow.test.ts. */
 public final class Main {
   private static final Metadata.Key<String> REASON =
       Metadata.Key.of("holdfast-reason", Metadata.ASCII_STRING_MARSHALLER);

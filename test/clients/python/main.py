@@ -1,4 +1,4 @@
-"""Reads Holdfast's errors with the helpers that a Python program has anyway. See ../clients.test.ts."""
+"""Reads Holdfast's errors with the usual helpers of a Python program. See ../clients.slow.test.ts."""
 
 import sys
 

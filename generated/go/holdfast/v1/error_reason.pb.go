@@ -57,12 +57,13 @@ const (
 	//   - Retry: does not help.
 	//   - Client: choose one new `request_id` for each intent to acquire, and send it with every attempt.
 	ErrorReason_ERROR_REASON_REQUEST_MISMATCH ErrorReason = 2
-	// The lock or the permits were not granted within `wait_timeout`. The request has left the queue.
+	// The lock or the permits were not granted within `wait_timeout`. The request no longer waits.
 	//
 	//   - Code: ABORTED.
 	//   - Metadata: `holder_id` of one current holder, `waiter_count`.
 	//   - Retry: helps, after the delay in RetryInfo.
-	//   - Client: retry, or set a longer `wait_timeout`. The same `request_id` may be used.
+	//   - Client: retry, or set a longer `wait_timeout`. A retry with the same `request_id` within 10
+	//     seconds keeps its place in the queue.
 	ErrorReason_ERROR_REASON_CONTENDED ErrorReason = 3
 	// The lease of this hold stream is lost. The stream sent a `lost` event before.
 	//

@@ -44,12 +44,13 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Client: choose one new `request_id` for each intent to acquire, and send it with every attempt.
     """
     ERROR_REASON_CONTENDED: _ErrorReason.ValueType  # 3
-    """The lock or the permits were not granted within `wait_timeout`. The request has left the queue.
+    """The lock or the permits were not granted within `wait_timeout`. The request no longer waits.
 
       - Code: ABORTED.
       - Metadata: `holder_id` of one current holder, `waiter_count`.
       - Retry: helps, after the delay in RetryInfo.
-      - Client: retry, or set a longer `wait_timeout`. The same `request_id` may be used.
+      - Client: retry, or set a longer `wait_timeout`. A retry with the same `request_id` within 10
+        seconds keeps its place in the queue.
     """
     ERROR_REASON_LEASE_LOST: _ErrorReason.ValueType  # 4
     """The lease of this hold stream is lost. The stream sent a `lost` event before.
@@ -291,12 +292,13 @@ would wait behind its own first attempt.
   - Client: choose one new `request_id` for each intent to acquire, and send it with every attempt.
 """
 ERROR_REASON_CONTENDED: ErrorReason.ValueType  # 3
-"""The lock or the permits were not granted within `wait_timeout`. The request has left the queue.
+"""The lock or the permits were not granted within `wait_timeout`. The request no longer waits.
 
   - Code: ABORTED.
   - Metadata: `holder_id` of one current holder, `waiter_count`.
   - Retry: helps, after the delay in RetryInfo.
-  - Client: retry, or set a longer `wait_timeout`. The same `request_id` may be used.
+  - Client: retry, or set a longer `wait_timeout`. A retry with the same `request_id` within 10
+    seconds keeps its place in the queue.
 """
 ERROR_REASON_LEASE_LOST: ErrorReason.ValueType  # 4
 """The lease of this hold stream is lost. The stream sent a `lost` event before.

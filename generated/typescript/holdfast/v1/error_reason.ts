@@ -47,12 +47,13 @@ export enum ErrorReason {
    */
   ERROR_REASON_REQUEST_MISMATCH = 2,
   /**
-   * ERROR_REASON_CONTENDED - The lock or the permits were not granted within `wait_timeout`. The request has left the queue.
+   * ERROR_REASON_CONTENDED - The lock or the permits were not granted within `wait_timeout`. The request no longer waits.
    *
    *   - Code: ABORTED.
    *   - Metadata: `holder_id` of one current holder, `waiter_count`.
    *   - Retry: helps, after the delay in RetryInfo.
-   *   - Client: retry, or set a longer `wait_timeout`. The same `request_id` may be used.
+   *   - Client: retry, or set a longer `wait_timeout`. A retry with the same `request_id` within 10
+   *     seconds keeps its place in the queue.
    */
   ERROR_REASON_CONTENDED = 3,
   /**

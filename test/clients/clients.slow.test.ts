@@ -10,15 +10,14 @@ import { ServerProcess } from '../support/processes/server-process';
 import { goClient, javaClient, pythonClient, type BuiltClient } from './toolchains';
 
 /**
- * What the errors look like in other languages, read with the helpers that their users have anyway: `status.Details`
- * in Go, `StatusProto` in Java, `grpc_status` in Python. Each client acquires a lock, asks for it once more, asks
- * for something that is wrong in three ways, and releases; then it takes 2 of a semaphore's 3 permits, is refused a
- * semaphore that is not there, 5 permits, and a limit that expects another one, and releases. It prints what it has
- * seen.
+ * The errors in other languages, read with the usual helpers: `status.Details` in Go, `StatusProto` in Java,
+ * `grpc_status` in Python. Each client acquires a lock, a held lock, and a lock with three bad fields; then it
+ * acquires permits of a missing semaphore, 2 of 3 permits and 5 of 3 permits, and sets a limit with a wrong
+ * `expected_limit`. It prints every result. A missing toolchain is reported on stderr as "not checked".
  */
 
 const run = promisify(execFile);
-/** A first build fetches packages and compiles gRPC. */
+/** The first build downloads packages and compiles gRPC. */
 const BUILD_TIMEOUT_MS = 300_000;
 
 let redis: RedisProcess;
@@ -46,7 +45,7 @@ function error(code: string, reason: string, text: string): string[] {
   ];
 }
 
-/** Everything that each of them must print. A map has no order, nor have the details. */
+/** The lines that each client must print, in any order: maps and details have no order. */
 function expected(name: string): (string | RegExp)[] {
   const violations = [
     'name is required',
@@ -99,7 +98,7 @@ const CLIENTS: readonly [string, () => Promise<BuiltClient>][] = [
 ];
 
 test.each(CLIENTS)(
-  'in %s an error has its code, reason, metadata, delay, violations and trailer',
+  'a client in %s reads code, reason, metadata, delay, violations and trailer of an error',
   async (language, build) => {
     const client = await build();
     if ('missing' in client) return sayNotChecked(`the errors in ${language}`, client.missing);

@@ -1,0 +1,105 @@
+import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
+import { refusal } from '../support/clients/call-ending';
+import type { LockClient } from '../support/clients/lock-client';
+import { RedisProcess } from '../support/processes/redis-process';
+import { InProcessServer } from './in-process-server';
+
+/** Concurrent attempts at the moment of expiry, which break locks made of SETNX and GETSET. */
+
+const CALLERS = 40;
+const LATE_TTL_MS = 300;
+
+let redis: RedisProcess;
+let servers: InProcessServer[];
+let callers: LockClient[];
+
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+  servers = await Promise.all([InProcessServer.start(redis.url), InProcessServer.start(redis.url)]);
+  callers = Array.from({ length: CALLERS }, (_, index) => (servers[index % 2] as InProcessServer).client());
+  // Connected clients can send their attempts at the same moment.
+  await Promise.all(callers.map((caller) => caller.get('nothing')));
+});
+
+afterAll(async () => {
+  await Promise.all((servers ?? []).map((server) => server.close()));
+  await redis?.close();
+});
+
+const [first, second] = [() => callers[0] as LockClient, () => callers[1] as LockClient];
+
+/** All callers try at once with wait_timeout 0, until one round has a grant. Returns the leases of that round. */
+async function acquireAtOnce(name: string) {
+  for (;;) {
+    const tries = callers.map((caller, index) =>
+      caller.acquire({ name, ttlMs: 20_000, waitMs: 0, holderId: `caller ${index}` }),
+    );
+    const outcomes = await Promise.allSettled(tries);
+    const leases = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    if (leases.length > 0) return leases;
+  }
+}
+
+async function expectHeldBy(name: string, fencingToken: bigint): Promise<void> {
+  const { holders } = await second().get(name);
+  expect(holders.map((holder) => holder.fencingToken)).toEqual([fencingToken]);
+}
+
+test.concurrent('grants a free lock to exactly one of many concurrent callers (chapter 25)', async () => {
+  const leases = await acquireAtOnce('free');
+  expect(leases).toHaveLength(1);
+  await expectHeldBy('free', leases[0]?.fencingToken ?? 0n);
+});
+
+test.concurrent(
+  'grants an expired lock to exactly one of many concurrent callers (chapter 15, 26)',
+  async () => {
+    const dead = await first().acquire({ name: 'dead', ttlMs: LATE_TTL_MS });
+    const leases = await acquireAtOnce('dead');
+    expect(leases).toHaveLength(1);
+    const [{ fencingToken } = { fencingToken: 0n }] = leases;
+    expect(fencingToken).toBeGreaterThan(dead.fencingToken);
+    await expectHeldBy('dead', fencingToken);
+  },
+);
+
+test.concurrent('grants an expired lock to the first waiter only', async () => {
+  const name = 'dead, with a queue';
+  await first().acquire({ name, ttlMs: LATE_TTL_MS });
+  const waits = callers.map((caller) => caller.acquire({ name, ttlMs: 20_000, waitMs: 3 * LATE_TTL_MS }));
+  const outcomes = await Promise.allSettled(waits);
+  const tokens = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value.fencingToken] : []));
+  expect(tokens).toHaveLength(1);
+  await expectHeldBy(name, tokens[0] ?? 0n);
+});
+
+test.concurrent('refused callers do not change the lease of the holder (chapter 26)', async () => {
+  const name = 'overwritten';
+  const { leaseId } = await first().acquire({ name, ttlMs: 20_000, holderId: 'winner' });
+  const before = await second().get(name);
+  const losers = callers.map((caller) =>
+    refusal(caller.acquire({ name, ttlMs: 60_000, waitMs: 0, metadata: { expires: '9999999999' } })),
+  );
+  for (const { reason } of await Promise.all(losers)) expect(reason).toBe('CONTENDED');
+  expect(await second().get(name)).toEqual(before);
+  expect((await second().release(leaseId)).released).toBe(true);
+});
+
+test.concurrent(
+  'a late release of an expired lease frees no other lease and causes no second grant (chapter 13, 16, 26)',
+  async () => {
+    const name = 'slow';
+    const slow = await first().acquire({ name, ttlMs: LATE_TTL_MS });
+    const [winner, ...others] = await acquireAtOnce(name);
+    expect(others).toEqual([]);
+    const releases = callers.map((caller) => caller.release(slow.leaseId));
+    const tries = callers.map((caller) => refusal(caller.acquire({ name, waitMs: 0 })));
+    for (const answer of await Promise.all(releases)) {
+      expect(answer).toEqual({ released: false, lossCause: LossCause.LOSS_CAUSE_EXPIRED });
+    }
+    for (const { reason } of await Promise.all(tries)) expect(reason).toBe('CONTENDED');
+    // A renewal of the expired lease is refused too.
+    expect((await refusal(second().renew(slow.leaseId))).reason).toBe('LEASE_NOT_HELD');
+    await expectHeldBy(name, winner?.fencingToken ?? 0n);
+  },
+);
