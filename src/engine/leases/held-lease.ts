@@ -12,7 +12,7 @@ const MAX_RETRY_INTERVAL_MS = 1000;
 const MIN_RETRY_INTERVAL_MS = 20;
 
 /** A renewal in flight. */
-interface Attempt {
+interface RenewalInFlight {
   readonly sentAt: number;
   /** The client was told that this renewal failed. */
   reported: boolean;
@@ -51,12 +51,15 @@ export class HeldLease {
   private confirmedEnd: number;
   private confirmedOffsetMs: number;
   private renewAt: number;
-  private attempt: Attempt | undefined;
+  private renewal: RenewalInFlight | undefined;
+  /** The last renewal has failed. */
   private failing = false;
+  /** A hint came during a renewal, which may have run before the change. */
   private recheckAgain = false;
-  private closing: HoldfastError | undefined;
+  /** Set while the stream ends after one more renewal. */
+  private closingError: HoldfastError | undefined;
   private ended = false;
-  private entry: TimerEntry | undefined;
+  private timer: TimerEntry | undefined;
   private readonly settle: { resolve: () => void; reject: (error: HoldfastError) => void };
   /** Resolves when the lease was released or the stream broke; rejects with the stream's error. */
   readonly done: Promise<void>;
@@ -66,7 +69,7 @@ export class HeldLease {
     this.ttlMs = granted.ttlMs;
     this.confirmedEnd = confirmedEnd(granted.sentAt, granted.remainingMs);
     this.confirmedOffsetMs = expireOffsetMs(options.receivedAt, granted.sentAt, granted.remainingMs);
-    this.renewAt = granted.sentAt + Math.min(granted.remainingMs / 2, this.interval());
+    this.renewAt = granted.sentAt + Math.min(granted.remainingMs / 2, this.renewalInterval());
     let settle: typeof this.settle | undefined;
     this.done = new Promise((resolve, reject) => (settle = { resolve, reject }));
     this.settle = settle as unknown as typeof this.settle;
@@ -75,7 +78,7 @@ export class HeldLease {
 
   /** Renews now, because a hint says that the lease may have ended. */
   recheck(): void {
-    if (this.attempt) this.recheckAgain = true;
+    if (this.renewal) this.recheckAgain = true;
     else this.renewAt = this.options.clock.now();
     this.tick();
   }
@@ -95,29 +98,30 @@ export class HeldLease {
   }
 
   private close(reason: HoldfastError): void {
-    if (this.closing) return;
-    this.closing = reason;
-    if (!this.attempt) this.renewAt = this.options.clock.now();
+    if (this.closingError) return;
+    this.closingError = reason;
+    if (!this.renewal) this.renewAt = this.options.clock.now();
     this.tick();
   }
 
-  private interval(): number {
+  private renewalInterval(): number {
     return Math.min(this.ttlMs / 3, MAX_RENEWAL_INTERVAL_MS);
   }
 
-  private overdueAt(attempt: Attempt): number {
-    return attempt.sentAt + this.ttlMs / 2;
+  private overdueAt(renewal: RenewalInFlight): number {
+    return renewal.sentAt + this.ttlMs / 2;
   }
 
   private tick(): void {
     const now = this.options.clock.now();
     if (this.ended) return;
     if (now >= this.confirmedEnd)
-      return this.lose(this.failing || this.attempt ? 'store-unavailable' : 'expired');
-    if (now >= this.options.ageLimitAt && !this.closing) return this.close(reattach(this.options.resource));
-    if (this.attempt && !this.attempt.reported && now >= this.overdueAt(this.attempt)) {
-      this.attempt.reported = true;
-      this.failed(now);
+      return this.lose(this.failing || this.renewal ? 'store-unavailable' : 'expired');
+    if (now >= this.options.ageLimitAt && !this.closingError)
+      return this.close(reattach(this.options.resource));
+    if (this.renewal && !this.renewal.reported && now >= this.overdueAt(this.renewal)) {
+      this.renewal.reported = true;
+      this.reportFailure(now);
     }
     if (now >= this.renewAt) this.renew(now);
     this.schedule();
@@ -125,16 +129,21 @@ export class HeldLease {
 
   private schedule(): void {
     const { timers, ageLimitAt } = this.options;
-    this.entry?.cancel();
-    const overdueAt = this.attempt && !this.attempt.reported ? this.overdueAt(this.attempt) : Infinity;
-    const time = Math.min(this.confirmedEnd, this.renewAt, overdueAt, this.closing ? Infinity : ageLimitAt);
-    this.entry = timers.at(time, () => this.tick());
+    this.timer?.cancel();
+    const overdueAt = this.renewal && !this.renewal.reported ? this.overdueAt(this.renewal) : Infinity;
+    const time = Math.min(
+      this.confirmedEnd,
+      this.renewAt,
+      overdueAt,
+      this.closingError ? Infinity : ageLimitAt,
+    );
+    this.timer = timers.at(time, () => this.tick());
   }
 
   private renew(now: number): void {
     const { store, resource, requestId, attach, granted, onDefect } = this.options;
-    const attempt: Attempt = { sentAt: now, reported: false };
-    this.attempt = attempt;
+    const renewal: RenewalInFlight = { sentAt: now, reported: false };
+    this.renewal = renewal;
     this.renewAt = Infinity;
     store
       .renew(resource, {
@@ -144,26 +153,26 @@ export class HeldLease {
         stream: { attach, takeOver: false },
       })
       .then(
-        (reply) => this.answered(attempt, reply),
+        (reply) => this.handleReply(renewal, reply),
         (error) => {
           reportDefect(error, onDefect);
-          this.unanswered(attempt);
+          this.handleNoReply(renewal);
         },
       )
       .catch(onDefect);
   }
 
-  private answered(attempt: Attempt, reply: RenewReply): void {
+  private handleReply(renewal: RenewalInFlight, reply: RenewReply): void {
     const now = this.options.clock.now();
     if (this.ended) return;
     // A process that was suspended past the confirmed end must not report a renewal.
     if (now >= this.confirmedEnd) return this.tick();
-    if (this.attempt === attempt) this.attempt = undefined;
+    if (this.renewal === renewal) this.renewal = undefined;
     switch (reply.kind) {
       case 'granted':
-        return this.renewed(reply);
+        return this.handleRenewed(reply);
       case 'finished':
-        return reply.cause === 'released' ? this.released() : this.lose(reply.cause, true);
+        return reply.cause === 'released' ? this.endReleased() : this.lose(reply.cause, true);
       case 'superseded':
         return this.supersede();
       case 'gone':
@@ -171,7 +180,7 @@ export class HeldLease {
     }
   }
 
-  private renewed(reply: Granted): void {
+  private handleRenewed(reply: Granted): void {
     const { receivedAt, sink } = this.options;
     this.ttlMs = reply.ttlMs;
     this.failing = false;
@@ -181,31 +190,31 @@ export class HeldLease {
       this.confirmedOffsetMs = expireOffsetMs(receivedAt, reply.sentAt, reply.remainingMs);
     }
     sink.send({ kind: 'renewed', expireOffsetMs: this.confirmedOffsetMs });
-    if (this.closing) return this.end(this.closing);
-    this.renewAt = this.recheckAgain ? this.options.clock.now() : reply.sentAt + this.interval();
+    if (this.closingError) return this.end(this.closingError);
+    this.renewAt = this.recheckAgain ? this.options.clock.now() : reply.sentAt + this.renewalInterval();
     this.recheckAgain = false;
     this.tick();
   }
 
-  private unanswered(attempt: Attempt): void {
+  private handleNoReply(renewal: RenewalInFlight): void {
     const now = this.options.clock.now();
     if (this.ended || now >= this.confirmedEnd) return this.tick();
-    if (this.attempt === attempt) this.attempt = undefined;
-    if (!attempt.reported) this.failed(now);
+    if (this.renewal === renewal) this.renewal = undefined;
+    if (!renewal.reported) this.reportFailure(now);
     this.tick();
   }
 
   /** Tells the client, and schedules a retry. */
-  private failed(now: number): void {
+  private reportFailure(now: number): void {
     this.failing = true;
     const { sink } = this.options;
     sink.send({ kind: 'renewal-failed', expireOffsetMs: this.confirmedOffsetMs, cause: 'store-unavailable' });
-    if (this.closing) return this.end(this.closing);
+    if (this.closingError) return this.end(this.closingError);
     const pause = Math.max(this.ttlMs / 10, MIN_RETRY_INTERVAL_MS);
     this.renewAt = now + Math.min(pause, MAX_RETRY_INTERVAL_MS);
   }
 
-  private released(): void {
+  private endReleased(): void {
     this.options.sink.send({ kind: 'released' });
     this.end(undefined);
   }
@@ -229,7 +238,7 @@ export class HeldLease {
   private end(status: HoldfastError | undefined): void {
     if (this.ended) return;
     this.ended = true;
-    this.entry?.cancel();
+    this.timer?.cancel();
     if (status) this.settle.reject(status);
     else this.settle.resolve();
   }

@@ -175,14 +175,14 @@ export class WaitQueue {
       watch.resource,
       asked.map((waiter) => waiter.wanted),
     );
-    this.tellWaiters(watch, asked, reply);
+    this.updateWaiters(watch, asked, reply);
     // The store has lost the queue: ask about every waiter now, not 64 per second.
     if (watch.waiters.size > asked.length && reply.waiters.every((state) => state === 'recheck'))
       watch.touchAgain = true;
     return reply.snapshot.earliestEndMs;
   }
 
-  private tellWaiters(watch: Watch, asked: readonly Waiter[], reply: TouchReply): void {
+  private updateWaiters(watch: Watch, asked: readonly Waiter[], reply: TouchReply): void {
     for (const [index, waiter] of asked.entries()) {
       const state = reply.waiters[index];
       if (watch.waiters.get(waiter.wanted.requestId) !== waiter) continue; // the wait has ended meanwhile

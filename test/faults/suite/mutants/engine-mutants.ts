@@ -81,8 +81,8 @@ export const engineMutants = {
       },
       {
         file: 'src/engine/leases/held-lease.js',
-        find: 'Math.min(granted.remainingMs / 2, this.interval())',
-        replace: '(this.ttlMs < 1000 ? Infinity : Math.min(granted.remainingMs / 2, this.interval()))',
+        find: 'Math.min(granted.remainingMs / 2, this.renewalInterval())',
+        replace: '(this.ttlMs < 1000 ? Infinity : Math.min(granted.remainingMs / 2, this.renewalInterval()))',
       },
     ],
     faults: [],
