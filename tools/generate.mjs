@@ -1,11 +1,11 @@
-// Makes generated/ from proto/: the stubs of every language, and the descriptor for reflection.
+// Generates generated/ from proto/: the stubs of every language, and the descriptor for reflection.
 //
 //   npm run generate                   all languages
-//   npm run generate -- go java        only these
-//   npm run generate -- --install      gets the pinned generators first, into a cache outside the repository
-//   npm run generate -- --check        changes nothing, fails where generated/ differs from proto/; languages
-//                                      whose generators are not here are named and not checked
-//   npm run generate -- --baseline     with a release: makes proto/baseline.binpb, which `buf breaking` compares to
+//   npm run generate -- go java        only these languages
+//   npm run generate -- --install      first installs the pinned generators into a cache outside the repository
+//   npm run generate -- --check        changes nothing; fails if generated/ differs from proto/. A language without
+//                                      its installed generators is named and not checked
+//   npm run generate -- --baseline     at a release: writes proto/baseline.binpb, the reference of `buf breaking`
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,20 +34,20 @@ function main() {
   const chosen = positionals.length > 0 ? positionals : Object.keys(languages);
   const unknown = chosen.filter((name) => !Object.hasOwn(languages, name));
   if (unknown.length > 0) {
-    throw new Error(`unknown: ${unknown.join(', ')}; there are ${Object.keys(languages).join(', ')}`);
+    throw new Error(`unknown language ${unknown.join(', ')}; known are ${Object.keys(languages).join(', ')}`);
   }
-  if (values.install) chosen.flatMap((name) => languages[name].tools()).forEach(installLoudly);
+  if (values.install) chosen.flatMap((name) => languages[name].tools()).forEach(installTool);
 
   const scratch = mkdtempSync(join(tmpdir(), 'holdfast-generate-'));
   try {
-    const fine = chosen.map((name) => (values.check ? check(name, scratch) : generate(name, scratch)));
-    return fine.every(Boolean);
+    const results = chosen.map((name) => (values.check ? check(name, scratch) : generate(name, scratch)));
+    return results.every(Boolean);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
 }
 
-function installLoudly(tool) {
+function installTool(tool) {
   console.log(`${tool.label} in ${tool.dir}`);
   install(tool);
 }
@@ -70,9 +70,9 @@ function check(name, scratch) {
   const language = languages[name];
   const missing = language.missing();
   if (missing.length > 0) {
-    // The server itself is built from the TypeScript, and its generators come with `npm ci`.
+    // The server needs the TypeScript stubs, and `npm ci` installs their generators.
     if (name === 'typescript') console.error(`${name}: ${howToInstall(name, missing)}`);
-    else console.log(`${name}: not checked, for want of ${missing.join(' and ')}`);
+    else console.log(`${name}: not checked; ${missing.join(' and ')} is not installed`);
     return name !== 'typescript';
   }
   language.generate(scratch);
@@ -85,14 +85,14 @@ function check(name, scratch) {
 
 function howToInstall(name, missing) {
   const command = name === 'typescript' ? 'npm ci' : `npm run generate -- --install ${name}`;
-  return `needed in exactly this version: ${missing.join(' and ')}. \`${command}\` installs it`;
+  return `${missing.join(' and ')} is required in exactly this version; \`${command}\` installs it`;
 }
 
-/** Only what breaks nobody becomes the next baseline; a break that is meant needs the old one deleted by hand. */
+/** A contract that breaks the old baseline is refused. For an intended break, first delete the old baseline. */
 function refreshBaseline() {
   if (existsSync(join(root, baseline))) buf(['breaking', 'proto', '--against', baseline]);
   buf(['build', 'proto', '--path', 'proto/holdfast', '--exclude-source-info', '-o', baseline]);
-  console.log(`${baseline}: made from proto/ as it is now`);
+  console.log(`${baseline}: written from proto/`);
   return true;
 }
 

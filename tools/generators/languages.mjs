@@ -1,4 +1,4 @@
-// What is generated for each language, by what, and from which part of proto/.
+// For each language: the outputs, the generators, and the part of proto/ that is generated.
 
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join, relative } from 'node:path';
@@ -9,8 +9,8 @@ import { goTools, isInstalled, javaTools, pins, pythonTool } from './tools.mjs';
 const contract = 'proto/holdfast';
 
 /**
- * `outputs` are the files and folders of generated/ that belong to the language alone; `generate(out)` makes
- * them in the folder `out`; `missing()` lists the generators that are not here in exactly the pinned version.
+ * `outputs`: the files and folders of generated/ that belong to the language alone. `generate(out)` writes them into
+ * the folder `out`. `missing()` lists the generators that are not installed in exactly the pinned version.
  */
 export const languages = {
   typescript: {
@@ -18,7 +18,7 @@ export const languages = {
     tools: () => [],
     missing: missingNpmPackages,
     generate: (out) => {
-      // All of proto/ with its imports: the server serves gRPC's own protocols too.
+      // All of proto/ with its imports: the server also uses the protocols of gRPC itself.
       buf([
         'generate',
         'proto',
@@ -37,7 +37,7 @@ export const languages = {
     generate: (out) => {
       const python = join(out, 'python');
       packaging('python', python);
-      // Not by buf: the gRPC generator is part of this protoc and no plugin of its own.
+      // buf cannot run this generator: it is part of grpcio-tools' protoc, not a plugin.
       const outputs = ['python', 'grpc_python', 'mypy', 'mypy_grpc'].map((kind) => {
         const quiet = kind.startsWith('mypy') ? 'quiet:' : '';
         return `--${kind}_out=${quiet}${python}`;
@@ -86,7 +86,7 @@ function contractFiles() {
     .sort();
 }
 
-/** Copies what makes a package of the stubs (go.mod, pom.xml, …), with the version of this release. */
+/** Copies the packaging files of the stubs (go.mod, pom.xml, …), with the version of this release. */
 function packaging(language, out) {
   const from = join(root, 'tools/generators', language);
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

@@ -1,4 +1,4 @@
-// Runs a program of the generation and says what it said if it fails.
+// Runs the programs of the generation. A failure throws with the output of the program.
 
 import { spawnSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
@@ -16,7 +16,7 @@ export function run(program, args, options = {}) {
   return done.stdout;
 }
 
-/** buf of this project, finding its plugins in the given folders first. */
+/** Runs the project's buf. Plugins are searched in `bins` first. */
 export function buf(args, bins = []) {
   const modules = join(root, 'node_modules', '.bin');
   const path = [...bins, modules, process.env.PATH].join(delimiter);

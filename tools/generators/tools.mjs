@@ -1,7 +1,7 @@
-// Where the generators of the other languages are kept, and how each is got by its own ecosystem's client.
+// Installs the generators of the other languages with the package client of each language.
 //
-// They live outside the repository, each in a folder named after its exact version, so that a folder's being
-// there proves the version: some of them cannot be asked for it.
+// Each generator is installed outside the repository, in a folder named after its exact version. The folder proves
+// the version, because some generators cannot print theirs.
 
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -16,7 +16,7 @@ const exeSuffix = process.platform === 'win32' ? '.exe' : '';
 
 /** @typedef {{ label: string, dir: string, bin: string, toolchain: string, install: (dir: string) => void }} Tool */
 
-/** Written last, so that an install that was cut short is not taken for a whole one. */
+/** Written last, so an interrupted install does not count as complete. */
 const marker = (tool) => join(tool.dir, 'installed');
 
 export const isInstalled = (tool) => existsSync(marker(tool));
@@ -33,7 +33,7 @@ export function install(tool) {
   writeFileSync(marker(tool), `${tool.label}\n`);
 }
 
-/** One virtual environment for all of Python's generators: they are tools of one protoc. */
+/** All Python generators share one virtual environment, because they are plugins of one protoc. */
 export function pythonTool() {
   const wanted = Object.entries(pins.python).map(([name, version]) => `${name}==${version}`);
   const dir = join(cache, `python-${pins.python['grpcio-tools']}-${pins.python['mypy-protobuf']}`);
@@ -85,12 +85,12 @@ export function javaTools() {
   });
 }
 
-/** How Maven Central names the platforms of protoc and its plugins. */
+/** The platform in the names of protoc and its plugins on Maven Central. */
 function mavenClassifier() {
   const system = { linux: 'linux', darwin: 'osx', win32: 'windows' }[process.platform];
   const machine = { x64: 'x86_64', arm64: 'aarch_64' }[process.arch];
   if (system === undefined || machine === undefined) {
-    throw new Error(`there is no protoc for ${process.platform} on ${process.arch}`);
+    throw new Error(`protoc is not available for ${process.platform} on ${process.arch}`);
   }
   return `${system}-${machine}`;
 }

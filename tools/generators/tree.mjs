@@ -1,17 +1,17 @@
-// Compares what was just generated with what is committed, and brings the latter up to date.
+// Compares new output with the committed files, and updates them.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** What the users' own tools leave beside the stubs when they build them in place. */
+/** Files that builds of the stubs leave beside them. */
 const leftovers = /(^|[\\/])(__pycache__|target|build|[^\\/]+\.egg-info)([\\/]|$)/;
 
-/** The differences of one file or folder, one line each; none when both are the same. */
+/** One line for each difference in a file or folder. */
 export function differences(fresh, committed, output) {
   return changes(fresh, committed, output).map(({ file, kind }) => `${kind} generated/${file}`);
 }
 
-/** Writes only what differs, so that nothing is rebuilt for no reason, and removes what is stale. */
+/** Writes changed files only, so builds stay up to date, and deletes stale files. Returns the number of changes. */
 export function update(fresh, committed, output) {
   const changed = changes(fresh, committed, output);
   for (const { file, kind } of changed) {
@@ -41,7 +41,7 @@ function same(one, other) {
   return readFileSync(one).equals(readFileSync(other));
 }
 
-/** The files of `root/output`, itself a file or a folder, relative to `root`. */
+/** The files of `root/output`, which is a file or a folder, relative to `root`. */
 function files(root, output) {
   const stat = statSync(join(root, output), { throwIfNoEntry: false });
   if (stat === undefined) return [];

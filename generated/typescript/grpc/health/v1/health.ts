@@ -22,13 +22,13 @@ export const protobufPackage = "grpc.health.v1";
 
 export const protobufFileName = "grpc/health/v1/health.proto";
 
-/** Asks for all services. */
+/** No fields. */
 export interface HealthListRequest {
 }
 
-/** All services. */
+/** The states of all services. */
 export interface HealthListResponse {
-  /** The state of each, by full name; empty for the server as a whole. */
+  /** The state of each service, by full name. The empty name is the server as a whole. */
   statuses: Map<string, HealthCheckResponse>;
 }
 
@@ -37,13 +37,13 @@ export interface HealthListResponse_StatusesEntry {
   value: HealthCheckResponse | undefined;
 }
 
-/** Which service. */
+/** The service to check. */
 export interface HealthCheckRequest {
-  /** Its full name; empty for the server as a whole. */
+  /** The full name of the service. Empty: the server as a whole. */
   service: string;
 }
 
-/** Its state. */
+/** The state of the service. */
 export interface HealthCheckResponse {
   /** The state. */
   status: HealthCheckResponse_ServingStatus;
@@ -51,13 +51,13 @@ export interface HealthCheckResponse {
 
 /** States of a service. */
 export enum HealthCheckResponse_ServingStatus {
-  /** UNKNOWN - Not known. */
+  /** UNKNOWN - The state is not known. */
   UNKNOWN = 0,
-  /** SERVING - Ready for calls. */
+  /** SERVING - The service accepts calls. */
   SERVING = 1,
-  /** NOT_SERVING - Not ready for calls. */
+  /** NOT_SERVING - The service does not accept calls. */
   NOT_SERVING = 2,
-  /** SERVICE_UNKNOWN - The server has no such service. Only sent by Watch. */
+  /** SERVICE_UNKNOWN - The server does not have this service. Sent by Watch only. */
   SERVICE_UNKNOWN = 3,
   UNRECOGNIZED = -1,
 }
@@ -409,10 +409,10 @@ export const HealthCheckResponse: MessageFns<HealthCheckResponse> = {
   },
 };
 
-/** Says whether the server, or one of its services, is ready for calls. */
+/** Whether the server, or one of its services, accepts calls. */
 export type HealthService = typeof HealthService;
 export const HealthService = {
-  /** Says it now. A service that is not known is NOT_FOUND. */
+  /** Reads the present state. An unknown service answers NOT_FOUND. */
   check: {
     path: "/grpc.health.v1.Health/Check" as const,
     requestStream: false as const,
@@ -422,7 +422,7 @@ export const HealthService = {
     responseSerialize: (value: HealthCheckResponse): Buffer => Buffer.from(HealthCheckResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): HealthCheckResponse => HealthCheckResponse.decode(value),
   },
-  /** Says it at once and on every change. A service that is not known is SERVICE_UNKNOWN. */
+  /** Streams the present state, then every change. An unknown service has the state SERVICE_UNKNOWN. */
   watch: {
     path: "/grpc.health.v1.Health/Watch" as const,
     requestStream: false as const,
@@ -432,7 +432,7 @@ export const HealthService = {
     responseSerialize: (value: HealthCheckResponse): Buffer => Buffer.from(HealthCheckResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): HealthCheckResponse => HealthCheckResponse.decode(value),
   },
-  /** Says it of all services at once. */
+  /** Reads the states of all services. */
   list: {
     path: "/grpc.health.v1.Health/List" as const,
     requestStream: false as const,
@@ -445,16 +445,16 @@ export const HealthService = {
 } as const;
 
 export interface HealthServer extends UntypedServiceImplementation {
-  /** Says it now. A service that is not known is NOT_FOUND. */
+  /** Reads the present state. An unknown service answers NOT_FOUND. */
   check: handleUnaryCall<HealthCheckRequest, HealthCheckResponse>;
-  /** Says it at once and on every change. A service that is not known is SERVICE_UNKNOWN. */
+  /** Streams the present state, then every change. An unknown service has the state SERVICE_UNKNOWN. */
   watch: handleServerStreamingCall<HealthCheckRequest, HealthCheckResponse>;
-  /** Says it of all services at once. */
+  /** Reads the states of all services. */
   list: handleUnaryCall<HealthListRequest, HealthListResponse>;
 }
 
 export interface HealthClient extends Client {
-  /** Says it now. A service that is not known is NOT_FOUND. */
+  /** Reads the present state. An unknown service answers NOT_FOUND. */
   check(
     request: HealthCheckRequest,
     callback: (error: ServiceError | null, response: HealthCheckResponse) => void,
@@ -470,14 +470,14 @@ export interface HealthClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: HealthCheckResponse) => void,
   ): ClientUnaryCall;
-  /** Says it at once and on every change. A service that is not known is SERVICE_UNKNOWN. */
+  /** Streams the present state, then every change. An unknown service has the state SERVICE_UNKNOWN. */
   watch(request: HealthCheckRequest, options?: Partial<CallOptions>): ClientReadableStream<HealthCheckResponse>;
   watch(
     request: HealthCheckRequest,
     metadata?: Metadata,
     options?: Partial<CallOptions>,
   ): ClientReadableStream<HealthCheckResponse>;
-  /** Says it of all services at once. */
+  /** Reads the states of all services. */
   list(
     request: HealthListRequest,
     callback: (error: ServiceError | null, response: HealthListResponse) => void,

@@ -21,29 +21,29 @@ export const protobufFileName = "grpc/reflection/v1/reflection.proto";
 
 /** One question. */
 export interface ServerReflectionRequest {
-  /** The host that is asked about; ignored, as there is one only. */
+  /** The host in question. Ignored: a server has one host. */
   host: string;
   /** The question. */
   messageRequest:
     | //
-    /** Find a file by its import path. */
+    /** Finds a file by its import path. */
     { $case: "fileByFilename"; value: string }
     | //
-    /** Find the file that declares a symbol, given by its full name. */
+    /** Finds the file that declares a symbol. The value is the symbol's full name. */
     { $case: "fileContainingSymbol"; value: string }
     | //
-    /** Find the file that declares an extension. */
+    /** Finds the file that declares an extension. */
     { $case: "fileContainingExtension"; value: ExtensionRequest }
     | //
-    /** Find the numbers of all extensions of a message type, given by its full name. */
+    /** Finds the numbers of all extensions of a message type. The value is the type's full name. */
     { $case: "allExtensionNumbersOfType"; value: string }
     | //
-    /** List the services. The text is ignored. */
+    /** Lists the services. The value is ignored. */
     { $case: "listServices"; value: string }
     | undefined;
 }
 
-/** An extension, by what it extends and its number. */
+/** An extension, named by its message type and number. */
 export interface ExtensionRequest {
   /** The full name of the extended message type. */
   containingType: string;
@@ -59,19 +59,19 @@ export interface ServerReflectionResponse {
   originalRequest:
     | ServerReflectionRequest
     | undefined;
-  /** The answer to it. */
+  /** The answer. */
   messageResponse:
     | //
-    /** To `file_by_filename`, `file_containing_symbol` and `file_containing_extension`. */
+    /** Answers `file_by_filename`, `file_containing_symbol` and `file_containing_extension`. */
     { $case: "fileDescriptorResponse"; value: FileDescriptorResponse }
     | //
-    /** To `all_extension_numbers_of_type`. */
+    /** Answers `all_extension_numbers_of_type`. */
     { $case: "allExtensionNumbersResponse"; value: ExtensionNumberResponse }
     | //
-    /** To `list_services`. */
+    /** Answers `list_services`. */
     { $case: "listServicesResponse"; value: ListServiceResponse }
     | //
-    /** To a question that cannot be answered. */
+    /** Answers a question without another answer. */
     { $case: "errorResponse"; value: ErrorResponse }
     | undefined;
 }
@@ -79,8 +79,8 @@ export interface ServerReflectionResponse {
 /** Files. */
 export interface FileDescriptorResponse {
   /**
-   * Serialized `google.protobuf.FileDescriptorProto` messages: the file that was asked for, and files that
-   * it imports and that this stream has not sent before.
+   * Serialized `google.protobuf.FileDescriptorProto` messages: the requested file, and those of its
+   * imports that this stream has not sent before.
    */
   fileDescriptorProto: Buffer[];
 }
@@ -95,21 +95,21 @@ export interface ExtensionNumberResponse {
 
 /** Services. */
 export interface ListServiceResponse {
-  /** One entry for each. */
+  /** One entry for each service. */
   service: ServiceResponse[];
 }
 
 /** One service. */
 export interface ServiceResponse {
-  /** Its full name. */
+  /** The service's full name. */
   name: string;
 }
 
-/** Why there is no answer. */
+/** Why the question has no answer. */
 export interface ErrorResponse {
-  /** A gRPC status code. */
+  /** The number of a gRPC status code. */
   errorCode: number;
-  /** The same in words. */
+  /** The reason, for people. */
   errorMessage: string;
 }
 
@@ -901,10 +901,10 @@ export const ErrorResponse: MessageFns<ErrorResponse> = {
   },
 };
 
-/** Answers questions about the services of the server that it is part of. */
+/** Answers questions about the services of this server. */
 export type ServerReflectionService = typeof ServerReflectionService;
 export const ServerReflectionService = {
-  /** Each request is answered by one response, in the same order. */
+  /** Answers each request with one response, in the same order. */
   serverReflectionInfo: {
     path: "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo" as const,
     requestStream: true as const,
@@ -919,12 +919,12 @@ export const ServerReflectionService = {
 } as const;
 
 export interface ServerReflectionServer extends UntypedServiceImplementation {
-  /** Each request is answered by one response, in the same order. */
+  /** Answers each request with one response, in the same order. */
   serverReflectionInfo: handleBidiStreamingCall<ServerReflectionRequest, ServerReflectionResponse>;
 }
 
 export interface ServerReflectionClient extends Client {
-  /** Each request is answered by one response, in the same order. */
+  /** Answers each request with one response, in the same order. */
   serverReflectionInfo(): ClientDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
   serverReflectionInfo(
     options: Partial<CallOptions>,
