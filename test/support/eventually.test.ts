@@ -3,12 +3,12 @@ import { eventually, eventuallyPasses } from './eventually';
 const SOON = { timeoutMs: 80, everyMs: 5 };
 
 describe('eventually', () => {
-  it('answers the first truthy answer', async () => {
+  it('resolves to the first truthy value', async () => {
     const answers = [undefined, false, 0, '', 'here', 'later'];
     expect(await eventually('an answer', () => answers.shift(), SOON)).toBe('here');
   });
 
-  it('takes errors for "not yet"', async () => {
+  it('checks again after an error', async () => {
     let tries = 0;
     const check = async (): Promise<boolean> => {
       if (++tries < 3) throw new Error('not yet');
@@ -18,7 +18,7 @@ describe('eventually', () => {
     expect(tries).toBe(3);
   });
 
-  it('says what it waited for and what came last', async () => {
+  it('rejects with the description and the last value or error', async () => {
     await expect(eventually('rain', () => null, SOON)).rejects.toThrow(
       /not within \d+ ms: rain; last answer: null/,
     );
@@ -28,7 +28,7 @@ describe('eventually', () => {
     await expect(eventually('rain', check, SOON)).rejects.toThrow(/rain; last error: dry/);
   });
 
-  it('waits for an assertion to pass', async () => {
+  it('repeats an assertion until it passes', async () => {
     let n = 0;
     await eventuallyPasses('three', () => expect(++n).toBe(3), SOON);
     await expect(eventuallyPasses('never', () => expect(1).toBe(2), SOON)).rejects.toThrow(/never/);

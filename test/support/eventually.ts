@@ -1,24 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface EventuallyOptions {
-  /** Default 5 s. */
+  /** Default 20 s: enough for a machine with busy cores. */
   readonly timeoutMs?: number;
   /** Default 20 ms. */
   readonly everyMs?: number;
 }
 
+const DEFAULT_TIMEOUT_MS = 20_000;
+
 type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>;
 
 /**
- * Waits until `check` answers something truthy, and answers that. Says after the time limit what was waited for,
- * and what the last answer or error was.
+ * Repeats `check` until it returns a truthy value, and resolves to the value. After the timeout it rejects with `what` and
+ * the last value or error.
  */
 export async function eventually<T>(
   what: string,
   check: () => T | Promise<T>,
   options: EventuallyOptions = {},
 ): Promise<Truthy<T>> {
-  const { timeoutMs = 5_000, everyMs = 20 } = options;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, everyMs = 20 } = options;
   const started = performance.now();
   for (;;) {
     let last: string;
@@ -38,7 +40,7 @@ export async function eventually<T>(
   }
 }
 
-/** Waits until an assertion, `expect(…)` say, passes. */
+/** Repeats an assertion, for example an `expect(…)`, until it passes. */
 export async function eventuallyPasses(
   what: string,
   assertion: () => void | Promise<void>,

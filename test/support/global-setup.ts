@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import { findRedisServer } from '../../src/dev/redis-server';
 import { announceLifeline } from './processes/lifeline';
 
-/** Once per test run, before any test. Jest calls a default export. */
+/** Runs once per test run, before all tests. Jest requires a default export. */
 export default async function setUp(): Promise<void> {
-  // Fetched here once, so that test files need not wait for it each. Where there is none they try a container, and
-  // it is they who fail.
+  // Fetches redis-server once, so that no test file waits for it. Without redis-server, test files start containers.
   await findRedisServer({ env: process.env, note: (text) => console.error(text) }).catch(() => undefined);
 
   const socket = join(tmpdir(), `holdfast-test-${process.pid}.sock`);

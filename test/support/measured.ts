@@ -1,4 +1,4 @@
-/** Says what a test has measured, beside what it asserts of it. */
+/** Prints a measured value that a test does not only assert. */
 export function sayMeasured(what: string): void {
   process.stderr.write(`measured: ${what}\n`);
 }

@@ -11,14 +11,14 @@ import { wordsOf } from './not-checked';
 
 const run = promisify(execFile);
 const PROBE_TIMEOUT_MS = 30_000;
-/** Of a machine with a slow registry; where there is none pip gives up much sooner. */
+/** For a slow package registry. Without a registry, pip fails much sooner. */
 const INSTALL_TIMEOUT_MS = 150_000;
 
-/** Old enough for the stubs' users, and what the generators are pinned to. */
+/** The oldest Python that the stubs and the pinned generators support. */
 const OLDEST_PYTHON = '3.8';
 const CHECK = `import sys; sys.exit(0 if sys.version_info >= (${OLDEST_PYTHON.replace('.', ', ')}) else 1)`;
 
-/** A Python that has the packages of a requirements file, or in words why there is none. */
+/** A Python with the packages of a requirements file, or the reason why there is none. */
 export type PythonEnvironment = { readonly python: string } | { readonly missing: string };
 
 async function build(folder: string, requirements: string): Promise<void> {
@@ -27,18 +27,18 @@ async function build(folder: string, requirements: string): Promise<void> {
   await run('python3', ['-m', 'venv', folder], { timeout: INSTALL_TIMEOUT_MS });
   const pip = ['-m', 'pip', 'install', '--quiet', '--retries', '1', '--timeout', '20', '-r', requirements];
   await run(join(folder, 'bin', 'python'), pip, { timeout: INSTALL_TIMEOUT_MS });
-  // Written last: a folder that was left half made is made again.
+  // Written last, so that an incomplete folder is built again.
   await writeFile(join(folder, 'complete'), '');
 }
 
-/** Made once for each list of packages and each Python, outside the repository, with the machine's own pip. */
+/** Builds the environment once for each requirements file and Python, in the user's cache, with the machine's pip. */
 export async function pythonEnvironment(requirements: string): Promise<PythonEnvironment> {
   let version: string;
   try {
     await run('python3', ['-c', CHECK], { timeout: PROBE_TIMEOUT_MS });
     version = (await run('python3', ['-VV'], { timeout: PROBE_TIMEOUT_MS })).stdout;
   } catch {
-    return { missing: `there is no python3 of at least ${OLDEST_PYTHON}` };
+    return { missing: `no python3 of version ${OLDEST_PYTHON} or later was found` };
   }
   const digest = createHash('sha256').update(version).update(readFileSync(requirements)).digest('hex');
   const cache = (await cacheDirectory(process.env)) ?? tmpdir();

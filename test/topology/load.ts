@@ -2,10 +2,10 @@ import { expectInvariantsToHold } from '../support/checkers/check-all';
 import { MemorySink, mergeHistories } from '../support/history-recorder';
 import { runLoad } from '../faults/load';
 
-/** Clients of each name. */
+/** The number of clients for each name. */
 const CLIENTS = 3;
-/** What may not be violated by faults that lose nothing; the others allow for what a node that is away delays. */
-const KEPT = [
+/** The invariants that hold under faults without data loss. The others allow for delays by an absent node. */
+const CHECKED = [
   'exclusion',
   'over_issue',
   'fencing',
@@ -13,18 +13,18 @@ const KEPT = [
   'resurrection',
   'truthful_offset',
 ] as const;
-/** Grants without which so many clients have not put the invariants to the test. */
-const ENOUGH_OF_A_NAME = 3;
+/** With fewer grants of a name its clients have not tested the invariants. */
+const FEWEST_GRANTS = 3;
 
 /**
- * Traffic on locks, exclusive and shared, unary and streamed, while something is done to the store; then the invariants
- * are checked over what the clients saw.
+ * Runs clients with exclusive and shared locks, unary and streamed, while `fault` acts on the store. Then checks the
+ * invariants over the clients' history.
  */
 export async function underLoad(
   names: readonly string[],
   addresses: readonly string[],
   forMs: number,
-  trouble: () => Promise<void>,
+  fault: () => Promise<void>,
 ): Promise<void> {
   const sinks = names.map(() => new MemorySink());
   const loads = names.map((name, i) =>
@@ -44,10 +44,10 @@ export async function underLoad(
       sinks[i] as MemorySink,
     ),
   );
-  await Promise.all([...loads, trouble()]);
+  await Promise.all([...loads, fault()]);
   for (const sink of sinks) {
     const history = mergeHistories(sink.events);
-    expectInvariantsToHold(history, { only: KEPT });
-    expect(history.filter(({ type }) => type === 'granted').length).toBeGreaterThan(ENOUGH_OF_A_NAME);
+    expectInvariantsToHold(history, { only: CHECKED });
+    expect(history.filter(({ type }) => type === 'granted').length).toBeGreaterThan(FEWEST_GRANTS);
   }
 }

@@ -1,30 +1,16 @@
 import { RedisClusterProcesses } from '../support/processes/redis-cluster';
 import { tlsSettings } from '../support/processes/redis-security';
 import { RedisSentinels, SENTINEL_AUTH, SENTINEL_USER } from '../support/processes/redis-sentinels';
-import {
-  autocompleteWorks,
-  endQuarantine,
-  handOversAreTold,
-  locksWork,
-  overStore,
-  untilAvailable,
-  type Stage,
-} from './stage';
+import { endQuarantine, everythingWorks, handOversAreHinted, overStore, untilAvailable } from './stage';
 
-async function allWorks(stage: Stage): Promise<void> {
-  await Promise.all([locksWork(stage, 'lock'), handOversAreTold(stage, 'hand-over')]);
-  await autocompleteWorks(stage, 'dictionary');
-  expect(stage.complaints()).toEqual([]);
-}
-
-describe('with TLS, and a user who may do only what the README says', () => {
-  test('a Cluster serves locks, hand-overs and autocomplete, and nothing is complained of', () =>
+describe('with TLS, and a Redis user with the documented rights', () => {
+  test('a Cluster serves locks, semaphores, hand-overs and autocomplete without a warning', () =>
     overStore(RedisClusterProcesses.start({ secure: true }), tlsSettings, async (cluster, stage) => {
-      await allWorks(stage);
+      await everythingWorks(stage);
       for (const { redis } of cluster.nodes) expect(await usersOf([redis])).toContain('app');
     }));
 
-  test('so does the master that Sentinel names, and the next one too', () => {
+  test('the master that Sentinel names serves them without a warning, and so does the next master', () => {
     const starting = RedisSentinels.start({
       secure: true,
       replicas: 1,
@@ -32,18 +18,18 @@ describe('with TLS, and a user who may do only what the README says', () => {
     });
     const settings = { ...tlsSettings, HOLDFAST_REDIS_SENTINEL_AUTH: SENTINEL_AUTH };
     return overStore(starting, settings, async (sentinels, stage) => {
-      await allWorks(stage);
+      await everythingWorks(stage);
       expect(await usersOf(sentinels.watchers)).toContain(SENTINEL_USER);
       await sentinels.failover();
       const client = stage.one.client();
       await endQuarantine(stage);
-      await untilAvailable('the new master', () => client.acquire({ name: 'after it', waitMs: 0 }));
-      await untilAvailable('hints', () => handOversAreTold(stage, `again ${performance.now()}`));
+      await untilAvailable('the new master', () => client.acquire({ name: 'after the failover', waitMs: 0 }));
+      await untilAvailable('hints', () => handOversAreHinted(stage, `again ${performance.now()}`));
     });
   });
 });
 
-/** As whom the connections are that a Redis or a sentinel has. */
+/** The users of all connections to these processes. */
 async function usersOf(
   redis: readonly { command(...words: [string, ...string[]]): Promise<unknown> }[],
 ): Promise<string[]> {

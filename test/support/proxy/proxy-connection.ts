@@ -3,32 +3,32 @@ import { ProxyLane, type LaneState } from './proxy-lane';
 import { commandWords, FrameReader, isPush } from './resp-frames';
 
 export interface RedisCommand {
-  /** In capitals. */
+  /** In upper case. */
   readonly name: string;
   readonly args: readonly string[];
 }
 
-/** What a proxy decides about a command that passes. */
+/** The decision of a proxy about a command. */
 export type Verdict = 'pass' | 'drop-reply' | 'drop-request';
 
 export interface ConnectionHooks {
   readonly toTarget: LaneState;
   readonly toClient: LaneState;
   readonly bytes: (direction: 'toTarget' | 'toClient', count: number) => void;
-  /** Only of a proxy that reads Redis's protocol. */
+  /** Undefined if the proxy does not parse the protocol. */
   readonly command: ((command: RedisCommand) => Verdict) | undefined;
-  /** A reply or a request was dropped, and the connection cut with it. */
+  /** Called when a reply or a request was dropped and the connection was cut. */
   readonly dropped: () => void;
   readonly closed: (connection: ProxyConnection) => void;
 }
 
-/** One client's connection and its other half to the target. */
+/** A client's connection and the proxy's connection to the target. */
 export class ProxyConnection {
   private readonly up: ProxyLane;
   private readonly down: ProxyLane;
   private readonly requests = new FrameReader();
   private readonly replies = new FrameReader();
-  /** Replies still to pass before the one that is dropped; undefined: none is. */
+  /** The number of replies that pass before the dropped reply; undefined: no reply is dropped. */
   private repliesBeforeDrop: number | undefined;
   private unanswered = 0;
   private closed = false;
@@ -42,7 +42,7 @@ export class ProxyConnection {
     this.down = new ProxyLane(target, client, hooks.toClient);
     for (const socket of [client, target]) {
       socket.setNoDelay(true);
-      // 'close' follows, and says all that there is to pass on.
+      // A 'close' event follows, and the proxy passes the end on.
       socket.on('error', () => undefined);
     }
     client.on('data', (chunk: Buffer) => this.fromClient(chunk));
@@ -53,15 +53,15 @@ export class ProxyConnection {
     target.on('close', () => this.halfClosed(this.down));
   }
 
-  /** Delivers what has become deliverable by a change of the lanes' state. */
+  /** Delivers everything that a change of the lanes' state has made deliverable. */
   deliver(): void {
     this.up.deliver();
     this.down.deliver();
   }
 
-  /** Ends both halves at once, with a reset, and forgets what was held. */
+  /** Resets both connections at once and discards held bytes. */
   cut(): void {
-    // Node never lets go of a socket that is to be reset while its end is being sent.
+    // Node would never close a socket that is reset while its end is being sent.
     const { writableEnded, writableFinished } = this.client;
     if (writableEnded && !writableFinished) this.client.destroy();
     else this.client.resetAndDestroy();
@@ -69,7 +69,7 @@ export class ProxyConnection {
     this.forget();
   }
 
-  /** The other half hears of it by the lane, so not at all while that is held. */
+  /** The end of a connection takes the lane to the other side, so a held lane holds the end too. */
   private halfClosed(lane: ProxyLane): void {
     lane.end();
     if (this.client.destroyed && this.target.destroyed) this.forget();
@@ -109,7 +109,7 @@ export class ProxyConnection {
     }
   }
 
-  /** What came before the dropped one is on its way and arrives. */
+  /** Ends both connections after everything that was delivered before. */
   private drop(): void {
     this.client.destroySoon();
     this.target.destroySoon();

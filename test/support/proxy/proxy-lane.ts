@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net';
 
-/** How a lane carries what it is given; shared by all connections of a proxy. */
+/** The faults of one direction, shared by all connections of a proxy. */
 export interface LaneState {
   delayMs: number;
   held: boolean;
 }
 
-/** A receiver's window: a sender that nobody reads from comes to a halt. */
+/** The size of the buffer, after which the sender is paused, as by a receive window. */
 const WINDOW_BYTES = 1024 * 1024;
 
 /**
- * One direction of one connection. Held, it keeps everything, the end of the stream too, as a network does that
- * loses packets and sends them again; let go, it delivers in order.
+ * One direction of one connection. A held lane keeps all bytes and the end of the stream, as a network that loses packets
+ * and sends them again. A released lane delivers everything in order.
  */
 export class ProxyLane {
   private readonly waiting: { readonly chunk: Buffer | 'end'; readonly due: number }[] = [];
@@ -33,14 +33,14 @@ export class ProxyLane {
     this.enqueue(chunk);
   }
 
-  /** The end of the stream takes its turn behind what was sent. */
+  /** Queues the end of the stream behind the bytes that were sent before. */
   end(): void {
     if (this.ended) return;
     this.ended = true;
     this.enqueue('end');
   }
 
-  /** Delivers what is due; to be called when the state changes. */
+  /** Delivers everything that is due. Call it after a change of the state. */
   deliver(): void {
     clearTimeout(this.timer);
     while (!this.state.held) {
@@ -61,7 +61,7 @@ export class ProxyLane {
     this.adjustWindow();
   }
 
-  /** Forgets what it holds and carries nothing more. */
+  /** Discards held bytes and all later bytes. */
   close(): void {
     this.closed = true;
     clearTimeout(this.timer);

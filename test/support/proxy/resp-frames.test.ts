@@ -21,7 +21,7 @@ const FRAMES = [
 ];
 
 describe('FrameReader', () => {
-  it.each([1, 2, 3, 7, 1000])('cuts the same frames when the bytes come %d at a time', (size) => {
+  it.each([1, 2, 3, 7, 1000])('splits the same frames from chunks of %d bytes', (size) => {
     const bytes = Buffer.from(FRAMES.join(''));
     const reader = new FrameReader();
     const found: string[] = [];
@@ -31,7 +31,7 @@ describe('FrameReader', () => {
     expect(found).toEqual(FRAMES);
   });
 
-  it('tells what Redis sends unasked from an answer', () => {
+  it('recognises a push message', () => {
     const pushes = FRAMES.filter((frame) => isPush(Buffer.from(frame)));
     expect(pushes).toEqual(['>2\r\n+invalidate\r\n_\r\n']);
   });
@@ -43,7 +43,7 @@ describe('commandWords', () => {
     expect(commandWords(frame)).toEqual(['EVALSHA', 'b\r\n\u00fcx', '']);
   });
 
-  it('reads words on a line', () => {
+  it('reads the words of an inline command', () => {
     expect(commandWords(Buffer.from('PING  hello\r\n'))).toEqual(['PING', 'hello']);
   });
 });

@@ -1,4 +1,4 @@
-/** Where the frame that begins at `start` ends, or undefined while it is not whole. Knows RESP2 and RESP3. */
+/** The end of the RESP2 or RESP3 frame at `start`; undefined if the frame is incomplete. */
 function frameEnd(bytes: Buffer, start: number): number | undefined {
   const lineEnd = bytes.indexOf('\r\n', start);
   if (lineEnd < 0) return undefined;
@@ -15,7 +15,7 @@ function frameEnd(bytes: Buffer, start: number): number | undefined {
   return end;
 }
 
-/** The texts of a command: an array of bulk strings, or (inline) words on a line. */
+/** The words of a command, which is an array of bulk strings or one line of words. */
 export function commandWords(frame: Buffer): string[] {
   if (frame[0] !== '*'.charCodeAt(0)) return frame.toString().trim().split(/\s+/);
   const words: string[] = [];
@@ -29,16 +29,16 @@ export function commandWords(frame: Buffer): string[] {
   return words;
 }
 
-/** What Redis sends unasked in RESP3: it answers no command. */
+/** A RESP3 push message, which is no reply to a command. */
 export function isPush(frame: Buffer): boolean {
   return frame[0] === '>'.charCodeAt(0);
 }
 
-/** Cuts a stream of bytes into Redis's frames: commands one way, replies the other. */
+/** Splits a stream of bytes into frames of Redis's protocol. */
 export class FrameReader {
   private rest: Buffer = Buffer.alloc(0);
 
-  /** The frames that are whole with these bytes. */
+  /** Adds bytes and returns the frames that are complete now. */
   push(chunk: Buffer): Buffer[] {
     const bytes = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk]);
     const frames: Buffer[] = [];

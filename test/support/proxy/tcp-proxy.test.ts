@@ -41,7 +41,7 @@ describe('TcpProxy in front of Redis', () => {
     return performance.now() - started;
   }
 
-  it('passes commands and replies of any size, and counts them', async () => {
+  it('passes commands and replies of several megabytes, and counts them', async () => {
     const large = 'x'.repeat(3_000_000);
     await client.set('large', large);
     expect(await client.get('large')).toBe(large);
@@ -50,28 +50,28 @@ describe('TcpProxy in front of Redis', () => {
     expect(proxy.bytes.toClient).toBeGreaterThan(3_000_000);
   });
 
-  it('names each command that passes, with its arguments', async () => {
+  it('reports the name and the arguments of each command', async () => {
     const seen: string[][] = [];
     proxy.on('command', ({ name, args }) => seen.push([name, ...args]));
     await client.eval('return ARGV[1]', 1, 'key', 'value');
     expect(seen).toEqual([['EVAL', 'return ARGV[1]', '1', 'key', 'value']]);
   });
 
-  it.each(['toTarget', 'toClient'] as const)('delays %s', async (direction) => {
+  it.each(['toTarget', 'toClient'] as const)('delays bytes %s', async (direction) => {
     proxy.delay(direction, LONG_MS);
     expect(await elapsed(() => client.ping())).toBeGreaterThanOrEqual(LONG_MS - 1);
     proxy.passEverything();
     expect(await elapsed(() => client.ping())).toBeLessThan(LONG_MS);
   });
 
-  it('keeps the order of what it delays', async () => {
+  it('keeps the order of delayed commands', async () => {
     proxy.delay('both', 20);
     const replies = Promise.all(Array.from({ length: 50 }, () => client.incr('n')));
     proxy.delay('both', 0);
     expect(await replies).toEqual(Array.from({ length: 50 }, (_, i) => i + 1));
   });
 
-  it('swallows requests in a black hole to Redis, and delivers them late when healed', async () => {
+  it('holds requests in a black hole to Redis, and delivers them when the black hole ends', async () => {
     proxy.blackHole('toTarget');
     const reply = client.set('late', '1').catch((error: Error) => error);
     await new Promise((resolve) => setTimeout(resolve, LONG_MS));
@@ -80,20 +80,20 @@ describe('TcpProxy in front of Redis', () => {
     expect(await reply).toBe('OK');
   });
 
-  it('swallows replies in a black hole to the client: the command was carried out', async () => {
+  it('holds replies in a black hole to the client, while Redis executes the command', async () => {
     proxy.blackHole('toClient');
     await expect(client.set('done', '1')).rejects.toThrow(/timed out/);
     expect(await redis.command('GET', 'done')).toBe('1');
   });
 
-  it('lets neither side know in a black hole that the other has gone', async () => {
+  it('holds the end of a connection in a black hole', async () => {
     const before = Number(await connectedClients());
     proxy.blackHole('both');
     client.disconnect();
     await new Promise((resolve) => setTimeout(resolve, LONG_MS));
     expect(Number(await connectedClients())).toBe(before);
     proxy.passEverything();
-    await eventually('Redis to hear of the end', async () => Number(await connectedClients()) < before);
+    await eventually('Redis to see the end', async () => Number(await connectedClients()) < before);
   });
 
   async function connectedClients(): Promise<string> {
@@ -101,7 +101,7 @@ describe('TcpProxy in front of Redis', () => {
     return /connected_clients:(\d+)/.exec(info)?.[1] ?? '';
   }
 
-  it('cuts all connections, and lets new ones in', async () => {
+  it('cuts all connections, and accepts new connections', async () => {
     const closed = new Promise((resolve) => client.once('close', resolve));
     proxy.cutAll();
     await closed;
@@ -109,7 +109,7 @@ describe('TcpProxy in front of Redis', () => {
     expect(proxy.connectionCount).toBe(2);
   });
 
-  it('leaves no socket behind where it cuts a connection whose end is on its way', async () => {
+  it('closes all sockets when it cuts a connection with a held end', async () => {
     const open = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length;
     const [socketCount, clientCount] = [open(), await connectedClients()];
     proxy.blackHole('toClient');
@@ -117,22 +117,22 @@ describe('TcpProxy in front of Redis', () => {
       .on('error', () => undefined)
       .resume();
     leaving.write('QUIT\r\n');
-    await eventually('Redis to have been asked', () => proxy.commandCount('QUIT') === 1);
-    await eventually('Redis to have left', async () => (await connectedClients()) === clientCount);
+    await eventually('Redis to receive QUIT', () => proxy.commandCount('QUIT') === 1);
+    await eventually('Redis to close the connection', async () => (await connectedClients()) === clientCount);
     proxy.passEverything();
     proxy.cutAll();
     await eventually('all sockets to be closed', () => open() <= socketCount);
   });
 
-  it('refuses new connections until told otherwise', async () => {
+  it('refuses new connections until refuseNew(false)', async () => {
     proxy.refuseNew();
     proxy.cutAll();
     await expect(client.ping()).rejects.toThrow();
     proxy.refuseNew(false);
-    await eventually('the client to be back', () => client.ping());
+    await eventually('the client to reconnect', () => client.ping());
   });
 
-  it('drops the reply of the next matching command, which was carried out, and cuts the connection', async () => {
+  it('drops the reply of the next matching command after its execution, and cuts the connection', async () => {
     const dropped = proxy.dropNextReply(({ name, args }) => name === 'SET' && args[0] === 'b');
     const replies = await Promise.allSettled([
       client.set('a', '1'),
@@ -145,14 +145,14 @@ describe('TcpProxy in front of Redis', () => {
     expect(await client.set('b', '4')).toBe('OK');
   });
 
-  it('cuts in front of the next matching command, which is not carried out', async () => {
+  it('cuts the connection before the next matching command, which Redis does not execute', async () => {
     const dropped = proxy.dropNextRequest(({ name }) => name === 'SET');
     await expect(client.set('never', '1')).rejects.toThrow();
     expect((await dropped).args).toEqual(['never', '1']);
     expect(await redis.command('EXISTS', 'never')).toBe('0');
   });
 
-  it('tells the client when Redis is gone', async () => {
+  it('ends the client connection when Redis is killed', async () => {
     const other = await RedisProcess.start({ appendfsync: 'no' });
     const otherProxy = await TcpProxy.open({ targetPort: other.port, protocol: 'tcp' });
     const direct = new Redis({ port: otherProxy.port, retryStrategy: () => null, disconnectTimeout: 50 });
@@ -161,7 +161,7 @@ describe('TcpProxy in front of Redis', () => {
     const ended = new Promise((resolve) => direct.once('end', resolve));
     await other.kill();
     await ended;
-    await eventually('the proxy to let go too', () => otherProxy.openConnections === 0);
+    await eventually('the proxy to close its connections', () => otherProxy.openConnections === 0);
     await otherProxy.close();
     await other.close();
   });

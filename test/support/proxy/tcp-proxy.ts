@@ -5,20 +5,20 @@ import type { LaneState } from './proxy-lane';
 
 export type { RedisCommand } from './proxy-connection';
 
-/** The way of a client's bytes to the target, the way back, or both. */
+/** The direction of bytes: from clients to the target, back, or both. */
 export type Direction = 'toTarget' | 'toClient' | 'both';
 
 export interface ProxyOptions {
-  /** Where the connections go: a port of the loopback address. */
+  /** The target's port on the loopback address. */
   readonly targetPort: number;
-  /** `redis` reads commands and replies, which counting and dropping them takes; `tcp` reads nothing. */
+  /** `redis` parses commands and replies, so the proxy can count and drop them. `tcp` parses nothing. */
   readonly protocol: 'redis' | 'tcp';
 }
 
 interface Trap {
   readonly verdict: Verdict;
   readonly matches: (command: RedisCommand) => boolean;
-  readonly sprung: (command: RedisCommand) => void;
+  readonly onCaught: (command: RedisCommand) => void;
 }
 
 interface ProxyEvents {
@@ -27,8 +27,8 @@ interface ProxyEvents {
 }
 
 /**
- * A TCP proxy in this process that misbehaves as it is told: slow, one-way, silent, cut, closed. Connections
- * that are open change with it. `passEverything()` heals it.
+ * A TCP proxy in this process that can delay, hold, cut and refuse connections. A change applies to open connections
+ * too. `passEverything()` ends all faults.
  */
 export class TcpProxy extends EventEmitter<ProxyEvents> {
   readonly bytes = { toTarget: 0, toClient: 0 };
@@ -51,7 +51,7 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
     this.targetPort = options.targetPort;
   }
 
-  /** Whoever connects from now on gets there: an address that moves. Open connections stay where they are. */
+  /** Changes the target of later connections, like an address that moves. Open connections keep their target. */
   leadTo(port: number): void {
     this.targetPort = port;
   }
@@ -78,54 +78,54 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
     return this.connections.size;
   }
 
-  /** How often a command has passed, by its name in capitals. */
+  /** The number of commands of this name that have passed. */
   commandCount(name: string): number {
     return this.counts.get(name.toUpperCase()) ?? 0;
   }
 
-  /** From now on every byte arrives this much later; 0: no delay. */
+  /** Delays every byte by this time; 0 ends the delay. */
   delay(direction: Direction, ms: number): void {
     this.change(direction, { delayMs: ms });
   }
 
   /**
-   * Nothing arrives any more, not even that a side has closed; new connections seem to open. After
-   * `passEverything()` it all arrives late, as after a network's partition; `cutAll()` loses it.
+   * Holds all bytes and all ends of streams; new connections seem to open. `passEverything()` delivers everything late, as
+   * after a network partition. `cutAll()` discards everything.
    */
   blackHole(direction: Direction): void {
     this.change(direction, { held: true });
   }
 
-  /** No delay, no black hole, no refusal. */
+  /** Ends delays, black holes and refusals. */
   passEverything(): void {
     this.refusing = false;
     this.change('both', { held: false, delayMs: 0 });
   }
 
-  /** Resets every connection that is open; new ones are accepted. */
+  /** Resets every open connection. New connections are accepted. */
   cutAll(): void {
     for (const connection of [...this.connections]) connection.cut();
   }
 
-  /** Resets new connections at once, those that are open stay. */
+  /** Resets new connections at once. Open connections stay. */
   refuseNew(refuse = true): void {
     this.refusing = refuse;
   }
 
   /**
-   * The next matching command reaches Redis and is carried out; its reply is dropped and the connection cut.
-   * Resolves with that command when it has happened. Replies before it, on the same connection, arrive.
+   * Drops the reply of the next matching command, which Redis executes, and cuts the connection. Resolves to the command
+   * at the cut. Earlier replies on the connection arrive.
    */
   dropNextReply(matches: (command: RedisCommand) => boolean): Promise<RedisCommand> {
     return this.setTrap('drop-reply', matches);
   }
 
-  /** The next matching command never reaches Redis: the connection is cut in front of it. */
+  /** Cuts the connection before the next matching command, which never reaches Redis. */
   dropNextRequest(matches: (command: RedisCommand) => boolean): Promise<RedisCommand> {
     return this.setTrap('drop-request', matches);
   }
 
-  /** What was to be dropped and has not come passes. */
+  /** Cancels all drops that have not happened yet. */
   forgetTraps(): void {
     this.traps = [];
   }
@@ -138,8 +138,9 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
   }
 
   private setTrap(verdict: Verdict, matches: (command: RedisCommand) => boolean): Promise<RedisCommand> {
-    if (this.options.protocol !== 'redis') throw new Error('only a proxy of protocol "redis" sees commands');
-    return new Promise((resolve) => this.traps.push({ verdict, matches, sprung: resolve }));
+    if (this.options.protocol !== 'redis')
+      throw new Error('only a proxy with protocol "redis" can drop commands');
+    return new Promise((resolve) => this.traps.push({ verdict, matches, onCaught: resolve }));
   }
 
   private change(direction: Direction, state: Partial<LaneState>): void {
@@ -155,12 +156,12 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
       return;
     }
     const target = connect({ port: this.targetPort, host: '127.0.0.1', allowHalfOpen: true });
-    this.connections.add(new ProxyConnection(client, target, this.hooksOfOne()));
+    this.connections.add(new ProxyConnection(client, target, this.newHooks()));
     this.connectionCount++;
     this.emit('connection');
   }
 
-  private hooksOfOne(): ConnectionHooks {
+  private newHooks(): ConnectionHooks {
     let caught: { trap: Trap; command: RedisCommand } | undefined;
     return {
       ...this.lanes,
@@ -177,7 +178,7 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
               caught = { trap, command };
               return trap.verdict;
             },
-      dropped: () => caught?.trap.sprung(caught.command),
+      dropped: () => caught?.trap.onCaught(caught.command),
       closed: (connection) => this.connections.delete(connection),
     };
   }
