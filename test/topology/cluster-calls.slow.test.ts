@@ -56,7 +56,7 @@ describe('a server over a Redis Cluster', () => {
       const channels = (await target.redis.command('PUBSUB', 'SHARDCHANNELS')) as string[];
       return channels.filter((channel) => channel.startsWith(`holdfast:{${bucketOf(name)}}:`)).length === 2;
     });
-    expect(stage.complaints()).toEqual([]);
+    expect(stage.unexpectedWarnings()).toEqual([]);
   });
 
   it('answers STORE_UNAVAILABLE for names of a slot that is moving, and changes nothing', async () => {

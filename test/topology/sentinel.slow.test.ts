@@ -107,7 +107,7 @@ test('a server starts and works while one of three sentinels is killed and anoth
     await stopped.stop();
     const stage = await Stage.open(sentinels.url, 2);
     await Promise.all([locksWork(stage, 'lock'), handOversAreHinted(stage, 'hand-over')]);
-    expect(stage.complaints()).toEqual([]);
+    expect(stage.unexpectedWarnings()).toEqual([]);
     await stage.close();
     await stopped.cont();
   }));

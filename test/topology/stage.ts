@@ -45,7 +45,7 @@ export class Stage {
   }
 
   /** The servers' warnings and errors, without the expected warnings. */
-  complaints(): string[] {
+  unexpectedWarnings(): string[] {
     return this.servers
       .flatMap(({ warnings }) => warnings.map(({ msg }) => String(msg)))
       .filter((text) => !EXPECTED.test(text));
@@ -179,7 +179,7 @@ export async function everythingWorks(stage: Stage): Promise<void> {
   await Promise.all([locksWork(stage, 'lock'), semaphoresWork(stage, 'semaphore')]);
   await handOversAreHinted(stage, 'hand-over');
   await autocompleteWorks(stage, 'dictionary');
-  expect(stage.complaints()).toEqual([]);
+  expect(stage.unexpectedWarnings()).toEqual([]);
 }
 
 export async function autocompleteWorks({ one, other }: Stage, stem: string): Promise<void> {
