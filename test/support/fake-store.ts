@@ -44,7 +44,7 @@ export interface Sent<V extends Verb> {
   readonly verb: V;
   readonly resource: Resource;
   readonly command: Commands[V][0];
-  /** The time of the clock at the send. */
+  /** Clock time at which the command was sent. */
   readonly at: number;
   answer(reply: Commands[V][1]): Promise<void>;
   fail(carriedOut?: 'no' | 'unknown', kind?: StoreFailure['kind'], retryAfterMs?: number): Promise<void>;

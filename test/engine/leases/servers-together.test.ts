@@ -226,7 +226,7 @@ describe('two servers', () => {
             await engine.store.touch(HELLO, []);
             engine.expectRest(true);
           }
-          // Long after; then twice more, because after a stall no waiter counts as dead for some seconds.
+          // All leases expire. The two further steps are needed because no waiter counts as dead right after a stall.
           for (const ms of [100_000, 2500, 2500]) {
             await clock.advance(ms);
             await engines[0]?.store.touch(HELLO, []);
