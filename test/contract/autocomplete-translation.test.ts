@@ -1,22 +1,8 @@
 import * as proto from '../../generated/typescript/holdfast/v1/autocomplete_service';
-import type {
-  Entry,
-  ListedEntry,
-  MatchKind,
-  Profile,
-  Suggestion,
-} from '../../src/engine/autocomplete/suggestion';
+import type { MatchKind, Suggestion } from '../../src/engine/autocomplete/suggestion';
 import { MATCH_KINDS } from '../../src/engine/autocomplete/suggestion';
-import {
-  autocompleteCalls,
-  batch,
-  commit,
-  entry,
-  ImportCall,
-  start,
-  type AutocompleteCalls,
-} from './autocomplete-calls';
-import { newYork, towns } from './fake-engines';
+import { autocompleteCalls, type AutocompleteCalls } from './autocomplete-calls';
+import { newYork } from './fake-engines';
 import { Harness } from './harness';
 
 let harness: Harness;
@@ -42,32 +28,6 @@ const newYorkMessage: proto.Suggestion = {
   matchKind: proto.MatchKind.MATCH_KIND_WORD_PREFIX,
   score: 2n ** 53n - 1n,
   recent: false,
-};
-
-const townsMessage: proto.Dictionary = {
-  name: 'towns',
-  profile: {
-    accents: proto.AccentHandling.ACCENT_HANDLING_KEPT,
-    typoMatching: proto.TypoMatching.TYPO_MATCHING_ON,
-  },
-  foldVersion: 1,
-  entryCount: 3n,
-  memoryBytes: 613n,
-  generation: 1n,
-  imports: [],
-};
-
-const heavy = entry({
-  aliases: ['Big Apple', 'ニューヨーク'],
-  weight: 2n ** 52n,
-  payload: Buffer.from('{"pop":8}'),
-});
-const heavyEntry: Entry = {
-  entryId: 'nyc',
-  text: 'New York',
-  aliases: ['Big Apple', 'ニューヨーク'],
-  weight: 2 ** 52,
-  payload: Buffer.from('{"pop":8}'),
 };
 
 describe('AddRecent', () => {
@@ -103,89 +63,6 @@ test('SuggestRecents requests 10 suggestions of all kinds by default', async () 
   const { suggestions } = await calls.suggestRecents();
   expect(suggestions).toEqual([newYorkMessage, { ...newYorkMessage, recent: true }]);
   expect(engineCalls()).toEqual([['suggestRecents', 'alice', { query: 'yo', pageSize: 10, kinds: [] }]]);
-});
-
-const { AccentHandling, TypoMatching } = proto;
-const PROFILES: readonly [string, proto.Profile | undefined, Profile][] = [
-  ['no profile means accents kept and typos on', undefined, { accents: 'kept', typos: true }],
-  [
-    'an empty profile means accents kept and typos on',
-    {
-      accents: AccentHandling.ACCENT_HANDLING_UNSPECIFIED,
-      typoMatching: TypoMatching.TYPO_MATCHING_UNSPECIFIED,
-    },
-    { accents: 'kept', typos: true },
-  ],
-  [
-    'accents kept and typos on',
-    { accents: AccentHandling.ACCENT_HANDLING_KEPT, typoMatching: TypoMatching.TYPO_MATCHING_ON },
-    { accents: 'kept', typos: true },
-  ],
-  [
-    'accents dropped and typos off',
-    { accents: AccentHandling.ACCENT_HANDLING_DROPPED, typoMatching: TypoMatching.TYPO_MATCHING_OFF },
-    { accents: 'dropped', typos: false },
-  ],
-];
-
-describe('CreateDictionary', () => {
-  test.each(PROFILES)('passes the profile to the engine: %s', async (_title, profile, expected) => {
-    await calls.createDictionary({ profile });
-    expect(engineCalls()).toEqual([['createDictionary', 'towns', expected]]);
-  });
-
-  test('answers the dictionary with its full profile', async () => {
-    expect(await calls.createDictionary()).toEqual({ dictionary: townsMessage });
-    const profile: Profile = { accents: 'dropped', typos: false };
-    harness.autocomplete.answers.createDictionary = () => Promise.resolve({ ...towns, profile });
-    expect((await calls.createDictionary()).dictionary?.profile).toEqual({
-      accents: AccentHandling.ACCENT_HANDLING_DROPPED,
-      typoMatching: TypoMatching.TYPO_MATCHING_OFF,
-    });
-  });
-});
-
-describe('PutEntries', () => {
-  test('passes the entries to the engine unchanged and in order', async () => {
-    expect(await calls.putEntries({ entries: [heavy, entry({ entryId: 'b', text: '{}:*%' })] })).toEqual({});
-    const plain = { entryId: 'b', text: '{}:*%', aliases: [], weight: 0, payload: Buffer.alloc(0) };
-    expect(engineCalls()).toEqual([['putEntries', 'towns', [heavyEntry, plain]]]);
-  });
-
-  test('accepts a repeated entry_id, and keeps the order', async () => {
-    await calls.putEntries({ entries: [entry({ text: 'first' }), entry({ text: 'last' })] });
-    expect((engineCalls()[0]?.[2] as Entry[]).map(({ text }) => text)).toEqual(['first', 'last']);
-  });
-});
-
-test('DeleteEntries answers the number of deleted entries', async () => {
-  harness.autocomplete.answers.deleteEntries = () => Promise.resolve(2);
-  expect(await calls.deleteEntries({ entryIds: ['a', 'b', 'c'] })).toEqual({ deletedCount: 2 });
-  expect(engineCalls()).toEqual([['deleteEntries', 'towns', ['a', 'b', 'c']]]);
-});
-
-describe('ImportDictionary', () => {
-  const importing = () => new ImportCall(harness.completions());
-
-  test('starts, puts each batch, commits, and answers the dictionary', async () => {
-    const second = [entry({ entryId: 'b' }), entry({ entryId: 'b' })];
-    const answer = await importing().all(start, batch([heavy]), batch(second), commit(3));
-    expect(answer).toEqual({ dictionary: townsMessage });
-    expect(harness.autocomplete.verbs).toEqual(['startImport', 'put', 'put', 'commit']);
-    expect(engineCalls()[0]).toEqual(['startImport', 'towns', undefined]);
-    expect(engineCalls()[1]).toEqual(['put', [heavyEntry]]);
-    expect(engineCalls()[3]).toEqual(['commit', 3]);
-  });
-
-  test('may have no entries', async () => {
-    await importing().all(start, commit(0));
-    expect(harness.autocomplete.verbs).toEqual(['startImport', 'commit']);
-  });
-
-  test.each(PROFILES.slice(1))('passes the profile to the engine: %s', async (_title, profile, expected) => {
-    await importing().all({ $case: 'start', value: { dictionary: 'towns', profile } }, commit(0));
-    expect(engineCalls()[0]).toEqual(['startImport', 'towns', expected]);
-  });
 });
 
 describe('RecordSelection', () => {
@@ -287,47 +164,4 @@ describe('page_size', () => {
     await calls.listDictionaries({ pageSize });
     expect(engineCalls()[0]?.[2]).toBe(expected);
   });
-});
-
-test('ListEntries passes both bounds, and answers entries with selection counts', async () => {
-  const listed: ListedEntry = { ...heavyEntry, selectionCount: 2 ** 52 };
-  harness.autocomplete.answers.listEntries = () =>
-    Promise.resolve({ entries: [listed], nextPageToken: 'more' });
-  const answer = await calls.listEntries({ startText: 'A', endText: 'N', pageToken: 'here' });
-  expect(answer).toEqual({
-    entries: [{ entry: heavy, selectionCount: 2n ** 52n }],
-    nextPageToken: 'more',
-  });
-  expect(engineCalls()).toEqual([
-    ['listEntries', { dictionary: 'towns', from: 'A', to: 'N', pageSize: 50, pageToken: 'here' }],
-  ]);
-});
-
-test('GetDictionary answers size, memory, generation and open imports', async () => {
-  const imports = [{ startTimeMs: 1_795_172_435_542, receivedCount: 2000 }];
-  harness.autocomplete.answers.getDictionary = () => Promise.resolve({ ...towns, generation: 9, imports });
-  expect(await calls.getDictionary()).toEqual({
-    dictionary: {
-      ...townsMessage,
-      generation: 9n,
-      imports: [{ startTime: { seconds: 1_795_172_435n, nanos: 542_000_000 }, receivedCount: 2000n }],
-    },
-  });
-  expect(engineCalls()).toEqual([['getDictionary', 'towns']]);
-});
-
-test('ListDictionaries passes prefix and page token to the engine', async () => {
-  harness.autocomplete.answers.listDictionaries = () =>
-    Promise.resolve({ dictionaries: [towns], nextPageToken: 'more' });
-  expect(await calls.listDictionaries({ namePrefix: 't', pageSize: 2, pageToken: 'here' })).toEqual({
-    dictionaries: [townsMessage],
-    nextPageToken: 'more',
-  });
-  expect(engineCalls()).toEqual([['listDictionaries', 't', 2, 'here']]);
-});
-
-test.each([true, false])('DeleteDictionary answers deleted %s', async (deleted) => {
-  harness.autocomplete.answers.deleteDictionary = () => Promise.resolve(deleted);
-  expect(await calls.deleteDictionary()).toEqual({ deleted });
-  expect(engineCalls()).toEqual([['deleteDictionary', 'towns']]);
 });

@@ -1,15 +1,10 @@
 import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
 import { LockMode, LossCause } from '../../generated/typescript/holdfast/v1/lease';
-import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/semaphore_service';
 import { Feature, StoreState } from '../../generated/typescript/holdfast/v1/server_service';
-import type {
-  HolderView,
-  HoldEvent as EngineEvent,
-  ResourceView,
-  Service,
-} from '../../src/engine/leases/lease';
+import type { HoldEvent as EngineEvent, Service } from '../../src/engine/leases/lease';
 import { someLease } from './fake-engines';
 import { call, Harness, UUID_V4 } from './harness';
+import { alice, aliceMessage, leaseMessage, ms } from './lease-messages';
 import { leaseCalls, SERVICES, type Fields, type LeaseCalls } from './services';
 
 let harness: Harness;
@@ -20,43 +15,6 @@ beforeAll(async () => {
 });
 beforeEach(() => harness.permits.calls.splice(0));
 afterAll(() => harness.close());
-
-const ms = (value: number) => ({ seconds: BigInt(Math.trunc(value / 1000)), nanos: (value % 1000) * 1e6 });
-
-/** `someLease` as a message. The offset is rounded down, never up. */
-const leaseMessage = {
-  leaseId: someLease.leaseId,
-  name: 'hello',
-  requestId: someLease.requestId,
-  fencingToken: someLease.fencingToken,
-  permitCount: 1,
-  ttl: ms(30_000),
-  expireOffset: ms(29_986),
-};
-
-const alice: HolderView = {
-  holderId: 'alice',
-  metadata: Object.assign(Object.create(null) as object, JSON.parse('{"__proto__":"x","at":"10.0.0.1"}')),
-  fencingToken: 2n ** 53n - 1n,
-  permitCount: 1,
-  mode: 'exclusive',
-  acquireTimeMs: 1_795_172_435_542,
-  expireTimeMs: 1_795_172_465_542,
-  revoked: false,
-};
-const aliceMessage = {
-  holderId: 'alice',
-  metadata: new Map([
-    ['__proto__', 'x'],
-    ['at', '10.0.0.1'],
-  ]),
-  fencingToken: 2n ** 53n - 1n,
-  permitCount: 1,
-  mode: LockMode.LOCK_MODE_EXCLUSIVE,
-  acquireTime: { seconds: 1_795_172_435n, nanos: 542_000_000 },
-  expireTime: { seconds: 1_795_172_465n, nanos: 542_000_000 },
-  revoked: false,
-};
 
 const EVENTS: readonly [EngineEvent, HoldEvent['event']][] = [
   [
@@ -224,92 +182,6 @@ test('GetLock answers the holders and waiters of the lock', async () => {
         enqueueTime: { seconds: 1_795_172_436n, nanos: 1_000_000 },
       },
     ],
-  });
-});
-
-describe('SemaphoreService alone', () => {
-  let client: SemaphoreServiceClient;
-  beforeAll(() => {
-    client = harness.client(SemaphoreServiceClient);
-  });
-  const view: ResourceView = {
-    name: 'hello',
-    limit: 10,
-    usedCount: 12,
-    lastFencingToken: alice.fencingToken,
-    holderCount: 17,
-    waiterCount: 20,
-    holders: [{ ...alice, permitCount: 3, mode: undefined }],
-    waiters: [
-      {
-        holderId: 'bob',
-        metadata: {},
-        permitCount: 5,
-        mode: undefined,
-        position: 1,
-        enqueueTimeMs: 1_795_172_436_001,
-      },
-    ],
-  };
-  const message = {
-    name: 'hello',
-    limit: 10,
-    usedCount: 12,
-    overcommittedCount: 2,
-    waiterCount: 20,
-    lastFencingToken: alice.fencingToken,
-    holders: [{ ...aliceMessage, permitCount: 3, mode: LockMode.LOCK_MODE_UNSPECIFIED }],
-    waiters: [
-      {
-        holderId: 'bob',
-        metadata: new Map(),
-        permitCount: 5,
-        mode: LockMode.LOCK_MODE_UNSPECIFIED,
-        position: 1,
-        enqueueTime: { seconds: 1_795_172_436n, nanos: 1_000_000 },
-      },
-    ],
-    holderCount: 17,
-  };
-
-  test('GetSemaphore answers the holders and waiters of the semaphore', async () => {
-    harness.permits.answers.inspect = () => Promise.resolve(view);
-    expect(await call(client, client.getSemaphore, { name: 'hello' })).toEqual({ semaphore: message });
-    expect(harness.permits.calls).toEqual([['inspect', 'semaphore', 'hello']]);
-  });
-
-  test.each([
-    [10, 0, 0],
-    [10, 10, 0],
-    [10, 11, 1],
-    [0, 4, 4],
-    [2 ** 31 - 1, 2 ** 31 - 1, 0],
-  ])(
-    'GetSemaphore with limit %d and %d permits used shows %d overcommitted',
-    async (limit, usedCount, overcommittedCount) => {
-      harness.permits.answers.inspect = () => Promise.resolve({ ...view, limit, usedCount });
-      const { semaphore } = await call(client, client.getSemaphore, { name: 'hello' });
-      expect(semaphore).toMatchObject({ limit, usedCount, overcommittedCount });
-    },
-  );
-
-  test.each([
-    [0, undefined],
-    [10, 0],
-    [2 ** 31 - 1, 2 ** 31 - 1],
-  ])(
-    'SetSemaphoreLimit passes the limit %d and expected_limit %p to the engine',
-    async (limit, expectedLimit) => {
-      harness.permits.answers.setLimit = () => Promise.resolve(view);
-      const request = { name: 'hello', limit, expectedLimit };
-      expect(await call(client, client.setSemaphoreLimit, request)).toEqual({ semaphore: message });
-      expect(harness.permits.calls).toEqual([['setLimit', 'hello', { limit, expectedLimit }]]);
-    },
-  );
-
-  test.each([false, true])('DeleteSemaphore passes force %p to the engine', async (force) => {
-    expect(await call(client, client.deleteSemaphore, { name: 'hello', force })).toEqual({});
-    expect(harness.permits.calls).toEqual([['remove', 'hello', { force }]]);
   });
 });
 
