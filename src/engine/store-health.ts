@@ -19,7 +19,8 @@ export interface Quarantine {
 
 /**
  * 'forgotten': the store had no data of ours, as after FLUSHALL or on first use. 'restarted': Redis restarted or was
- * replaced, and may have lost its last writes. 'clock': the clock of Redis stepped forward, so leases seem to end early.
+ * replaced, and may have lost its last writes. 'clock': the clock of Redis stepped forward, so leases seem to end
+ * early.
  */
 export type QuarantineCause = 'forgotten' | 'restarted' | 'clock';
 

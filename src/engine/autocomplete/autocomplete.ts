@@ -55,7 +55,10 @@ const PROFILE_CACHE_CAPACITY = 10_000;
 /** Extra entries per page, because recents may replace some entries. */
 const EXTRA_FOR_RECENTS = 16;
 
-/** The engine of recents and dictionaries. It folds texts, matches recents and builds pages; the store matches entries. */
+/**
+ * The engine of recents and dictionaries. It folds texts, matches recents and builds pages; the store matches
+ * entries.
+ */
 export class Autocomplete implements AutocompleteEngine {
   private readonly profiles = new Map<string, StoredProfile>();
   private readonly sweeper: DictionarySweeper;

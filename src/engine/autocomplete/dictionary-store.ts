@@ -85,15 +85,17 @@ export interface OtherProfile {
   readonly profile: StoredProfile;
 }
 
-/** The import does not exist any more: another import was committed, or the import expired, or the store forgot it. */
+/**
+ * The import does not exist any more: another import was committed, or the import expired, or the store forgot it.
+ */
 export interface LostImport {
   readonly kind: 'lost';
 }
 
 /**
  * The port to the store's dictionaries. A change takes as many bounded steps as it needs, and each entry changes
- * atomically. The next command on the dictionary finishes steps that a dead server has left. Every method rejects with a
- * `StoreFailure` if the store did not answer. Every method except `select` may be repeated.
+ * atomically. The next command on the dictionary finishes steps that a dead server has left. Every method rejects
+ * with a `StoreFailure` if the store did not answer. Every method except `select` may be repeated.
  */
 export interface DictionaryStore {
   create(name: string, profile: StoredProfile): Promise<{ readonly kind: 'ok' } | OtherProfile>;
@@ -135,8 +137,8 @@ export interface DictionaryStore {
   /** False: there was none. */
   drop(name: string): Promise<boolean>;
   /**
-   * One bounded step of clean-up. 'more': call again at once; 'building': an import is in progress; 'gone': the dictionary
-   * does not exist any more.
+   * One bounded step of clean-up. 'more': call again at once; 'building': an import is in progress; 'gone': the
+   * dictionary does not exist any more.
    */
   sweep(name: string): Promise<'more' | 'building' | 'clean' | 'gone'>;
 
@@ -152,7 +154,9 @@ export interface DictionaryStore {
   /** Adds the name to the list of dictionaries. */
   register(name: string): Promise<void>;
   unregister(name: string): Promise<void>;
-  /** Listed names with this prefix, after the name `after`, in byte order. A listed dictionary may not exist any more. */
+  /**
+   * Listed names with this prefix, after the name `after`, in byte order. A listed dictionary may not exist any more.
+   */
   names(prefix: string, after: string | undefined, limit: number): Promise<readonly string[]>;
 }
 

@@ -14,8 +14,8 @@ const NAMES_PER_ROUND = 64;
 const FIRST_ROUND_DELAY_MS = 1000;
 
 /**
- * Cleans up dictionaries: removes old generations, ends imports of dead servers, and finishes changes that a dead server
- * has left. Every server sweeps all dictionaries, some in each round. To sweep a dictionary twice is harmless.
+ * Cleans up dictionaries: removes old generations, ends imports of dead servers, and finishes changes that a dead
+ * server has left. Every server sweeps all dictionaries, some in each round. To sweep a dictionary twice is harmless.
  */
 export class DictionarySweeper {
   private readonly inProgress = new Set<string>();

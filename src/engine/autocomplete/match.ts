@@ -2,8 +2,8 @@ import { MATCH_KINDS, type MatchKind } from './suggestion';
 import { isTypo } from './typo';
 
 /**
- * Finds how a text matches a query, by substring search alone: the store's scripts can do that fast. Texts and queries
- * contain no control characters, so three control characters can mark positions.
+ * Finds how a text matches a query, by substring search alone: the store's scripts can do that fast. Texts and
+ * queries contain no control characters, so three control characters can mark positions.
  */
 
 /** In front of each word except the first. */
@@ -29,8 +29,8 @@ const KINDS_OF_EMPTY: readonly MatchKind[] = ['prefix', 'word-prefix', 'suffix',
 
 /**
  * Puts U+0001 in front of each word start except at the text's beginning. A word starts with a letter or digit that
- * follows no letter, digit or mark. Only these two neighbours decide, so a marked query is a substring of every marked
- * text that contains the query. Marking a marked text changes nothing.
+ * follows no letter, digit or mark. Only these two neighbours decide, so a marked query is a substring of every
+ * marked text that contains the query. Marking a marked text changes nothing.
  */
 export function markWords(folded: string): string {
   if (ASCII.test(folded)) return folded.replace(ASCII_WORD_STARTS, `$&${WORD}`);

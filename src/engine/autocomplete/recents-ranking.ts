@@ -32,8 +32,8 @@ export function suggestRecents(
 }
 
 /**
- * The recents that match by their own text, sorted by kind, then the most recent first. `recents` starts with the most
- * recent. Of two recents with the same identity, only the more recent counts.
+ * The recents that match by their own text, sorted by kind, then the most recent first. `recents` starts with the
+ * most recent. Of two recents with the same identity, only the more recent counts.
  */
 export function rankRecents(recents: readonly Recent[], wanted: RecentsMatchQuery): RankedRecent[] {
   const typed = fold(wanted.query, wanted.accents);

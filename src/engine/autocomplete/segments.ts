@@ -20,10 +20,11 @@ interface Piece {
 }
 
 /**
- * Splits a text into matched and unmatched segments. The kind decides the matched part: the whole text, its beginning,
- * the first word start, its end, the first occurrence, or the nearest beginning for a typo. Nothing is matched if only
- * an alias matches by that kind, or if the query is empty. The segments concatenate to the text; none is empty, and
- * neighbours differ in `matched`. A grapheme cluster is never divided: a cluster that matches in part is matched.
+ * Splits a text into matched and unmatched segments. The kind decides the matched part: the whole text, its
+ * beginning, the first word start, its end, the first occurrence, or the nearest beginning for a typo. Nothing is
+ * matched if only an alias matches by that kind, or if the query is empty. The segments concatenate to the text; none
+ * is empty, and neighbours differ in `matched`. A grapheme cluster is never divided: a cluster that matches in part
+ * is matched.
  */
 export function segments(
   text: string,

@@ -121,17 +121,22 @@ export interface ImportSession {
   /** Resolves when the entries are in the store. Rejects with IMPORT_CONFLICT if another import has won. */
   put(entries: readonly Entry[]): Promise<void>;
   /**
-   * Replaces the dictionary's entries with the imported ones. Rejects with INVALID_FIELD if `entryCount` differs from the
-   * number of entries in all batches. The import ends in both cases.
+   * Replaces the dictionary's entries with the imported ones. Rejects with INVALID_FIELD if `entryCount` differs from
+   * the number of entries in all batches. The import ends in both cases.
    */
   commit(entryCount: number): Promise<DictionaryView>;
   /** Leaves the dictionary unchanged, and removes the imported entries. Never rejects. */
   abandon(): Promise<void>;
 }
 
-/** The engine's interface for the transport, which has checked all fields. Every method rejects with a HoldfastError. */
+/**
+ * The engine's interface for the transport, which has checked all fields. Every method rejects with a HoldfastError.
+ */
 export interface AutocompleteEngine {
-  /** Puts a recent in front of its list; the same recent (by entry id, otherwise by text) moves. The list keeps `capacity` recents. */
+  /**
+   * Puts a recent in front of its list; the same recent (by entry id, otherwise by text) moves. The list keeps
+   * `capacity` recents.
+   */
   addRecent(list: string, recent: Recent, capacity: number): Promise<void>;
   /** Identifies the recent by its entry id, or by its text if the id is empty. False: there was none. */
   removeRecent(list: string, which: { readonly entryId: string; readonly text: string }): Promise<boolean>;

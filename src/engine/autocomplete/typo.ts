@@ -7,8 +7,8 @@ export interface TypoMatch {
 }
 
 /**
- * The largest edit distance for a query of this length. Longer queries allow more; a short query with edits would match
- * nearly every text. An edit inserts, deletes or replaces a character, or swaps two neighbours.
+ * The largest edit distance for a query of this length. Longer queries allow more; a short query with edits would
+ * match nearly every text. An edit inserts, deletes or replaces a character, or swaps two neighbours.
  */
 function allowedEdits(length: number): number {
   if (length < 4) return 0;
@@ -16,8 +16,8 @@ function allowedEdits(length: number): number {
 }
 
 /**
- * Whether the text begins with the query or with a typo of the query: edit distance 1 for 4 to 7 code points, 2 from 8
- * on. The first character must be equal. Both texts are folded.
+ * Whether the text begins with the query or with a typo of the query: edit distance 1 for 4 to 7 code points, 2 from
+ * 8 on. The first character must be equal. Both texts are folded.
  */
 export function isTypo(query: string, text: string): boolean {
   return typoMatch(query, text) !== undefined;

@@ -25,8 +25,8 @@ type GrantingState = 'asking' | 'claiming' | 'withdrawing';
 type State = GrantingState | 'waiting' | 'returning' | 'granted';
 
 /**
- * One acquire, from the request to a grant. Each state has one method. The method returns the next state, or throws the
- * error that ends the call.
+ * One acquire, from the request to a grant. Each state has one method. The method returns the next state, or throws
+ * the error that ends the call.
  *
  *     asking ──granted─────────────────────────────────▶ granted
  *       │ waiting                                           ▲
@@ -43,14 +43,14 @@ type State = GrantingState | 'waiting' | 'returning' | 'granted';
  *
  * A hint or a touch raises `recheck`, the end of the allowed time `ended`, a drain of the server `draining`.
  *
- * A grant may arrive after its offset has passed. The next state is then `returning` instead of `granted`: the call gives
- * the grant back, and waits again in its old place. If it may not wait any more, it ends with an error.
+ * A grant may arrive after its offset has passed. The next state is then `returning` instead of `granted`: the call
+ * gives the grant back, and waits again in its old place. If it may not wait any more, it ends with an error.
  *
  * Guarantees (docs/design/leases.md, rules 3 and 5):
  * - The caller gets a grant only before the grant's offset has passed.
  * - The caller gets CONTENDED only after the store has confirmed the withdrawal.
- * - A grant that the caller does not get goes back to the store. A grant that the caller has got is never released here,
- *   because a broken connection does not prove that the holder is dead.
+ * - A grant that the caller does not get goes back to the store. A grant that the caller has got is never released
+ *   here, because a broken connection does not prove that the holder is dead.
  */
 export class Acquisition implements AcquireAttempt {
   private mayWait = false;
@@ -220,7 +220,8 @@ export class Acquisition implements AcquireAttempt {
       this.giveBackLater();
       throw this.translate(error);
     }
-    // The first touch after a quarantine wakes the call. A retry of every waiter during the quarantine would only be load.
+    // The first touch after a quarantine wakes the call. A retry of every waiter during the quarantine would only be
+    // load.
     if (!isQuarantined) {
       timers.at(clock.now() + CLAIM_RETRY_MS, () => this.waiter.raise('recheck'));
     }
@@ -250,7 +251,8 @@ export class Acquisition implements AcquireAttempt {
     // Another call repeated this request and was answered with the grant. That caller may hold the lease now.
     if (reply.kind !== 'withdrawn') throw errors.notAnswered(resource, 'request_id', wanted.requestId);
     if (!this.mayWait) throw errors.answeredTooLate(resource);
-    // The store uses this ticket only if it has lost the queue. Tickets and tokens both count its clock's microseconds.
+    // The store uses this ticket only if it has lost the queue. Tickets and tokens both count its clock's
+    // microseconds.
     const ticket = String(grant.fencingToken);
     const { snapshot } = reply;
     const waiting: Waiting = { kind: 'waiting', sentAt: grant.sentAt, ticket, position: 1, snapshot };

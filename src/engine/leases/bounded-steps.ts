@@ -3,8 +3,8 @@ import { resourceKey, type Resource } from './lease';
 import type { PermitsStore } from './permits-store';
 
 /**
- * Continues the work that bounded scripts leave (docs/design/leases.md, rule 8). Each resource has one step in flight.
- * No request overtakes the queue meanwhile, because the store grants nothing past its head.
+ * Continues the work that bounded scripts leave (docs/design/leases.md, rule 8). Each resource has one step in
+ * flight. No request overtakes the queue meanwhile, because the store grants nothing past its head.
  */
 export class BoundedSteps {
   /** Whether a resource needs one more step after the step in flight. */

@@ -6,8 +6,8 @@ const DRIFT = 0.0005;
 
 /**
  * How long after `receivedAt` a lease ends (ms). `sentAt` is the time just before the server sent the very command
- * with the reply that told `remainingMs`. The store reads its clock later than that, and drift shortens both spans, so
- * the offset never ends after the lease. See docs/design/leases.md, rule 1.
+ * with the reply that told `remainingMs`. The store reads its clock later than that, and drift shortens both spans,
+ * so the offset never ends after the lease. See docs/design/leases.md, rule 1.
  */
 export function expireOffsetMs(receivedAt: number, sentAt: number, remainingMs: number): number {
   return (sentAt - receivedAt + remainingMs) * (1 - DRIFT);

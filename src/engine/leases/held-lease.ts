@@ -35,7 +35,8 @@ export interface HeldLeaseOptions {
 }
 
 /**
- * A lease that a stream holds. It is renewed every third of its ttl, and at least every 10 s, while the stream is open.
+ * A lease that a stream holds. It is renewed every third of its ttl, and at least every 10 s, while the stream is
+ * open.
  *
  *     holding ──released──▶ ended (OK)
  *             ──another stream attached──▶ ended (SUPERSEDED)

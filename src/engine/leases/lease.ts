@@ -21,7 +21,10 @@ export interface Lease {
   readonly fencingToken: bigint;
   readonly permitCount: number;
   readonly ttlMs: number;
-  /** The time from the receipt of this call to the lease's end (ms); never ends after the lease. See `expire-offset.ts`. */
+  /**
+   * The time from the receipt of this call to the lease's end (ms); never ends after the lease. See
+   * `expire-offset.ts`.
+   */
   readonly expireOffsetMs: number;
 }
 

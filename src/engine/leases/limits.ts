@@ -3,7 +3,10 @@ export interface Limits {
   readonly minTtlMs: number;
   readonly maxTtlMs: number;
   readonly defaultTtlMs: number;
-  /** Age limit of streams and waits, so that clock drift never adds up. An old stream renews once more, then ends REATTACH. */
+  /**
+   * Age limit of streams and waits, so that clock drift never adds up. An old stream renews once more, then ends
+   * REATTACH.
+   */
   readonly maxStreamAgeMs: number;
   readonly maxWaitersPerName: number;
   /** A mass cancel of more calls may end their connection, and every lease stream on it. */

@@ -68,7 +68,10 @@ export class PermitsContext {
     };
   }
 
-  /** Unique among the calls of all servers. The scripts read the server id in front and the "s" of a stream at the end. */
+  /**
+   * Unique among the calls of all servers. The scripts read the server id in front and the "s" of a stream at the
+   * end.
+   */
   newAttach(stream: boolean): string {
     this.attachCount += 1;
     return `${this.serverId}.${this.attachCount}${stream ? 's' : ''}`;

@@ -64,7 +64,10 @@ export interface ClaimCommand extends PermitsWanted {
 export interface WithdrawCommand extends CallRef {
   /** True: return a grant that the caller was not told of. False: claim an offered grant, and keep it. */
   readonly giveBack: boolean;
-  /** With `giveBack`: return only the grant with this token, because the call keeps waiting. Undefined: return any grant. */
+  /**
+   * With `giveBack`: return only the grant with this token, because the call keeps waiting. Undefined: return any
+   * grant.
+   */
   readonly fencingToken?: bigint | undefined;
 }
 

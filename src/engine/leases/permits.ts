@@ -23,8 +23,8 @@ export interface PermitsStats {
 }
 
 /**
- * The engine of locks and semaphores: it decides, and the store carries out each step atomically. A lock is a semaphore
- * with LOCK_LIMIT permits.
+ * The engine of locks and semaphores: it decides, and the store carries out each step atomically. A lock is a
+ * semaphore with LOCK_LIMIT permits.
  */
 export class Permits {
   private readonly context: PermitsContext;

@@ -98,8 +98,8 @@ export class WaitQueue {
   }
 
   /**
-   * Touches a claimed lease's resource at the lease's end if no regular touch is due before. The next waiters know only
-   * the end of the offer, not the end of the lease.
+   * Touches a claimed lease's resource at the lease's end if no regular touch is due before. The next waiters know
+   * only the end of the offer, not the end of the lease.
    */
   touchAtEndOf(resource: Resource, { sentAt, remainingMs }: Granted): void {
     if (remainingMs >= TOUCH_INTERVAL_MS) return;

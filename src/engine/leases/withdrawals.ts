@@ -10,8 +10,8 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8000;
 const PAUSE_GROWTH = 1.5;
 /**
- * A lease ends with its ttl, but a place in the queue stays for as long as this server touches the queue. Each abandoned
- * place costs the next waiter an offer, so retries go on for at least this long.
+ * A lease ends with its ttl, but a place in the queue stays for as long as this server touches the queue. Each
+ * abandoned place costs the next waiter an offer, so retries go on for at least this long.
  */
 const MIN_DURATION_MS = 300_000;
 /** Bound of memory. Past this many, an unreported grant stays taken until its ttl ends. */
@@ -46,8 +46,8 @@ export class Withdrawals {
   }
 
   /**
-   * Gives back, in the background, everything that the call may have been granted, and its place in the queue. The store
-   * keeps a lease that another call was answered with.
+   * Gives back, in the background, everything that the call may have been granted, and its place in the queue. The
+   * store keeps a lease that another call was answered with.
    */
   giveBackLater(resource: Resource, { requestId, attach, ttlMs }: PermitsWanted): void {
     if (this.running >= MAX_RUNNING) return;
