@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: runs the benchmarks, prints their tables and keeps the results.
+ * `npm run bench`: runs the benchmarks, prints their tables and writes the results.
  *
  *     npm run bench [-- [--quick] [--most entries] [row ...]]
  */
@@ -14,16 +14,16 @@ import { textTable } from './support/table';
 
 const USAGE = `usage: npm run bench [-- [--quick] [--most entries] [row ...]]
 
-  --quick   fewer and shorter rounds, to see it work; nothing is kept
-  --most    leaves out dictionaries of more entries: 1,000,000 take minutes to import
-  row       ${rows.map(({ name }) => name).join(', ')}; without one, all`;
+  --quick   fewer and shorter rounds, as a trial; writes no results
+  --most    leaves out larger dictionaries; the import of 1,000,000 entries takes minutes
+  row       ${rows.map(({ name }) => name).join(', ')}; default: all`;
 
 interface Wanted {
   readonly quick: boolean;
   readonly chosen: readonly Row[];
 }
 
-/** Undefined: the arguments are none. */
+/** Returns undefined for wrong arguments. */
 function parse(args: readonly string[]): Wanted | undefined {
   const quick = args.includes('--quick');
   const at = args.indexOf('--most');
@@ -36,7 +36,7 @@ function parse(args: readonly string[]): Wanted | undefined {
   return { quick, chosen: names.length === 0 ? rows : chosen };
 }
 
-/** True: there are results to show. */
+/** Returns true if results were written. */
 async function measure(row: Row, quick: boolean, machine: Machine): Promise<boolean> {
   const startedAt = performance.now();
   console.log(`\n${row.name}: ${row.title}`);
@@ -66,13 +66,13 @@ async function main(): Promise<void> {
   if (problem !== undefined) throw new Error(problem);
   const machine = await describeMachine();
   console.log(Object.values(machine).join(', '));
-  let kept = false;
+  let written = false;
   try {
-    for (const row of wanted.chosen) kept = (await measure(row, wanted.quick, machine)) || kept;
+    for (const row of wanted.chosen) written = (await measure(row, wanted.quick, machine)) || written;
   } finally {
     await closeLibrary();
   }
-  console.log(kept ? `\nwritten to ${await writePage(rows)}` : '\nnothing was kept');
+  console.log(written ? `\nwritten to ${await writePage(rows)}` : '\nno results were written');
 }
 
 main().catch((error: unknown) => {

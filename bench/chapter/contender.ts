@@ -1,32 +1,32 @@
 import type { Redis } from 'ioredis';
 
-/** Where a contender runs: one worker on one machine, whose clock may be off and which may be paused. */
+/** The place of one worker: its machine's clock may be wrong, and its machine may pause. */
 export interface Place {
-  /** A connection of its own, made when it is first used. */
+  /** A connection of the worker's own, opened at its first use. */
   readonly redis: Redis;
-  /** Of the Holdfast server. */
+  /** The address of the Holdfast server. */
   readonly address: string;
-  /** How many may hold at once; 1 for a lock. */
+  /** The number of concurrent holders; 1 for a lock. */
   readonly limit: number;
-  /** The time of day as this machine has it (ms). */
+  /** The time of day on this machine's clock (ms). */
   readonly clock: () => number;
-  /** Stands between two steps: as a rule it resolves at once, sometimes much later. */
+  /** Called between two steps. Resolves at once, or later if the machine pauses. */
   readonly pause: () => Promise<void>;
 }
 
-/** A way to a lock or a semaphore. */
+/** An implementation of a lock or a semaphore. */
 export interface Contender {
-  /** Undefined: not granted within `waitMs`. */
+  /** Resolves to undefined if there is no grant within `waitMs`. */
   acquire(name: string, ttlMs: number, waitMs: number): Promise<Permit | undefined>;
   close?(): void;
 }
 
 export interface Permit {
-  /** Until when its holder may believe that it has it, by the contender's own rule, on `monotonicMs`. */
+  /** The time on `monotonicMs` until which the holder may believe in the permit, by the contender's own rule. */
   readonly until: number;
-  /** Makes it live longer; false: it is lost. None: it cannot be, or it does so by itself. */
+  /** Extends the permit; false if the permit is lost. Undefined if the contender cannot or need not extend it. */
   refresh?(): Promise<boolean>;
   release(): Promise<void>;
-  /** Its process is gone: from now on nothing is sent for it. */
+  /** Stops all commands for the permit, as if the holder's process had died. */
   abandon?(): void;
 }

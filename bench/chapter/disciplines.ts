@@ -1,7 +1,7 @@
 import { locks, semaphores, type ContenderName } from './contenders';
 import { lockScenarios, semaphoreScenarios, type Scenario } from './scenarios';
 
-/** What is wanted, and by how many workers of each machine. */
+/** A kind of contest: the contenders, the names, and the number of workers on each machine. */
 export interface Discipline {
   readonly contenders: readonly ContenderName[];
   readonly ours: ContenderName;
@@ -10,11 +10,11 @@ export interface Discipline {
   readonly limit: number;
   readonly names: readonly string[];
   readonly workersOfMachine: number;
-  /** What is counted; rates of it are of 1,000 grants. */
+  /** The counted failure. Rates are per 1,000 grants. */
   readonly failure: string;
 }
 
-/** Of both, twelve workers in all and three holders at a time. */
+/** Both contests have twelve workers and three concurrent holders. */
 export const disciplines: readonly Discipline[] = [
   {
     contenders: Object.keys(semaphores) as ContenderName[],

@@ -3,7 +3,7 @@ import { monotonicMs } from '../support/monotonic';
 import type { Contender, Permit, Place } from './contender';
 import { poll } from './polling';
 
-/** Row 34: no clock of a caller's; a counter gives the order, and a key that expires stands for each permit. */
+/** Row 34: uses no caller's clock. A counter gives the order, and each permit has an expiring key. */
 export class ExpiringKeysSemaphore implements Contender {
   constructor(private readonly place: Place) {}
 
@@ -27,7 +27,7 @@ export class ExpiringKeysSemaphore implements Contender {
       await redis.zrem(name, identifier);
       await redis.del(keyOf(name, identifier));
     };
-    // No rank: whoever looked for expired ones in the meantime has removed this one.
+    // Without a rank another caller has removed this permit as expired.
     if (rank !== null && rank < limit) return { until: setAt + ttlMs, release };
     await pause();
     await release();

@@ -5,8 +5,7 @@ import { poll } from './polling';
 import { repliesOf } from './transaction';
 
 /**
- * Rows 32, 33, 35 and 36: a counter gives the order; the time stamps, in a set of their own, only say who has
- * expired.
+ * Rows 32, 33, 35 and 36: a counter gives the order. Time stamps in another set only tell which permits have expired.
  */
 export class FairSemaphore implements Contender {
   constructor(private readonly place: Place) {}
@@ -15,7 +14,7 @@ export class FairSemaphore implements Contender {
     return poll(waitMs, () => this.attempt(name, ttlMs));
   }
 
-  /** One try, which the semaphore with a lock makes too. */
+  /** One attempt. LockedSemaphore uses it too. */
   async attempt(name: string, ttlMs: number): Promise<Permit | undefined> {
     const { redis, limit, clock, pause } = this.place;
     const owners = `${name}:owner`;
@@ -47,7 +46,7 @@ export class FairSemaphore implements Contender {
   }
 }
 
-/** Row 33: from both sets at once. */
+/** Row 33: removes the identifier from both sets in one transaction. */
 async function withdraw({ redis }: Place, name: string, identifier: string): Promise<void> {
   await repliesOf(redis.multi().zrem(name, identifier).zrem(`${name}:owner`, identifier));
 }
@@ -61,7 +60,7 @@ class FairPermit implements Permit {
     public until: number,
   ) {}
 
-  /** Row 35: who was not there any more has lost it, and must not be put back. */
+  /** Row 35: an identifier that is no longer in the set has lost its permit, so the refresh removes it again. */
   async refresh(): Promise<boolean> {
     const { redis, clock, pause } = this.place;
     const until = monotonicMs() + this.ttlMs;

@@ -2,13 +2,13 @@ import { monotonicMs } from '../support/monotonic';
 import type { Contender, Permit, Place } from './contender';
 import { poll } from './polling';
 
-/** A lock is over when its time lies in the past; the scheme adds one unit, a second where it counts seconds. */
+/** A lock has ended when its end time has passed. The scheme adds one unit of time; the original counts seconds. */
 const MARGIN_MS = 1;
 
-/** How the lock of a dead holder is taken over. */
+/** Takes over the lock of a dead holder. */
 type TakeOver = (name: string, ttlMs: number) => Promise<Permit | undefined>;
 
-/** Row 26: the value is the time at which the lock ends, by its holder's clock. */
+/** Row 26: the value is the end time of the lock on its holder's clock. */
 class EndTimeLock implements Contender {
   constructor(
     protected readonly place: Place,
@@ -37,12 +37,12 @@ class EndTimeLock implements Contender {
     return (await redis.setnx(name, String(end))) === 1 ? permit : undefined;
   }
 
-  /** What is held if the store agrees. */
+  /** The end time and the permit of an attempt. */
   protected offer(name: string, ttlMs: number): { readonly end: number; readonly permit: Permit } {
     const { redis, clock, pause } = this.place;
     const until = monotonicMs() + ttlMs;
     const end = Math.floor(clock() + ttlMs + MARGIN_MS);
-    // A slow holder looks first whether it is still its own.
+    // A slow holder deletes the key only if its lock has not ended.
     const release = async (): Promise<void> => {
       if (clock() >= end) return;
       await pause();
@@ -52,7 +52,7 @@ class EndTimeLock implements Contender {
   }
 }
 
-/** DEL and SETNX: two who saw the same dead lock may both get it. */
+/** Takes over by DEL and SETNX: two callers that saw the same dead lock may both get it. */
 export class DelTakeOverLock extends EndTimeLock {
   constructor(place: Place) {
     super(place, async (name, ttlMs) => {
@@ -63,14 +63,14 @@ export class DelTakeOverLock extends EndTimeLock {
   }
 }
 
-/** GETSET: of several who saw the same dead lock the first gets it; the others only make it last longer. */
+/** Takes over by GETSET: of several callers that saw the same dead lock, the first gets it and the others extend it. */
 export class GetsetTakeOverLock extends EndTimeLock {
   constructor(place: Place) {
     super(place, async (name, ttlMs) => {
       const { end, permit } = this.offer(name, ttlMs);
       await place.pause();
       const before = await place.redis.getset(name, String(end));
-      // Null: it was given back in the meantime, so it was free.
+      // Null: the lock was released in the meantime, so it was free.
       return before === null || Number(before) < place.clock() ? permit : undefined;
     });
   }

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../support/monotonic';
 
 export interface Pauses {
-  /** From the end of one to the next, on average. */
+  /** The mean time from the end of a pause to the next pause. */
   readonly everyMs: number;
   readonly shortMs: Range;
-  /** One in so many is long. */
+  /** One pause in this many is long. */
   readonly longOneIn: number;
   readonly longMs: number;
 }
@@ -17,8 +17,8 @@ export function within([low, high]: Range): number {
 }
 
 /**
- * The pauses of one worker. They fall due by time, and strike at the next step: so often for everybody, whether
- * it takes many steps or few.
+ * The pauses of one worker. A pause becomes due by time and happens at the next step, so workers with many steps do not
+ * pause more often.
  */
 export function interruptions(pauses: Pauses | undefined): () => Promise<void> {
   if (pauses === undefined) return () => Promise.resolve();

@@ -2,21 +2,21 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
 const MOST = 10;
-/** Follows on the last letter, and is in no name. */
+/** The character after the last letter. No name contains it. */
 const AFTER_LETTERS = '{';
 
 /**
- * Rows 6 to 9: a sorted set of names, all with score 0. Two markers are put around those that begin with a prefix, what
- * lies between them is read, and whoever else writes to the set meanwhile makes it start again.
+ * Rows 6 to 9: a sorted set of names, all with score 0. The completion puts two markers around the names with the prefix,
+ * reads the names between the markers, and starts again after a write of another client.
  */
 export class MarkerCompletion {
-  /** How often a transaction did not take place. */
+  /** The number of transactions that were aborted. */
   retries = 0;
 
   constructor(
     private readonly redis: Redis,
     private readonly set: string,
-    /** Stands between two steps: as a rule it resolves at once. */
+    /** Called between two steps, for tests. */
     private readonly pause: () => Promise<void> = () => Promise.resolve(),
   ) {}
 
@@ -27,7 +27,7 @@ export class MarkerCompletion {
       await this.redis.watch(this.set);
       const first = await this.redis.zrank(this.set, start);
       const last = await this.redis.zrank(this.set, end);
-      if (first === null || last === null) throw new Error('a marker is gone that nobody else knows');
+      if (first === null || last === null) throw new Error('a marker of this completion has disappeared');
       await this.pause();
       const replies = await this.redis
         .multi()
@@ -40,13 +40,13 @@ export class MarkerCompletion {
       }
       const [error, names] = replies[1] ?? [];
       if (error) throw error;
-      // Those that are left are other callers' markers.
+      // Names with this character are markers of other callers.
       return (names as string[]).filter((name) => !name.includes(AFTER_LETTERS));
     }
   }
 }
 
-/** In the order of bytes: the last that is before the prefix, and the first after all that begin with it. */
+/** The two markers in byte order: just before the prefix, and after all names with the prefix. */
 function markersAround(prefix: string): [start: string, end: string] {
   const identifier = randomUUID();
   const before = String.fromCharCode(prefix.charCodeAt(prefix.length - 1) - 1);

@@ -1,15 +1,15 @@
-/** One grant as its holder saw it: from its receipt to the last moment at which it believed in it. */
+/** The time span in which a holder believed in a grant, from its receipt on. */
 export interface Believed {
-  /** What was granted: grants of different names have nothing to do with each other. */
+  /** The name of the lock or semaphore. Grants of different names are independent. */
   readonly name: string;
-  /** On `monotonicMs`. */
+  /** Times on `monotonicMs`. */
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Counts the grants that were received while so many of the same name were believed as the limit allows. It
- * accuses nobody falsely: who believes rightly has its permit from before the receipt until after the end.
+ * Counts the grants that were received while holders already believed in as many grants of the name as its limit allows.
+ * There are no false positives: a rightful holder has its permit from before the receipt until after the end.
  */
 export function countOverIssued(grants: readonly Believed[], limit: number): number {
   const endsOf = new Map<string, number[]>();

@@ -8,7 +8,7 @@ import type { Discipline } from './disciplines';
 import { countOverIssued } from './over-issue';
 import { alone, type Scenario } from './scenarios';
 
-/** One contender in one scenario, once. */
+/** One run of a contender in a scenario. */
 export interface Play {
   readonly discipline: Discipline;
   readonly contender: ContenderName;
@@ -20,7 +20,7 @@ export interface Outcome {
   readonly grants: number;
   readonly overIssued: number;
   readonly waits: readonly number[];
-  /** CPU per grant. */
+  /** CPU per grant (µs). */
   readonly redisMicros: number;
   readonly serverMicros: number;
 }
@@ -61,7 +61,7 @@ export async function play(
   };
 }
 
-/** Twice, in the middle of things. */
+/** Stops the server twice during a run, if the scenario asks for it. */
 async function stopServer(pid: number, { stopServerMs }: Scenario, forMs: number): Promise<void> {
   if (stopServerMs === undefined) return;
   for (let count = 0; count < 2; count += 1) {

@@ -1,4 +1,4 @@
-/** As much of the package's types as is used: its own are not found by a compiler that reads its `exports`. */
+/** The used types of the package. A compiler that reads the package's `exports` does not find the package's own types. */
 declare module 'redlock' {
   import type { Redis } from 'ioredis';
 

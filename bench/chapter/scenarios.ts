@@ -1,24 +1,24 @@
 import type { Habits } from '../load/chapter';
 import type { Range } from './interruptions';
 
-/** What is wrong in the world while the contenders are played; `name` is a column of the results. */
+/** The faults of a run. `name` is a column of the results. */
 export interface Scenario {
   readonly name: string;
   readonly forMs: number;
-  /** Of a machine, which each load process stands for. */
+  /** The habits of the workers on a machine. Each load process stands for a machine. */
   readonly habitsOf: (machine: number) => Habits;
-  /** The Holdfast server is stopped for as long, too, twice: it is one process more that can be. */
+  /** Stops the Holdfast server twice for this time, because the server is another process that may pause. */
   readonly stopServerMs?: number;
 }
 
-/** Machines, each a process with a clock of its own. */
+/** The number of machines. Each machine is a process with its own clock. */
 export const MACHINES = 4;
 
 const HOLD_MS: Range = [5, 15];
 const IDLE_MS: Range = [1, 5];
 const calm: Habits = { ttlMs: 3000, holdMs: HOLD_MS, idleMs: IDLE_MS, clockAheadMs: 0 };
 
-/** Nobody else is there: what an acquire and a release cost by themselves. */
+/** No contention: the cost of an acquire and a release alone. */
 export const alone: Scenario = {
   name: 'alone',
   forMs: 600,
@@ -33,7 +33,7 @@ const tenMillisecondsApart: Scenario = {
   habitsOf: (machine) => ({ ...calm, clockAheadMs: [0, 10, 0, 10][machine] ?? 0 }),
 };
 
-/** As far apart as the chapter allows for the fair semaphore, with a quarter of its TTL, so that a benchmark sees it. */
+/** The largest clock difference that the chapter allows for the fair semaphore, with a quarter of the chapter's TTL. */
 const twoSecondsApart: Scenario = {
   name: 'clocks 2 s apart',
   forMs: 3000,
@@ -63,7 +63,7 @@ const deaths: Scenario = {
   habitsOf: () => ({ ...calm, ttlMs: 300, deathOneIn: 10 }),
 };
 
-/** Two machines want it for long and two for a moment, each with a TTL that suits it. */
+/** Two machines hold for long and two hold briefly, each with a suitable TTL. */
 const mixedTtls: Scenario = {
   name: 'mixed TTLs',
   forMs: 2000,
@@ -73,7 +73,7 @@ const mixedTtls: Scenario = {
 
 /** In the order of the results. */
 export const allScenarios = [equalClocks, tenMillisecondsApart, twoSecondsApart, pauses, deaths, mixedTtls];
-/** A dead holder's permits come back to a semaphore as they do when it is paused. */
+/** Without `deaths`: for a semaphore, a dead holder has the same effect as a paused holder. */
 export const semaphoreScenarios = allScenarios.filter((scenario) => scenario !== deaths);
-/** What 2 s do not disturb, 10 ms do not either. */
+/** Without `clocks 10 ms apart`: a lock that is right with 2 s is right with 10 ms. */
 export const lockScenarios = allScenarios.filter((scenario) => scenario !== tenMillisecondsApart);

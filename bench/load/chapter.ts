@@ -1,6 +1,6 @@
 /**
- * Workers that want a lock or a semaphore, hold it for a moment and want it again. What each believed, and from
- * when to when, is written down here, and judged elsewhere: what a contender says of itself does not count.
+ * Workers that repeatedly acquire, hold and release a lock or a semaphore. Each worker records the time spans in which it
+ * believed in a grant; over-issue.ts judges these records, independently of the contender.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,21 +17,21 @@ const WARM_UP_MS = 2000;
 export interface Habits {
   readonly ttlMs: number;
   readonly holdMs: Range;
-  /** After a release, before the next asking. */
+  /** The time between a release and the next acquire. */
   readonly idleMs: Range;
-  /** One hold in so many is long. */
+  /** One hold in `oneIn` is long. */
   readonly longHold?: { readonly oneIn: number; readonly ms: Range };
-  /** How far the machine's clock is ahead of the true time. */
+  /** The lead of the machine's clock over the true time. */
   readonly clockAheadMs: number;
   readonly pauses?: Pauses;
-  /** One holder in so many dies, and another one takes its place among those who ask. */
+  /** One holder in this many dies, and a new worker takes its place. */
   readonly deathOneIn?: number;
 }
 
 export interface Play {
   readonly contender: ContenderName;
   readonly limit: number;
-  /** Each is wanted by `workers` of this process. */
+  /** Each name has `workers` workers in this process. */
   readonly names: readonly string[];
   readonly workers: number;
   readonly habits: Habits;
@@ -41,7 +41,7 @@ export interface Play {
 
 export interface Account {
   readonly grants: Believed[];
-  /** From the first asking to the grant; whoever still waits in the end counts with its wait so far (ms). */
+  /** Times from the first acquire to the grant (ms). A wait that is not over at the end counts with its length so far. */
   readonly waits: number[];
 }
 
@@ -67,7 +67,7 @@ class Worker {
     });
   }
 
-  /** Connects, and lets both sides see each command once. */
+  /** Connects, and runs each command once on both sides. */
   async warmUp(): Promise<void> {
     const permit = await this.contender.acquire(
       `warm-up-${randomUUID()}`,
@@ -116,7 +116,7 @@ class Worker {
     else await permit.release();
   }
 
-  /** When it was told that it had lost the permit; else never. */
+  /** The time at which the holder learned that the permit was lost; Infinity if it was not lost. */
   private async hold(permit: Permit): Promise<number> {
     const { holdMs, longHold, ttlMs } = this.play.habits;
     const isLong = longHold !== undefined && Math.random() < 1 / longHold.oneIn;
@@ -136,7 +136,7 @@ let account: Account = { grants: [], waits: [] };
 
 const tasks = {
   prepare: async (play: Play) => {
-    // The packages read the time of day themselves.
+    // The npm packages read Date.now themselves.
     Date.now = () => trueNow() + play.habits.clockAheadMs;
     account = { grants: [], waits: [] };
     workers = play.names.flatMap((name) =>

@@ -1,6 +1,6 @@
 /**
- * Many clients that all want one lock, hold it for a moment and want it again: through the server, where they
- * queue, or on Redis itself in the chapter's way, where each asks every millisecond.
+ * Many clients that repeatedly acquire, hold and release one lock: through the server, where they wait in the queue, or
+ * directly on Redis as in the chapter, where each client polls every millisecond.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { serveTasks } from './serve-tasks';
 const TTL_MS = 30_000;
 const WAIT_MS = 600_000;
 const POLL_MS = 1;
-/** At most 500 unary calls of one connection may wait. */
+/** Below the limit of 500 waiting unary calls per connection. */
 const CLIENTS_PER_CONNECTION = 250;
 
 const COMPARE_AND_DELETE =
@@ -28,7 +28,7 @@ let grants = 0;
 let stopping = false;
 let contestants: Promise<void>[] = [];
 
-/** A grant counts when it is given back. */
+/** A grant counts at its release. */
 async function hold(holdMs: number, release: () => Promise<void>): Promise<void> {
   if (!stopping) await sleep(holdMs);
   await release();

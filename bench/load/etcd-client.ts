@@ -33,7 +33,7 @@ function loadStubs() {
   return { Lock: v3lockpb.Lock, Lease: etcdserverpb.Lease };
 }
 
-/** etcd's own lock service, and its leases. */
+/** A client of etcd's lock and lease services. */
 export class EtcdClient {
   private readonly locks: LockStub;
   private readonly leases: LeaseStub;

@@ -1,4 +1,4 @@
-/** Lock and Unlock of etcd's lock service, so many in flight. */
+/** Lock and Unlock of etcd's lock service, with a fixed number of calls in flight. */
 import { EtcdClient } from './etcd-client';
 import { inFlight, type Amount } from './in-flight';
 import { serveTasks } from './serve-tasks';
@@ -10,7 +10,7 @@ let label = '';
 let lease = '';
 
 function etcd(): EtcdClient {
-  if (client === undefined) throw new Error('connect comes first');
+  if (client === undefined) throw new Error('call connect first');
   return client;
 }
 
@@ -20,13 +20,13 @@ const tasks = {
     client = new EtcdClient(to.address);
     lease = await client.grantLease(TTL_MS);
   },
-  /** One lease for all locks of the process: the cheapest way that etcd has. */
+  /** One lease for all locks of the process: the cheapest use of etcd. */
   pairs: (amount: Amount) =>
     inFlight(amount, async (_, client) => {
       const key = await etcd().lock(`${label}-${client}`, lease);
       await etcd().unlock(key);
     }),
-  /** A lease for each hold, so that each ends by itself when its holder dies, as every lock of Holdfast does. */
+  /** A lease for each hold, so that a lock expires when its holder dies, like every lock of Holdfast. */
   pairsWithLeases: (amount: Amount) =>
     inFlight(amount, async (_, client) => {
       const own = await etcd().grantLease(TTL_MS);

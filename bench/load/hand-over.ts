@@ -1,6 +1,6 @@
 /**
- * Waiters on one lock, always the same number: whoever is granted queues again first, and releases then. Between
- * the two, if asked, a lock that nobody else wants is acquired the same way, as the yardstick.
+ * A constant number of waiters on one lock: a client that gets the lock queues again before it releases. Between the two
+ * it may acquire a free lock of its own, as the yardstick.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../support/monotonic';
@@ -13,16 +13,16 @@ const WAIT_MS = 600_000;
 
 export interface Grant {
   readonly token: bigint;
-  /** On the machine's monotonic clock, which all processes share (ms). */
+  /** On the machine's monotonic clock, which is the same for all processes (ms). */
   readonly grantedAt: number;
-  /** Just before the release was sent. */
+  /** Just before the release is sent. */
   readonly releasedAt: number;
 }
 
 export interface Pace {
-  /** Before the release, so that the machine is quiet when it is sent. */
+  /** The pause before a release, so that the machine is idle when the release is sent. */
   readonly pauseMs: number;
-  /** Also acquire and release a lock that is free. */
+  /** Also acquire and release a free lock. */
   readonly yardstick: boolean;
 }
 
@@ -45,13 +45,13 @@ async function measureUncontended(client: LockClient): Promise<void> {
   await sleep(pace.pauseMs);
 }
 
-/** One wait and its grant; before it releases, the next waiter takes its place at the end of the queue. */
+/** Waits for a grant, queues again, and releases. */
 async function wait(client: LockClient): Promise<void> {
   const lease = await client.acquire({ name, ttlMs: TTL_MS, waitMs: WAIT_MS });
   const grantedAt = monotonicMs();
   count += 1;
   if (!stopping) {
-    queueUp(client);
+    startWaiter(client);
     if (pace.pauseMs > 0) await sleep(pace.pauseMs);
     if (pace.yardstick) await measureUncontended(client);
   }
@@ -59,7 +59,7 @@ async function wait(client: LockClient): Promise<void> {
   await releaseHeld(client, lease.leaseId);
 }
 
-function queueUp(client: LockClient): void {
+function startWaiter(client: LockClient): void {
   const waiter = wait(client).then(() => void waiters.delete(waiter));
   waiters.add(waiter);
 }
@@ -70,14 +70,14 @@ const tasks = {
     clients = Array.from({ length: to.connections }, () => new LockClient(to.address));
     await Promise.all(clients.map((client) => client.get(label)));
   },
-  /** Queues up; resolves when the calls are under way. */
+  /** Starts the waiters. Resolves when their calls are sent. */
   join: async (queue: { name: string; waiters: number }) => {
     name = queue.name;
     stopping = false;
     for (let index = 0; index < queue.waiters; index += 1) {
       const client = clients[index % clients.length];
-      if (client === undefined) throw new Error('connect comes first');
-      queueUp(client);
+      if (client === undefined) throw new Error('call connect first');
+      startWaiter(client);
     }
     await Promise.resolve();
   },
@@ -85,16 +85,16 @@ const tasks = {
     pace = wanted;
     await Promise.resolve();
   },
-  /** How many grants there have been. */
+  /** The number of grants so far. */
   count: () => Promise.resolve(count),
-  /** What was recorded since it was asked last. */
+  /** The records since the last `take`. */
   take: async () => {
     const taken = { grants, uncontended };
     grants = [];
     uncontended = [];
     return Promise.resolve(taken);
   },
-  /** Everybody who is still granted releases at once and does not come back. */
+  /** Ends the load: each waiter releases its grant at once and does not queue again. */
   leave: async () => {
     stopping = true;
     while (waiters.size > 0) await Promise.all(waiters);

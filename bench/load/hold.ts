@@ -1,4 +1,4 @@
-/** Streams that hold a lease each, over one connection, and count what they are told. */
+/** Hold streams over one connection, which count their events. */
 import { randomUUID } from 'node:crypto';
 import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
 import type { HoldCall } from '../../test/support/clients/hold-stream';
@@ -6,7 +6,7 @@ import { inFlight } from './in-flight';
 import { LockClient } from '../../test/support/clients/lock-client';
 import { serveTasks } from './serve-tasks';
 
-/** Streams being opened at the same time. */
+/** The number of streams that are opened at the same time. */
 const OPENING = 64;
 
 type HoldMessage = { holdEvent?: HoldEvent | undefined };
@@ -19,7 +19,7 @@ async function open(client: LockClient, name: string, ttlMs: number): Promise<vo
   await granted(client.openHold({ $case: 'acquire', value }));
 }
 
-/** Resolves with the first grant; from then on renewals are counted. */
+/** Resolves at the grant. Counts later renewals and all other events. */
 function granted(stream: HoldCall): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.on('error', (error) => {
@@ -42,7 +42,7 @@ const tasks = {
       open(client, `${to.label}-${index}`, to.ttlMs),
     );
   },
-  /** Renewals so far, and whatever was not one. */
+  /** The number of renewals, and of all other events after the grant. */
   events: () => Promise.resolve({ renewed, failed }),
 };
 

@@ -1,6 +1,6 @@
 /**
- * Runs `work` for 0 to `count` - 1, always `inFlight` at a time: a closed loop, as so many clients make it.
- * `client` says which of them it is.
+ * Runs `work` for 0 to `count` - 1 with `inFlight` clients in a closed loop: each client starts its next work when its last
+ * one is done. `client` is the number of the client.
  */
 export async function inFlight(
   { count, inFlight: clients }: Amount,

@@ -1,6 +1,5 @@
 /**
- * Names in a sorted set, completed without a server: in the chapter's way, or by fetching all of them and looking
- * through them.
+ * Completes names of a sorted set without a server: with the chapter's markers, or by fetching and searching all names.
  */
 import { constants, setPriority } from 'node:os';
 import { Redis } from 'ioredis';
@@ -16,7 +15,7 @@ let connections: Redis[] = [];
 
 function first(): Redis {
   const [connection] = connections;
-  if (connection === undefined) throw new Error('connect comes first');
+  if (connection === undefined) throw new Error('call connect first');
   return connection;
 }
 
@@ -24,11 +23,11 @@ function answers(name: string, query: string, how: 'prefix' | 'substring'): bool
   return how === 'prefix' ? name.startsWith(query) : name.includes(query);
 }
 
-// It is Redis whose time is measured: it is not to wait for a processor that the load has.
+// A low priority, so that Redis, whose time is measured, does not wait for a processor.
 setPriority(constants.priority.PRIORITY_LOW);
 
 const tasks = {
-  /** One connection a client. */
+  /** Opens one connection for each client. */
   connect: async ({ port, clients }: { port: number; clients: number }) => {
     connections = Array.from({ length: clients }, () => new Redis(port, '127.0.0.1'));
     await Promise.all(connections.map((connection) => connection.ping()));
@@ -40,7 +39,7 @@ const tasks = {
     }
   },
   drop: async () => void (await first().unlink(SET)),
-  /** So many clients, for so long; resolves to how many queries were answered, and how often one was tried again. */
+  /** Runs clients for this time. Resolves to the numbers of answered queries and of retries. */
   markers: async ({
     queries,
     clients,
@@ -64,7 +63,7 @@ const tasks = {
     );
     return { count, retries, ms: performance.now() - startedAt };
   },
-  /** One after the other; resolves to how many names were found. */
+  /** Runs the queries in turn. Resolves to the number of found names. */
   fetch: async ({ queries, how }: { queries: readonly string[]; how: 'prefix' | 'substring' }) => {
     let found = 0;
     for (const query of queries) {

@@ -1,4 +1,4 @@
-/** Readers of one lock that somebody writes: streams over one connection, which wait, and are let in together. */
+/** Shared requests for one lock behind a writer: streams over one connection, which are granted together. */
 import { randomUUID } from 'node:crypto';
 import { constants, setPriority } from 'node:os';
 import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
@@ -9,12 +9,12 @@ import { serveTasks } from './serve-tasks';
 
 const TTL_MS = 120_000;
 const WAIT_MS = 600_000;
-/** Streams being opened at the same time. */
+/** The number of streams that are opened at the same time. */
 const OPENING = 64;
 
 let grants: Promise<void>[] = [];
 
-/** Resolves when it waits; when it is granted, the other promise does. */
+/** Opens a stream. `queued` resolves when it waits, `granted` when it has the lock. */
 function queue(client: LockClient, name: string): { queued: Promise<void>; granted: Promise<void> } {
   const mode = LockMode.LOCK_MODE_SHARED;
   const value = { name, mode, ttlMs: TTL_MS, waitMs: WAIT_MS, requestId: randomUUID() };
@@ -29,7 +29,7 @@ function queue(client: LockClient, name: string): { queued: Promise<void>; grant
   return { queued: until('queued'), granted: until('granted') };
 }
 
-// It is Redis that is measured: it is not to wait for a processor while a thousand readers hear of their grants.
+// A low priority, so that Redis, which is measured, does not wait for a processor while readers handle their grants.
 setPriority(constants.priority.PRIORITY_LOW);
 
 const tasks = {
@@ -38,7 +38,7 @@ const tasks = {
     grants = [];
     await inFlight({ count: streams, inFlight: OPENING }, async () => {
       const { queued, granted } = queue(client, name);
-      granted.catch(() => undefined); // until it is waited for
+      granted.catch(() => undefined); // avoids an unhandled rejection before `granted` is awaited
       grants.push(granted);
       await queued;
     });

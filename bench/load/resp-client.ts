@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 
 /**
- * As little of a Redis client as polling needs: one command at a time over a connection of its own, so that what
- * is measured is the polling and not a library.
+ * A minimal Redis client for polling: one command at a time over a connection of its own. A library would add its own cost
+ * to the measurement.
  */
 export class RespClient {
   private readonly socket: Socket;
@@ -11,17 +11,17 @@ export class RespClient {
 
   private constructor(port: number) {
     this.socket = connect(port, '127.0.0.1').setNoDelay().setEncoding('latin1');
-    this.socket.on('data', (text: string) => this.hear(text));
+    this.socket.on('data', (text: string) => this.receive(text));
     this.socket.on('error', (error) => this.answer?.reject(error));
   }
 
   static async connect(port: number): Promise<RespClient> {
     const client = new RespClient(port);
-    if ((await client.command('PING')) !== '+PONG') throw new Error('no Redis on this port');
+    if ((await client.command('PING')) !== '+PONG') throw new Error(`no Redis answers on port ${port}`);
     return client;
   }
 
-  /** Resolves with a reply of one line, as it came: "+OK", ":1", "$-1" (nil). */
+  /** Resolves to the reply of one line: "+OK", ":1", "$-1" (nil). */
   command(...words: string[]): Promise<string> {
     const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
     this.socket.write(`*${words.length}\r\n${parts.join('')}`);
@@ -32,7 +32,7 @@ export class RespClient {
     this.socket.destroy();
   }
 
-  private hear(text: string): void {
+  private receive(text: string): void {
     this.received += text;
     if (!this.received.endsWith('\r\n')) return;
     const reply = this.received.slice(0, -2);

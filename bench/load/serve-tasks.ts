@@ -1,6 +1,6 @@
 import type { TaskCall, TaskReply, Tasks } from '../support/load-process';
 
-/** Carries out what the parent process asks for, until the parent is gone. */
+/** Runs the tasks that the parent process requests. Exits when the parent has ended. */
 export function serveTasks(tasks: Tasks): void {
   process.on('message', (call: TaskCall) => {
     carryOut(tasks, call).then(reply, (error: unknown) =>
@@ -20,6 +20,6 @@ async function carryOut(tasks: Tasks, { id, task, input }: TaskCall): Promise<Ta
 }
 
 function reply(message: TaskReply): void {
-  // The callback takes the error of a parent that has just gone: 'disconnect' deals with that.
+  // The callback ignores the error of a parent that has just ended; the 'disconnect' event handles that.
   process.send?.(message, undefined, undefined, () => undefined);
 }

@@ -1,4 +1,4 @@
-/** Calls of AutocompleteService, and of the empty method, so many in flight. */
+/** Calls of AutocompleteService and of the empty method, with a fixed number of calls in flight. */
 import { constants, setPriority } from 'node:os';
 import type { Entry } from '../../generated/typescript/holdfast/v1/autocomplete_service';
 import { entryIdOf, people } from '../support/people';
@@ -8,17 +8,17 @@ import { BenchClient } from './bench-client';
 import { inFlight, type Amount } from './in-flight';
 import { serveTasks } from './serve-tasks';
 
-/** Which people, as entries of a dictionary. */
+/** The people that become the entries of a dictionary. */
 export interface Part {
-  /** The first of them all. */
+  /** The first `count` people. */
   readonly count: number;
-  /** Only those whose names belong to this one of so many shards. */
+  /** Only the people in shard `index` of `of` shards. */
   readonly shard?: { readonly index: number; readonly of: number };
 }
 
 export interface Answer {
   readonly entryIds: readonly string[];
-  /** It was cut short. */
+  /** The server did not finish the query within its bound. */
   readonly partial: boolean;
 }
 
@@ -26,7 +26,7 @@ let autocomplete: AutocompleteClient | undefined;
 let bench: BenchClient | undefined;
 
 function connected(): { autocomplete: AutocompleteClient; bench: BenchClient } {
-  if (autocomplete === undefined || bench === undefined) throw new Error('connect comes first');
+  if (autocomplete === undefined || bench === undefined) throw new Error('call connect first');
   return { autocomplete, bench };
 }
 
@@ -38,7 +38,7 @@ function entriesOf({ count, shard }: Part, score: (weight: number) => number = (
   });
 }
 
-// It is Redis whose time is measured: it is not to wait for a processor that the load has.
+// A low priority, so that Redis, whose time is measured, does not wait for a processor.
 setPriority(constants.priority.PRIORITY_LOW);
 
 const tasks = {
@@ -47,7 +47,7 @@ const tasks = {
     bench = new BenchClient(address);
     await bench.empty();
   },
-  /** Makes them, so that no import is slower for having to. */
+  /** Generates the people before a measured import. */
   know: ({ count }: Part) => Promise.resolve(void entriesOf({ count })),
   import: async ({ dictionary, typos, ...part }: Part & { dictionary: string; typos: boolean }) => {
     const entries = entriesOf(part);
@@ -55,7 +55,7 @@ const tasks = {
     await connected().autocomplete.import(dictionary, typos, entries);
     return { entries: entries.length, ms: performance.now() - startedAt };
   },
-  /** Puts entries that are there, each with another weight: new records for all of each. */
+  /** Puts existing entries with another weight, so that the store rewrites all their records. */
   put: ({ dictionary, count }: { dictionary: string; count: number }) =>
     connected().autocomplete.put(
       dictionary,
@@ -71,7 +71,7 @@ const tasks = {
     });
     return { partial };
   },
-  /** The same, and keeps what was answered. */
+  /** Asks the questions in turn and returns the answers. */
   answers: async ({ questions }: { questions: readonly Question[] }): Promise<Answer[]> => {
     const answers: Answer[] = [];
     for (const question of questions) {
@@ -80,7 +80,7 @@ const tasks = {
     }
     return answers;
   },
-  /** Again and again, for so long; resolves to how many, and until the last was answered. */
+  /** Asks the questions repeatedly for this time. Resolves to the number of answers and the exact time. */
   askFor: async ({
     questions,
     clients,
@@ -102,7 +102,7 @@ const tasks = {
     );
     return { count, ms: performance.now() - startedAt };
   },
-  /** Each of these users' lists gets as many recents as it may have without asking for more. */
+  /** Adds `each` recents to the list of each user. */
   recents: ({ users, each }: { users: number; each: number }) => {
     const entries = entriesOf({ count: users * each });
     return inFlight({ count: users * each, inFlight: 32 }, (index) =>

@@ -1,4 +1,4 @@
-/** Unary calls of LockService, SemaphoreService and of the empty method, so many in flight. */
+/** Unary calls of LockService, SemaphoreService and of the empty method, with a fixed number of calls in flight. */
 import { BenchClient } from './bench-client';
 import { inFlight, type Amount } from './in-flight';
 import { LockClient } from '../../test/support/clients/lock-client';
@@ -17,7 +17,7 @@ class UnaryLoad {
 
   constructor(
     address: string,
-    /** In front of the names of its locks, so that processes do not meet. */
+    /** The prefix of this process's names, so that processes use different locks. */
     private readonly label: string,
   ) {
     this.locks = new LockClient(address);
@@ -29,7 +29,7 @@ class UnaryLoad {
     await inFlight(amount, () => this.bench.empty());
   }
 
-  /** Each a lock of its own; what was acquired is kept for `renew` and `release`. */
+  /** Each call acquires its own lock. Keeps the leases for `renew` and `release`. */
   async acquire(amount: Amount): Promise<void> {
     this.leaseIds = [];
     await inFlight(amount, async (index) => {
@@ -49,7 +49,7 @@ class UnaryLoad {
     await inFlight(amount, (index) => releaseHeld(this.locks, this.leaseId(index)));
   }
 
-  /** Acquire and release in turn, each client of this process its own lock. */
+  /** Acquires and releases in turn; each client has its own lock. */
   async pairs(amount: Amount): Promise<void> {
     await inFlight(amount, async (_, client) => {
       const { leaseId } = await this.acquireLock(this.name(client));
@@ -57,7 +57,7 @@ class UnaryLoad {
     });
   }
 
-  /** The same of a semaphore. */
+  /** As `pairs`, with a permit of a semaphore. */
   async permitPairs(amount: Amount): Promise<void> {
     await inFlight(amount, async (_, client) => {
       const wanted = { name: this.name(client), initialLimit: PERMITS, ttlMs: TTL_MS, waitMs: 0 };
@@ -76,7 +76,7 @@ class UnaryLoad {
 
   private leaseId(index: number): string {
     const id = this.leaseIds[index];
-    if (id === undefined) throw new Error('acquire comes first');
+    if (id === undefined) throw new Error('call acquire first');
     return id;
   }
 }
@@ -91,7 +91,7 @@ const tasks = {
     await load.empty({ count: 1, inFlight: 1 });
   },
   work: async ({ kind, ...amount }: Amount & { kind: UnaryWork }) => {
-    if (load === undefined) throw new Error('connect comes first');
+    if (load === undefined) throw new Error('call connect first');
     await load[kind](amount);
   },
 };

@@ -10,11 +10,11 @@ import { quantile, spreadOf } from '../support/statistics';
 import { warmUpServer } from '../support/warm-up';
 import type { Figure, Row, RowContext } from './row';
 
-/** Where cost is measured all take turns, so that a busy moment of the machine is not one contender's alone. */
+/** The scenarios that measure cost. All contenders take turns, so that a busy moment of the machine affects all. */
 const COST_SCENARIOS: readonly Scenario[] = [alone, equalClocks];
 const COST = 'time to grant, and CPU a grant and release';
 
-/** One who takes part, and what came of it, by scenario and round. */
+/** A contender and its outcomes, by scenario and round. */
 interface Entry {
   readonly discipline: Discipline;
   readonly contender: ContenderName;
@@ -47,13 +47,13 @@ async function playAll(
   }
 }
 
-/** Of one scenario, or of all. */
+/** The sum over one scenario, or over all scenarios. */
 function sumOf({ outcomes }: Entry, part: 'grants' | 'overIssued', scenario?: Scenario): number {
   const counted = scenario === undefined ? [...outcomes.values()].flat() : (outcomes.get(scenario) ?? []);
   return counted.reduce((sum, outcome) => sum + outcome[part], 0);
 }
 
-/** Over all scenarios: what the goals are about, and what each of the chapter's adds to it. */
+/** Sums over all scenarios: the figures with goals, and the part of each algorithm of the chapter. */
 function totals(entries: readonly Entry[]): Figure[] {
   return disciplines.flatMap(({ ours, chapters, failure }) => {
     const total = (who: string, contenders: readonly ContenderName[], goal?: Figure['goal']): Figure => {
@@ -88,7 +88,7 @@ function tableOf({ failure }: Discipline): string {
   return `${failure}, of 1,000 grants`;
 }
 
-/** With nobody else there, and with several who want each. */
+/** The cost without and with contention. */
 function costsOf({ discipline, contender: line, outcomes }: Entry): Figure[] {
   return COST_SCENARIOS.flatMap((scenario) => {
     const rounds = outcomes.get(scenario) ?? [];
@@ -147,8 +147,7 @@ function picture(figures: readonly Figure[]): string {
   });
   return barChart({
     title: 'The chapter’s semaphores and locks, two npm packages, and Holdfast',
-    subtitle:
-      'Grants received while as many were believed as the limit allows, counted from outside. Right is 0.',
+    subtitle: 'Grants received while the limit was already believed to be held. The right number is 0.',
     series,
     panels,
   });
@@ -156,19 +155,19 @@ function picture(figures: readonly Figure[]): string {
 
 export const chapter: Row = {
   name: 'chapter',
-  title: 'The chapter’s semaphores and locks beside ours',
+  title: 'The chapter’s semaphores and locks compared with Holdfast’s',
   about:
-    'Twelve workers in four processes, each process a machine with a clock of its own, want 3 permits of one ' +
-    'semaphore, or, four of them each, one of three locks; they hold for 5 to 15 ms as a rule. Each writes down on the ' +
-    'common monotonic clock when it received a grant and until when it believed in it, and a grant that is received ' +
-    'while as many are believed as the limit allows counts. `clocks 10 ms apart`: two of the four are ahead. `clocks ' +
-    '2 s apart`: they are ahead by 0, 10 ms, 500 ms and 2 s, the TTL is 2.5 s, some hold for 0.6 to 0.9 s. `pauses`: each ' +
-    'worker stops between two steps about every 200 ms, a quarter of the times for longer than the TTL of 300 ms; ' +
-    'for ours the server is stopped for as long too, twice. `deaths`: one holder in ten never releases. `mixed TTLs`: ' +
-    'two machines use 300 ms, two 3 s and hold for half a second at times. Of cost: `alone` one worker acquires and ' +
-    'releases, `contended` is `equal clocks`. Who the contenders are, and how they differ from the published ' +
-    'code, is in [../chapter/README.md](../chapter/README.md). Costs are medians of three rounds in which all take ' +
-    'turns, with what a grant and its release cost together; a count is of one run.',
+    'Twelve workers in four processes compete for 3 permits of one semaphore, or for three locks with four workers each. ' +
+    'Each process stands for a machine with its own clock. A hold takes 5 to 15 ms unless noted. Each worker records on the ' +
+    'common monotonic clock when it received a grant and until when it believed in the grant. A grant counts as too many ' +
+    'if it is received while the limit is already believed to be held. `clocks 10 ms apart`: two of the four clocks are ' +
+    'ahead. `clocks 2 s apart`: the clocks are ahead by 0, 10 ms, 500 ms and 2 s, the TTL is 2.5 s, and some holds take 0.6 ' +
+    'to 0.9 s. `pauses`: each worker pauses between two steps about every 200 ms, every fourth time for longer than the TTL ' +
+    'of 300 ms; the Holdfast server is stopped twice for as long. `deaths`: one holder in ten never releases. `mixed TTLs`: ' +
+    'two machines use a TTL of 300 ms, two use 3 s and sometimes hold for half a second. Cost: `alone` is one worker without ' +
+    'contention, `contended` is `equal clocks`. The page [../chapter/README.md](../chapter/README.md) describes the ' +
+    'contenders and their differences from the published code. A cost is the median of three rounds in which all contenders ' +
+    'take turns, for one grant with its release. A count is from one run.',
   picture,
   run,
 };

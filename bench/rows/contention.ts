@@ -9,7 +9,7 @@ import type { Figure, Row, RowContext } from './row';
 
 const PROCESSES = 2;
 const CLIENTS = 1000;
-/** How long each keeps the lock. The first is the one the goal is about. */
+/** The lengths of a hold. The first one has the goal. */
 const HOLDS_MS = [10, 1] as const;
 
 /** Per grant. */
@@ -23,16 +23,16 @@ type Group = LoadGroup<ContentionTasks>;
 
 async function side(stage: Stage, group: Group, forMs: number, start: () => Promise<unknown>): Promise<Side> {
   const { redis } = stage;
-  const look = async () => ({
+  const read = async () => ({
     cpu: cpuMs(redis.pid),
     commands: (await redis.commandCounts()).all,
     grants: (await group.ask('grants', undefined)).reduce((sum, one) => sum + one, 0),
     at: performance.now(),
   });
   await start();
-  const before = await look();
+  const before = await read();
   await sleep(forMs);
-  const after = await look();
+  const after = await read();
   await group.ask('stop', undefined);
   const grants = after.grants - before.grants;
   return {
@@ -81,7 +81,7 @@ async function withHold(stage: Stage, group: Group, holdMs: number, { quick, say
     const { listen: address } = server;
     const queueUp = async () => {
       await group.ask('queue', { address, ...contest });
-      // One holds it, and one may be on its way back.
+      // One client holds the lock, and one may be about to queue again.
       while ((await watcher.get(contest.name)).waiterCount < CLIENTS - 2) await sleep(20);
     };
     ours.push(await side(stage, group, forMs, queueUp));
@@ -107,12 +107,12 @@ async function run(context: RowContext): Promise<Figure[]> {
 
 export const contention: Row = {
   name: 'contention',
-  title: '1,000 clients on one lock, beside polling every millisecond',
+  title: '1,000 clients on one lock, compared with polling every millisecond',
   about:
-    'A thousand clients want one lock, hold it for a moment and want it again. Ours wait in the queue, in unary ' +
-    'AcquireLock calls. The others do as the chapter has it: SET NX PX, and 1 ms of sleep after each refusal, ' +
-    'compare-and-delete at the end, each on a connection of its own. What counts is what Redis works for each ' +
-    'grant. The longer a lock is held, the more is polled for nothing; with a thousand clients Redis and the ' +
-    'load processes are busy, so each polls less often than it wants, which is to polling’s favour here.',
+    'A thousand clients repeatedly acquire, hold and release one lock. Holdfast’s clients wait in the queue, in unary ' +
+    'AcquireLock calls. The other clients poll as in the chapter: SET NX PX, 1 ms of sleep after each refusal, ' +
+    'compare-and-delete at the end, each on its own connection. The result is the CPU time of Redis for each grant. Polling ' +
+    'costs more the longer a lock is held. With a thousand clients Redis and the load processes are busy, so clients ' +
+    'poll less often than every millisecond, which favours polling here.',
   run,
 };

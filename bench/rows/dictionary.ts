@@ -7,10 +7,10 @@ import { spreadOf } from '../support/statistics';
 import type { Figure, Row, RowContext } from './row';
 import { cellOf, sizeName, sizesFor } from './sizes';
 
-/** Recents of one user: as many as a list keeps if nobody says otherwise. */
+/** The recents of one user: the default capacity of a list. */
 const RECENTS = 100;
 const CLIENTS = 32;
-/** Without typos, larger ones are not imported: bytes per entry have told by then. */
+/** Larger dictionaries are not imported without typos: the bytes per entry hardly change any more. */
 const MOST_WITHOUT_TYPOS = 200_000;
 
 const SETTLED_MS = 1500;
@@ -46,7 +46,7 @@ async function bytesOfRecents({ stage, group }: Library, users: number): Promise
   return ((await stage.redis.usedMemory()) - before) / users;
 }
 
-/** What a dictionary goes through once it is there. It is gone afterwards. */
+/** The phases of a dictionary after its import. The last phase deletes the dictionary. */
 function phasesOf(place: Library, { name }: Imported, count: number, amount: number) {
   const { redis } = place.stage;
   const { first } = place.group;
@@ -58,7 +58,7 @@ function phasesOf(place: Library, { name }: Imported, count: number, amount: num
     misspelt(random, everybody, 8, 1 + (index % 2)),
   ]).flat();
   const questions = queries.map((query) => ({ dictionary: name, query, pageSize: 10, kinds: [] }));
-  /** What is left to take apart is taken apart in the background. */
+  /** Waits until the background has removed the old entries. */
   const settled = () => unchanged(SETTLED_MS, () => redis.keyCount());
   return {
     'PutEntries of another weight': () => first.ask('put', { dictionary: name, count: amount * 10 }),
@@ -122,11 +122,11 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
 
 export const dictionary: Row = {
   name: 'dictionary',
-  title: 'What dictionaries and recents take: memory, imports, and how long Redis is held',
+  title: 'Cost of dictionaries and recents: memory, imports, and longest blocking of Redis',
   about:
-    'Memory is what Redis has allocated more afterwards than before. Imports are made through ImportDictionary by one ' +
-    'client. How long one script holds Redis is Redis’s own count, of time, which includes moments in which the system ' +
-    'takes the processor or the memory from it: the longest single command beside it says how long such moments were. ' +
-    'Names are about 18 bytes long, without aliases and payload.',
+    'Memory is the growth of Redis’s allocated bytes. One client imports through ImportDictionary. Redis itself counts how ' +
+    'long a script blocks it. This is time, not work: it includes moments in which the system takes the processor or the ' +
+    'memory from Redis. The longest single command shows the length of such moments. Names have about 18 bytes, no aliases ' +
+    'and no payload.',
   run,
 };

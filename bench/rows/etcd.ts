@@ -107,12 +107,11 @@ async function run({ quick, say }: RowContext): Promise<Figure[] | Skipped> {
 
 export const etcd: Row = {
   name: 'etcd',
-  title: "AcquireLock and ReleaseLock beside Lock and Unlock of etcd's v3lock",
+  title: "AcquireLock and ReleaseLock compared with Lock and Unlock of etcd's v3lock",
   about:
-    'Pairs of acquire and release per second of server CPU, with no contention, beside the same of etcd, both ' +
-    'with their data in memory and every write synced before its answer. etcd keeps its data itself and we leave ' +
-    'that to Redis, so the figure that counts Redis as ours compares like with like. etcd is driven in its ' +
-    'cheapest way, one long lease for all locks of a client, under which a lost client holds its locks for as ' +
-    'long; with a lease for each lock it does what ours does.',
+    'Pairs of acquire and release per second of server CPU without contention, compared with etcd. Both keep their data in ' +
+    'memory and sync every write before the reply. etcd stores its data itself and Holdfast uses Redis, so the fair figure ' +
+    'counts the CPU of Redis for Holdfast. etcd is used in its cheapest way, with one long lease for all locks of a client; ' +
+    'a dead client then keeps its locks for that time. With a lease for each lock etcd does the same as Holdfast.',
   run,
 };

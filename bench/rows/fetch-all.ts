@@ -7,10 +7,10 @@ import { ratios, spreadOf } from '../support/statistics';
 import type { Figure, RowContext } from './row';
 import { sizeName, sizesFor } from './sizes';
 
-/** What a million would take need not be waited for. */
+/** Larger dictionaries would take too long. */
 const MOST_ENTRIES = 200_000;
 
-/** From a query to its answer (ms), and what Redis works for it (µs). */
+/** The time from a query to its answer (ms), and the CPU of Redis (µs). */
 interface Side {
   readonly ms: number;
   readonly redis: number;
@@ -22,7 +22,7 @@ interface Looked {
   readonly queriesOf: (count: number, amount: number) => string[];
 }
 
-/** Ours beside a client that fetches all names and looks through them: one query at a time. */
+/** Compares Suggest with a client that fetches and searches all names, one query at a time. */
 export async function besideFetchingAll(
   place: Library,
   { how, kinds, queriesOf }: Looked,

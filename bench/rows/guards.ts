@@ -11,7 +11,7 @@ const CALLS = ['acquire', 'renew', 'release'] as const;
 type Call = (typeof CALLS)[number];
 const NAMES: Record<Call, string> = { acquire: 'AcquireLock', renew: 'RenewLock', release: 'ReleaseLock' };
 
-/** No script looks at its epoch or at the time, and none is told them or says when it ran; replies are not looked at. */
+/** Removes the epoch check and the lateness check from scripts and server. */
 export const WITHOUT: readonly Patch[] = [
   {
     file: 'generated/redis/scripts.js',
@@ -40,7 +40,7 @@ export const WITHOUT: readonly Patch[] = [
   },
 ];
 
-/** Of one call (µs). */
+/** The CPU of one call (µs). */
 interface Cost {
   readonly server: number;
   readonly redis: number;
@@ -82,7 +82,7 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
     for (let index = 0; index < warmUps + (quick ? 5 : 25); index += 1) {
       const round: Partial<Round> = {};
       for (const kind of CALLS) {
-        // Whoever is second has a warmer machine.
+        // The second side profits from warm caches, so the order alternates.
         if (index % 2 === 0) {
           const first = await guarded.cost(kind, calls);
           round[kind] = { guarded: first, bare: await bare.cost(kind, calls) };
@@ -121,10 +121,10 @@ function figuresOf(kind: Call, rounds: readonly Round[]): Figure[] {
 
 export const guards: Row = {
   name: 'guards',
-  title: 'What epochs and lateness cost',
+  title: 'The cost of epochs and lateness',
   about:
-    'CPU of a call by what the same call costs a server that has neither: a copy of the build in which scripts look at no ' +
-    'epoch and no time, are not told them, and do not say when they ran. Both run at the same time, each with a Redis of its ' +
-    'own, and are asked in turns.',
+    'CPU of a call, divided by the CPU of the same call to a server without both checks: a copy of the build in which ' +
+    'scripts get and check no epoch and no time. Both servers run at the same time with their own Redis, and are measured ' +
+    'in turns.',
   run,
 };

@@ -8,10 +8,10 @@ import { quantile, ratios, spreadOf } from '../support/statistics';
 import type { Figure, Row, RowContext } from './row';
 
 const PROCESSES = 2;
-/** At most 500 unary calls of one connection may wait. */
+/** Keeps 500 waiters below the limit of waiting unary calls per connection. */
 const CONNECTIONS = 2;
 const QUEUES = [10, 100, 1000] as const;
-/** Long enough for the machine to be quiet again, short enough for many hand-overs. */
+/** Long enough for the machine to become idle, short enough for many hand-overs. */
 const PAUSE_MS = 2;
 
 interface Round {
@@ -19,12 +19,12 @@ interface Round {
   readonly p99: number;
   readonly uncontendedP50: number;
   readonly uncontendedP99: number;
-  /** Per hand-over, at full speed. */
+  /** Scripts and commands per hand-over, without pauses. */
   readonly scripts: number;
   readonly commands: number;
 }
 
-/** From each release to the next grant, by the fencing tokens' order (ms). */
+/** The times from each release to the next grant, in the order of fencing tokens (ms). */
 function handOvers(grants: readonly Grant[]): number[] {
   const inOrder = [...grants].sort((a, b) => (a.token < b.token ? -1 : 1));
   return inOrder.slice(1).flatMap((grant, index) => {
@@ -52,13 +52,13 @@ async function latencies(group: LoadGroup<HandOverTasks>, forMs: number) {
 async function commands({ redis }: Stage, group: LoadGroup<HandOverTasks>, forMs: number) {
   await group.ask('pace', { pauseMs: 0, yardstick: false });
   await sleep(200);
-  const look = async () => {
+  const read = async () => {
     const [counts, ...grants] = await Promise.all([redis.commandCounts(), group.ask('count', undefined)]);
     return { counts, grants: grants.flat().reduce((sum, one) => sum + one, 0) };
   };
-  const before = await look();
+  const before = await read();
   await sleep(forMs);
-  const after = await look();
+  const after = await read();
   const handOverCount = after.grants - before.grants;
   return {
     scripts: (after.counts.scripts - before.counts.scripts) / handOverCount,
@@ -82,7 +82,7 @@ async function withQueue(stage: Stage, waiters: number, { quick, say }: RowConte
     while ((await watcher.get(name)).waiterCount < waiters) await sleep(50);
     await releaseHeld(watcher, leaseId);
     const forMs = quick ? 1000 : 3000;
-    await commands(stage, group, forMs / 2); // to warm up
+    await commands(stage, group, forMs / 2); // warms up
     const rounds: Round[] = [];
     for (let count = quick ? 3 : 5; count > 0; count -= 1) {
       rounds.push({ ...(await latencies(group, forMs)), ...(await commands(stage, group, forMs / 2)) });
@@ -132,12 +132,11 @@ export const handOver: Row = {
   name: 'hand-over',
   title: 'Hand-over: from a release to the next waiter’s grant',
   about:
-    'Waiters in unary AcquireLock calls on one lock, over four connections from two processes; whoever is granted ' +
-    'queues up again and releases then, so the queue keeps its length. The time is taken from just before ' +
-    'ReleaseLock is sent to the arrival of the next grant, on the clock that all processes of a machine share; ' +
-    'between two hand-overs the same client acquires a lock that is free, as the yardstick, and pauses of 2 ms ' +
-    'keep the one from disturbing the other. A hand-over is two steps (release and offer, then claim) where an ' +
-    'acquire is one. The commands are counted at full speed, with what the returning waiter costs (its place in ' +
-    'the queue) and the heartbeat of each second: they must not grow with the queue.',
+    'Waiters in unary AcquireLock calls on one lock, over four connections from two processes. A client that gets the lock ' +
+    'queues again before it releases, so the queue keeps its length. The time runs from just before ReleaseLock is sent to ' +
+    'the arrival of the next grant, on the monotonic clock of the machine. Between two hand-overs the same client acquires a ' +
+    'free lock, as the yardstick, with pauses of 2 ms. A hand-over has two steps (release and offer, then claim), an acquire ' +
+    'has one. Commands are counted without pauses; they include the new place in the queue and the touch of each second, ' +
+    'and must not grow with the queue.',
   run,
 };

@@ -10,7 +10,7 @@ import type { Figure, Row, RowContext } from './row';
 
 const PROCESSES = 4;
 const TTL_MS = 30_000;
-/** A stream of this ttl is renewed every 10 s, so in so many rounds each is renewed once. */
+/** A stream with this ttl is renewed every 10 s, so each round has one renewal of every stream. */
 const RENEWAL_INTERVAL_MS = 10_000;
 
 /** CPU per renewal (µs). */
@@ -20,7 +20,7 @@ interface Round {
   readonly perSecond: number;
 }
 
-/** After a collection, so that it is what is kept and not what is about to be thrown away. */
+/** The resident memory after garbage collections, so that garbage does not count. */
 async function settledBytes({ server }: Stage, bench: BenchClient): Promise<number> {
   for (let turn = 0; turn < 3; turn += 1) {
     await bench.collectGarbage();
@@ -31,16 +31,16 @@ async function settledBytes({ server }: Stage, bench: BenchClient): Promise<numb
 
 async function renewals(stage: Stage, group: LoadGroup<HoldTasks>, forMs: number): Promise<Round> {
   const { server, redis } = stage;
-  const look = async () => {
+  const read = async () => {
     const events = await group.ask('events', undefined);
     const lost = events.reduce((sum, { failed }) => sum + failed, 0);
     if (lost > 0) throw new Error(`${lost} streams did not keep their lease: the machine is too busy`);
     const renewed = events.reduce((sum, one) => sum + one.renewed, 0);
     return { renewed, server: cpuMs(server.pid), redis: cpuMs(redis.pid), at: performance.now() };
   };
-  const before = await look();
+  const before = await read();
   await sleep(forMs);
-  const after = await look();
+  const after = await read();
   const count = after.renewed - before.renewed;
   return {
     server: ((after.server - before.server) * 1000) / count,
@@ -68,7 +68,7 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
       say(`${streams} streams opened in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
       const kilobytes = ((await settledBytes(stage, bench)) - before) / streams / 1000;
       const rounds: Round[] = [];
-      // The first time round every stream is renewed at the pace at which it was opened, and everything is new.
+      // Leaves out the first renewals, which come in bursts as the streams were opened.
       await sleep(RENEWAL_INTERVAL_MS);
       for (let count = quick ? 2 : 4; count > 0; count -= 1) {
         rounds.push(await renewals(stage, group, RENEWAL_INTERVAL_MS));
@@ -98,8 +98,8 @@ export const heldLeases: Row = {
   title: 'Held leases: streams that renew themselves',
   about:
     'HoldLock streams with a TTL of 30 s from four processes, one connection each. Memory is the growth of the ' +
-    "server's resident memory by all of them, before and after a garbage collection, so what they keep. The " +
-    'CPU of a renewal is all that the server uses while nothing else happens, by the `renewed` events that ' +
-    'arrive: renewal on time, script, reply, event to the client, keep-alive pings.',
+    "server's resident memory, read after garbage collections. The CPU of a renewal is the whole CPU of the server while " +
+    'nothing else happens, divided by the number of `renewed` events: timer, script, reply, event to the client, and ' +
+    'keep-alive pings.',
   run,
 };

@@ -29,6 +29,6 @@ export const rows: readonly Row[] = [
   substring,
   typo,
   shards,
-  // Last of those with dictionaries: it deletes one of them.
+  // The last row with dictionaries, because it deletes one.
   dictionary,
 ];

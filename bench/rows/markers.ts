@@ -14,7 +14,7 @@ const PROCESSES = 2;
 const MANY = 64;
 const LONGEST = 8;
 
-/** Queries a second, and what Redis works for one (µs). */
+/** Queries per second, and the CPU of Redis for a query (µs). */
 interface Side {
   readonly perSecond: number;
   readonly redis: number;
@@ -88,7 +88,7 @@ function figuresOf(size: string, rounds: readonly Round[]): Figure[] {
   return figures;
 }
 
-/** Ours beside the chapter's way, and beside a client that fetches all: at the middle size, and the smallest. */
+/** Compares Suggest with the chapter's markers, on the second smallest dictionary. */
 export async function besideMarkers(place: Library, { quick, say }: RowContext): Promise<Figure[]> {
   const [, count = 0] = sizesFor(quick);
   const everybody = people(count);

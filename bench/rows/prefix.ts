@@ -14,7 +14,7 @@ const CLIENTS = 32;
 const LONGEST = 8;
 const PAGE = 10;
 
-/** Prefixes alone are what the chapter looks for; all kinds is what a caller gets that names none. */
+/** The chapter finds prefixes only. All kinds is the default of Suggest. */
 const WAYS = {
   'prefixes alone': [MatchKind.MATCH_KIND_PREFIX],
   'all kinds': [],
@@ -70,7 +70,7 @@ function figuresOf(size: string, way: Way, rounds: readonly Round[]): Figure[] {
   ];
 }
 
-/** Where the time goes: one letter has long lists, many letters have few entries each. */
+/** The time by the length of the query: one letter has many matches, many letters have few. */
 async function byLength(
   place: Library,
   dictionary: string,
@@ -129,12 +129,12 @@ async function run(context: RowContext): Promise<Figure[]> {
 
 export const prefix: Row = {
   name: 'prefix',
-  title: 'Ten of many entries for what begins with a few letters',
+  title: 'Suggest for the first letters of a name',
   about:
-    'Suggest for prefixes of 1 to 8 letters of names that are there, as they are typed letter by letter. Server CPU is ' +
-    'by that of an empty unary call, as in `unary`; times in the script are Redis’s own and count moments in which the ' +
-    'system takes the processor from it. Beside it the chapter’s way, which puts two markers into a sorted set of the ' +
-    'same names, reads what lies between them, and starts again whenever another client has written; and a client ' +
-    'that fetches all names and looks through them.',
+    'Suggest for prefixes of 1 to 8 letters of existing names, typed letter by letter. Server CPU is divided by the CPU of an ' +
+    'empty unary call, as in `unary`. Times in the script are Redis’s own and include moments in which the system takes the ' +
+    'processor from Redis. Two yardsticks: the chapter’s completion, which puts two markers into a sorted set of the same ' +
+    'names, reads the names between them, and starts again if another client has written; and a client that fetches and ' +
+    'searches all names.',
   run,
 };

@@ -12,9 +12,9 @@ const PROCESSES = 4;
 const TTL_MS = 120_000;
 
 interface Round {
-  /** From the writer's release until the last reader is in (ms). */
+  /** The time from the writer's release to the last reader's grant (ms). */
   readonly allIn: number;
-  /** Within this 99.9 % of the scripts held Redis, and all; and the longest of the single commands (ms). */
+  /** The 99.9th percentile of the scripts' times, the longest script, and the longest single command (ms). */
   readonly nearlyAllScripts: number;
   readonly script: number;
   readonly command: number;
@@ -72,11 +72,11 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
 
 export const readers: Row = {
   name: 'readers',
-  title: 'Readers that wait behind a writer, let in together',
+  title: 'Readers that wait behind a writer and are granted together',
   about:
-    'HoldLock streams in LOCK_MODE_SHARED from four processes wait for one lock, and its writer releases it. How long ' +
-    "one script holds Redis is Redis's own count, of the longest of all. That is time, not work: it counts moments in " +
-    'which the system takes the processor or the memory from Redis. The longest single command beside it, a few ' +
-    'microseconds of work, says how long such moments were. The other processes run at a lower priority here.',
+    'HoldLock streams in LOCK_MODE_SHARED from four processes wait for one lock, and its writer releases it. Redis itself ' +
+    'counts the time of the longest script. This is time, not work: it includes moments in which the system takes the ' +
+    'processor or the memory from Redis. The longest single command, with a few microseconds of work, shows the length of ' +
+    'such moments. The other processes run at a lower priority.',
   run,
 };

@@ -1,16 +1,16 @@
 import type { Spread } from '../support/statistics';
 
-/** One number of a row, with what its rounds said. */
+/** One number of a row, with the values of its rounds. */
 export interface Figure {
   readonly what: string;
   /** "µs", "ms", "×", "kB", "". */
   readonly unit: string;
   readonly value: Spread;
-  /** Where it should be; none: for information. */
+  /** Undefined for a number without a goal. */
   readonly goal?: Goal;
-  /** Where it stands in a table of lines and columns; none: on a line of its own. */
+  /** The number's place in a table of lines and columns. Undefined: a line of its own. */
   readonly cell?: Cell;
-  /** Said behind the number, in such a table. */
+  /** Text behind the number, in such a table. */
   readonly detail?: string;
 }
 
@@ -23,29 +23,29 @@ export interface Cell {
 export interface Goal {
   readonly most?: number;
   readonly least?: number;
-  /** Enough for now, while the goal is not met. */
+  /** The bound that is enough for now, while the goal is not met. */
   readonly bar?: number;
 }
 
 export interface RowContext {
-  /** Fewer and shorter rounds: for a look, not for a result. */
+  /** Fewer and shorter rounds, as a trial without results. */
   readonly quick: boolean;
-  /** Tells what is going on. */
+  /** Prints the progress. */
   readonly say: (text: string) => void;
 }
 
-/** Why a row was not measured here. */
+/** The reason why a row was not measured. */
 export interface Skipped {
   readonly skipped: string;
 }
 
 export interface Row {
-  /** How it is called on the command line, and in the results. */
+  /** The name on the command line and in the results. */
   readonly name: string;
   readonly title: string;
-  /** What is measured and how, for whoever reads the numbers. */
+  /** The description of the measurement, for readers of the results. */
   readonly about: string;
-  /** A picture of the figures (SVG), kept beside them. */
+  /** Draws the figures as an SVG, which is stored beside them. */
   picture?(figures: readonly Figure[]): string;
   run(context: RowContext): Promise<readonly Figure[] | Skipped>;
 }

@@ -7,7 +7,7 @@ import type { Figure, Row, RowContext } from './row';
 
 const PROCESSES = 2;
 const IN_FLIGHT = 16;
-/** The lock comes twice, so that a machine that gets slower or faster meanwhile favours neither. */
+/** The lock comes twice, so that a change of the machine's speed favours neither. */
 const TURN = ['pairs', 'permitPairs', 'pairs'] as const satisfies UnaryWork[];
 
 /** CPU per acquire and release (µs). */
@@ -81,10 +81,9 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
 
 export const semaphore: Row = {
   name: 'semaphore',
-  title: 'AcquirePermits and ReleasePermits beside AcquireLock and ReleaseLock',
+  title: 'AcquirePermits and ReleasePermits compared with AcquireLock and ReleaseLock',
   about:
-    'CPU of an acquire and a release of one permit of a semaphore with room for all, by that of a lock: the two ' +
-    'are the same code, and a semaphore has one key more. Each of the 32 clients has a lock, and a semaphore, of ' +
-    'its own.',
+    'CPU of an acquire and a release of one permit, divided by the CPU of the same with a lock. Both use the same code; a ' +
+    'semaphore has one key more. Each of the 32 clients has its own lock and its own semaphore, without contention.',
   run,
 };

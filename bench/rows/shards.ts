@@ -12,7 +12,7 @@ const SHARDS = 16;
 const CLIENTS = 32;
 const LONGEST_PREFIX = 8;
 
-/** Per query (µs): all that was asked for it. */
+/** The cost of one query, summed over all its calls (µs). */
 interface Side {
   readonly redis: number;
   readonly script: number;
@@ -62,7 +62,7 @@ async function round(
     pageSize: 10,
     kinds,
   });
-  // All that begin with two letters are in one shard; what is anywhere in a name may be in each.
+  // All names with the same first two letters are in one shard; a substring may be in every shard.
   const shardsFor = (query: string) =>
     kinds.includes(MatchKind.MATCH_KIND_PREFIX)
       ? shards.filter((_, index) => index === shardOf(query, SHARDS))
@@ -91,7 +91,7 @@ function figuresOf(what: string, rounds: readonly Round[]): Figure[] {
   ];
 }
 
-/** With so many entries: the row has fewer than it could, for each is imported twice. */
+/** Measures with `count` entries. Each entry is imported twice. */
 export async function measureShards(count: number, { quick, say }: RowContext): Promise<Figure[]> {
   const place = await library();
   const everybody = people(count);
@@ -120,12 +120,11 @@ export async function measureShards(count: number, { quick, say }: RowContext): 
 
 export const shards: Row = {
   name: 'shards',
-  title: 'One dictionary beside sixteen parts of it: a plan, measured ahead of being made',
+  title: 'One dictionary compared with sixteen shards: measured in advance, not built yet',
   about:
-    'What it would buy and cost to split a dictionary that is asked for more than one Redis can answer: by the first ' +
-    'two code points of the folded text, so that a prefix of two or more letters asks one part, which may be in another ' +
-    'Redis, and what is looked for within texts asks all of them. Here all parts are dictionaries of the same Redis, ' +
-    'and the load asks each that has to be asked. What counts is the sum of the work for a query: the parts’ share ' +
-    'falls to as many Redis processes as they are spread over.',
+    'The benefit and cost of splitting a dictionary with more queries than one Redis can answer. The first two code points ' +
+    'of the folded text choose the shard, so a prefix of two or more letters asks one shard, and a substring asks all. Here ' +
+    'all shards are dictionaries of one Redis, and the load process asks each shard that a query needs. The result is the ' +
+    'sum of the work for a query, which several Redis processes would share.',
   run: (context) => measureShards(context.quick ? 10_000 : 200_000, context),
 };

@@ -12,14 +12,14 @@ const CLIENTS = 32;
 const LENGTHS = [2, 3, 4, 5, 6] as const;
 const PAGE = 10;
 
-/** Substrings alone, wherever they stand; and what a caller gets that names no kinds. */
+/** Only substrings at any position, and all kinds, which is the default of Suggest. */
 const WAYS = {
   'substrings alone': [MatchKind.MATCH_KIND_CONTAINS],
   'all kinds': [],
 } satisfies Record<string, MatchKind[]>;
 type Way = keyof typeof WAYS;
 
-/** For each of the lengths. */
+/** One cost for each of the lengths. */
 type Round = Record<Way, readonly Cost[]>;
 
 async function round(
@@ -102,11 +102,11 @@ async function run(context: RowContext): Promise<Figure[]> {
 
 export const substring: Row = {
   name: 'substring',
-  title: 'Ten of many entries for a few letters from within them',
+  title: 'Suggest for letters from within a name',
   about:
-    'Suggest for 2 to 6 letters that stand somewhere within a name that is there, not at its beginning. A query has a ' +
-    'bound of its work in Redis, of a millisecond; what is cut short by it says so (`partial`). Times are Redis’s own, ' +
-    'and count moments in which the system takes the processor from it. Beside it a client that fetches all names and ' +
-    'looks through them, one query at a time.',
+    'Suggest for 2 to 6 letters from within an existing name, not from its beginning. The work of a query in Redis is bounded ' +
+    'to a millisecond; an answer that reaches the bound is marked `partial`. Times are Redis’s own and include moments in ' +
+    'which the system takes the processor from Redis. The yardstick is a client that fetches and searches all names, one ' +
+    'query at a time.',
   run,
 };

@@ -10,27 +10,27 @@ import { cellOf, sizeName, sizesFor } from './sizes';
 
 const CLIENTS = 32;
 const PAGE = 10;
-/** The longest page there is. */
+/** The largest page size. */
 const MOST = 100;
 
-interface Slips {
-  readonly slips: number;
+interface TypoGroup {
+  readonly typos: number;
   readonly length: number;
 }
 
-const GROUPS: readonly Slips[] = [
-  ...[5, 6, 7, 8, 9, 10].map((length) => ({ slips: 1, length })),
-  ...[8, 9, 10, 11, 12].map((length) => ({ slips: 2, length })),
+const GROUPS: readonly TypoGroup[] = [
+  ...[5, 6, 7, 8, 9, 10].map((length) => ({ typos: 1, length })),
+  ...[8, 9, 10, 11, 12].map((length) => ({ typos: 2, length })),
 ];
 
-/** Of one group of queries: means (0 to 1), and what they cost, round by round. */
-interface Measured extends Slips {
-  /** Of the ten that come first by the contract, how many were answered, and how many at their very place. */
+/** The results of one group of queries: mean shares (0 to 1), and the cost by round. */
+interface Measured extends TypoGroup {
+  /** The share of the right first ten entries that were answered, and the share at the right position. */
   readonly found: number;
   readonly placed: number;
-  /** The same as `found`, of each answer that was not cut short. */
+  /** As `found`, for each answer that was not partial. */
   readonly foundInWhole: readonly number[];
-  /** Of all that match as typos, how many a page of a hundred has, or how much of it is full. */
+  /** The share of all typo matches on a page of a hundred entries; of more than a hundred matches, the filled share. */
   readonly all: number;
   readonly costs: readonly Cost[];
 }
@@ -44,7 +44,7 @@ interface Amounts {
 async function measure(
   place: Library,
   dictionary: string,
-  group: Slips,
+  group: TypoGroup,
   next: () => string,
   model: RankingModel,
   { judged, asked, rounds }: Amounts,
@@ -69,8 +69,8 @@ async function measure(
   const ten = right.map(({ ranked }, i) =>
     recallOf(ranked.slice(0, PAGE).map(entryIdOf), pages[i]?.entryIds ?? []),
   );
-  const all = right.map(({ misspelt }, i) => {
-    const known = new Set(misspelt.map(entryIdOf));
+  const all = right.map(({ typos: matches }, i) => {
+    const known = new Set(matches.map(entryIdOf));
     const found = (longPages[i]?.entryIds ?? []).filter((id) => known.has(id)).length;
     return known.size === 0 ? 1 : found / Math.min(MOST, known.size);
   });
@@ -88,8 +88,8 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-function slipsName({ slips, length }: Slips): string {
-  return `${length} letters, ${slips} ${slips === 1 ? 'slip' : 'slips'}`;
+function groupName({ typos, length }: TypoGroup): string {
+  return `${length} letters, ${typos} ${typos === 1 ? 'typo' : 'typos'}`;
 }
 
 function figuresOf(size: string, groups: readonly Measured[]): Figure[] {
@@ -119,7 +119,7 @@ function figuresOf(size: string, groups: readonly Measured[]): Figure[] {
     { what: `${size}: found of all typos, or of a page of ${MOST}`, unit: '', value: over(({ all }) => all) },
   ];
   for (const group of groups) {
-    const line = `${size}, ${slipsName(group)}`;
+    const line = `${size}, ${groupName(group)}`;
     const cell = cellOf('Found, and time in the script', line);
     const shown = (column: string, unit: string, rounds: readonly number[]): Figure => ({
       what: `${line}: ${column}`,
@@ -156,7 +156,7 @@ async function ofSize(
   const amounts = quick ? { judged: 20, asked: 100, rounds: 2 } : { judged: 30, asked: 200, rounds: 5 };
   const groups: Measured[] = [];
   for (const group of GROUPS) {
-    const next = () => misspelt(random, everybody, group.length, group.slips);
+    const next = () => misspelt(random, everybody, group.length, group.typos);
     groups.push(await measure(place, name, group, next, model, amounts));
   }
   const { judged, asked, rounds } = amounts;
@@ -175,12 +175,12 @@ async function run(context: RowContext): Promise<Figure[]> {
 
 export const typo: Row = {
   name: 'typo',
-  title: 'Ten of many entries for beginnings with slips of the fingers',
+  title: 'Suggest for the first letters of a name with typos',
   about:
-    'Suggest, for all kinds, of the first letters of names that are there with one or two random slips: a letter too ' +
-    'many, one missing, a wrong one, or two swapped, never the first. What is answered is compared with a model that ' +
-    'looks at all names with no bound of its work and no index: how much of the ten that come first by the contract is ' +
-    'there, how much of it at its very place, and how much of all that match as typos a page of a hundred has. Times ' +
-    'are Redis’s own, and count moments in which the system takes the processor from it.',
+    'Suggest of all kinds for the first letters of existing names with one or two random typos: an additional letter, a ' +
+    'missing letter, a wrong letter, or two swapped letters, never the first letter. The answers are compared with a model ' +
+    'that searches all names without a bound and without an index: which share of the right first ten entries was answered, ' +
+    'which share at the right position, and which share of all typo matches a page of a hundred has. Times are Redis’s own ' +
+    'and include moments in which the system takes the processor from Redis.',
   run,
 };

@@ -6,21 +6,21 @@ import { ratios, spreadOf } from '../support/statistics';
 import type { Figure, Row, RowContext } from './row';
 
 export const PROCESSES = 2;
-/** In this order: what is acquired is renewed, shown and released. The yardstick comes twice. */
+/** The order of a round: leases are acquired, renewed, shown and released. The yardstick comes first and last. */
 const TURN = ['empty', 'acquire', 'renew', 'get', 'release', 'empty'] as const satisfies UnaryWork[];
 type Work = (typeof TURN)[number];
-/** Calls in flight per load process; the first is the one the goal is about. */
+/** Calls in flight for each load process. The first number has the goal. */
 const LOADS = [16, 1] as const;
 
-/** Per call (µs). */
+/** The cost of one call (µs). */
 interface Round {
   readonly server: Record<Work, number>;
   readonly redis: Record<Work, number>;
-  /** By Redis's own clock, inside the script. */
+  /** The time inside the script by Redis's own clock. */
   readonly script: Record<Work, number>;
 }
 
-/** What each of so many calls costs (µs). */
+/** Measures the mean cost of a call (µs). */
 export async function slice(
   stage: Stage,
   group: LoadGroup<UnaryTasks>,
@@ -117,12 +117,11 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
 
 export const unary: Row = {
   name: 'unary',
-  title: 'AcquireLock and ReleaseLock without contention, beside an empty unary call',
+  title: 'AcquireLock and ReleaseLock without contention, compared with an empty unary call',
   about:
-    'Server CPU of each call, by that of an empty unary call on the same server behind the same wrapper: what a ' +
-    'lock costs beyond what any gRPC call in Node costs. Each call has a lock of its own; an acquire makes its ' +
-    'request id, a release leaves a tombstone. With calls in flight one after the other (2 processes, 1 each) ' +
-    'every call wakes the server twice, for the request and for Redis; with many, what comes together shares a ' +
-    'wake-up.',
+    'Server CPU of each call, divided by the CPU of an empty unary call on the same server behind the same wrapper: the cost ' +
+    'of a lock beyond the cost of any gRPC call in Node. Each call has its own lock. An acquire makes its request id, and a ' +
+    'release leaves a tombstone. With 2 calls in flight (2 processes, 1 call each) every call wakes the server twice, for ' +
+    'the request and for the reply of Redis. With many calls in flight, several messages share a wake-up.',
   run,
 };

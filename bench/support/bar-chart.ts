@@ -1,8 +1,8 @@
-/** Bars in groups, as an SVG that any browser and any page of Markdown shows. */
+/** A chart of grouped bars, drawn as an SVG. */
 export interface BarChart {
   readonly title: string;
   readonly subtitle: string;
-  /** What the bars of each group are, in their order: the legend. */
+  /** The legend: the names of each group's bars, in order. */
   readonly series: readonly string[];
   readonly panels: readonly Panel[];
 }
@@ -14,7 +14,7 @@ export interface Panel {
 
 export interface Group {
   readonly label: string;
-  /** One for each of the series; undefined: it has none here. */
+  /** One value for each of the series; undefined draws no bar. */
   readonly values: readonly (number | undefined)[];
 }
 
@@ -102,7 +102,7 @@ function legendOf(series: readonly string[], y: number): string[] {
   });
 }
 
-/** A round number that is not less, and that `STEPS` divides into round ones. */
+/** The next round number whose grid lines are round too. */
 function ceiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
   return ([1, 2, 5, 10].find((factor) => factor * power >= value) ?? 10) * power;

@@ -2,7 +2,7 @@ import type { ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js';
 import { GetServerInfoRequest } from '../../generated/typescript/holdfast/v1/server_service';
 import { unary, type CallContext } from '../../src/transport/grpc/call';
 
-/** A message without fields, coded by the same generator as the contract's messages. */
+/** A message without fields, with the generated codec of the contract's messages. */
 const nothing = {
   serialize: (): Buffer => Buffer.from(GetServerInfoRequest.encode({}).finish()),
   deserialize: (bytes: Buffer): GetServerInfoRequest => GetServerInfoRequest.decode(bytes),
@@ -20,13 +20,13 @@ function method(name: string) {
   } as const;
 }
 
-/** What only the benchmark's server has: a call that does nothing, the yardstick, and one to tidy its memory. */
+/** The service of the benchmark's server: an empty call as the yardstick, and a call that collects garbage. */
 export const BenchService = {
   empty: method('Empty'),
   collectGarbage: method('CollectGarbage'),
 } satisfies ServiceDefinition;
 
-/** Behind the same wrapper as every method of the contract. */
+/** Handlers behind the same wrapper as every method of the contract. */
 export function benchHandlers(context: CallContext): Record<keyof typeof BenchService, UntypedHandleCall> {
   return {
     empty: unary(context, () => Promise.resolve({})),

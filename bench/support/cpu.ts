@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * CPU time that a process has used since its start, in user and system mode, all its threads together (ms).
- * Read from outside, so what is measured knows nothing of it. The kernel counts nanoseconds here, where
- * /proc/PID/stat rounds the same sum to 10 ms, so that short slices can take turns.
+ * CPU time of all threads of a process since its start, in user and system mode (ms). The kernel counts nanoseconds in
+ * `schedstat`; /proc/PID/stat rounds the same sum to 10 ms, too coarse for short rounds.
  */
 export function cpuMs(pid: number): number {
   let nanoseconds = 0;
@@ -18,18 +17,18 @@ function readThread(pid: number, thread: string): string {
   try {
     return readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8');
   } catch {
-    return '0'; // it has ended since the folder was read
+    return '0'; // the thread has ended since the folder was read
   }
 }
 
-/** Memory of a process that is in RAM now (bytes). */
+/** The resident memory of a process (bytes). */
 export function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  if (kilobytes === undefined) throw new Error(`/proc/${pid}/status does not tell VmRSS`);
+  if (kilobytes === undefined) throw new Error(`/proc/${pid}/status lacks VmRSS`);
   return Number(kilobytes) * 1024;
 }
 
-/** Says what is missing where processes cannot be measured from outside. */
+/** The reason why this machine cannot measure processes; undefined if it can. */
 export function measuringProblem(): string | undefined {
   try {
     cpuMs(process.pid);

@@ -7,7 +7,7 @@ import { closeStage, openStage, type Stage } from './stage';
 
 const PROCESSES = 2;
 
-/** A dictionary, and what its import cost. */
+/** A dictionary and the cost of its import. */
 export interface Imported {
   readonly name: string;
   readonly entries: number;
@@ -20,15 +20,15 @@ export interface Imported {
   readonly held: Held;
 }
 
-/** How long scripts, and the single commands in them, held Redis by its own count (ms). */
+/** The longest times for which scripts, and single commands in scripts, blocked Redis, by Redis's own clock (ms). */
 export interface Held {
   readonly script: number;
   readonly command: number;
-  /** How many scripts took more than 2 ms. */
+  /** The number of scripts that took more than 2 ms. */
   readonly slow: number;
 }
 
-/** What questions cost, each (µs), and how long Redis was held by them. */
+/** The cost of one question (µs). */
 export interface Cost {
   readonly server: number;
   readonly redis: number;
@@ -36,13 +36,13 @@ export interface Cost {
   readonly script: number;
   readonly p50: number;
   readonly p99: number;
-  /** Of the answers, 0 to 1. */
+  /** The share of partial answers, 0 to 1. */
   readonly partial: number;
 }
 
 /**
- * A stage with dictionaries, which rows of one run share: a large one takes minutes to import. Each is imported through
- * ImportDictionary when it is first wanted.
+ * A stage with dictionaries, which the rows of one run share, because the import of a large dictionary takes minutes. A
+ * dictionary is imported through ImportDictionary when a row first needs it.
  */
 export class Library {
   private readonly imported = new Map<string, Promise<Imported>>();
@@ -66,7 +66,7 @@ export class Library {
     }
   }
 
-  /** The same part is imported once. */
+  /** Imports each part once. */
   dictionary(part: Part & { readonly typos: boolean }): Promise<Imported> {
     const { count, typos, shard } = part;
     const which = shard ? `, shard ${shard.index} of ${shard.of}` : '';
@@ -76,12 +76,12 @@ export class Library {
     return known;
   }
 
-  /** It is to be imported anew when it is wanted again: a row has changed it. */
+  /** Forgets a dictionary that a row has changed; its next use imports it again. */
   forget({ name }: Imported): void {
     this.imported.delete(name);
   }
 
-  /** Asks all of them, so many at a time. */
+  /** Asks all questions with this many clients at once. */
   async cost(questions: readonly Question[], clients: number): Promise<Cost> {
     const { redis } = this.stage;
     const share = Math.ceil(questions.length / PROCESSES);
@@ -106,24 +106,24 @@ export class Library {
     return (await this.cpuOf(calls, () => this.group.ask('empty', amount))).server;
   }
 
-  /** How often one question makes the server ask Redis. */
+  /** The round trips to Redis for one question. */
   async roundTrips(questions: readonly Question[]): Promise<number> {
     const { redis } = this.stage;
     const [first, second] = [await redis.reads(), await redis.reads()];
     await this.group.first.ask('ask', { questions, clients: 1 });
-    // Being asked for it is read, too.
+    // Subtracts the read of the second `reads()` command itself.
     const all = (await redis.reads()) - second - (second - first);
     return Math.round((all / questions.length) * 100) / 100;
   }
 
-  /** From a question to its answer, one at a time (ms). */
+  /** The mean time from a question to its answer, one question at a time (ms). */
   async duration(questions: readonly Question[]): Promise<number> {
     const startedAt = performance.now();
     await this.group.first.ask('ask', { questions, clients: 1 });
     return (performance.now() - startedAt) / questions.length;
   }
 
-  /** How many questions are answered, by clients that ask one after the other, and in which time. */
+  /** The number of answers that clients get in this time, and the exact time. */
   async askFor(
     questions: readonly Question[],
     clients: number,
@@ -138,7 +138,7 @@ export class Library {
     return { count, ms: Math.max(...parts.map(({ ms }) => ms)) };
   }
 
-  /** Since Redis's statistics were last reset. */
+  /** The longest blocking since Redis's statistics were last reset. */
   async held(): Promise<Held> {
     const { redis } = this.stage;
     const { script, command } = await redis.longest();
@@ -188,7 +188,7 @@ export class Library {
 
 let shared: Promise<Library> | undefined;
 
-/** The one of this run. */
+/** The library of this run. */
 export function library(): Promise<Library> {
   return (shared ??= Library.open());
 }

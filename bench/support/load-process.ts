@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 
-/** What a load program can do: each task takes one message and answers with one. */
+/** The tasks of a load program. Each task takes one message and returns one message. */
 export type Tasks = Record<string, (input: never) => Promise<unknown>>;
 
 export interface TaskCall {
@@ -18,13 +18,13 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** A process that makes load, so that what it costs is nobody else's. It ends with this process. */
+/** A process that makes load, so that its CPU time is counted for no measured process. It ends with this process. */
 export class LoadProcess<T extends Tasks> {
   private readonly child: ChildProcess;
   private readonly pending = new Map<number, Pending>();
   private lastId = 0;
 
-  /** `program` is the name of a file in bench/load. */
+  /** `program` names a file in bench/load. */
   constructor(program: string) {
     this.child = fork(join(__dirname, '..', 'load', `${program}.js`), [], { serialization: 'advanced' });
     this.child.on('message', (reply: TaskReply) => this.settle(reply));
@@ -66,10 +66,10 @@ export class LoadProcess<T extends Tasks> {
   }
 }
 
-/** Several processes of one program, which do everything together. */
+/** Several processes of one program, which run the same tasks at the same time. */
 export class LoadGroup<T extends Tasks> {
   private readonly processes: readonly LoadProcess<T>[];
-  /** For what only one is to do. */
+  /** For tasks of a single process. */
   readonly first: LoadProcess<T>;
 
   constructor(program: string, count: number) {
@@ -82,7 +82,7 @@ export class LoadGroup<T extends Tasks> {
     return this.processes.length;
   }
 
-  /** Gives each process a message of its own, at the same time; resolves when all are done. */
+  /** Sends each process its own message at the same time. Resolves when all are done. */
   askEach<Name extends keyof T & string>(
     task: Name,
     inputOf: (index: number) => Parameters<T[Name]>[0],

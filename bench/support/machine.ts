@@ -5,13 +5,13 @@ import { readVersion } from '../../src/version';
 import { findEtcd } from './etcd';
 import { ROOT } from '../../test/support/root';
 
-/** Where and on what a number was measured. */
+/** The machine and the versions of a measurement. */
 export interface Machine {
   readonly processor: string;
   readonly cores: number;
   readonly memoryGb: number;
   readonly system: string;
-  /** Processes that wanted to run, on average over the last minute: above `cores`, the machine was not ours. */
+  /** The load average of the last minute. Above `cores`, other work disturbed the measurement. */
   readonly load: number;
   readonly node: string;
   readonly redis: string;
@@ -39,7 +39,7 @@ export async function describeMachine(): Promise<Machine> {
   };
 }
 
-/** With "+" if the tree had changes; "unknown" where there is no git. */
+/** The commit, with "+" if the tree had changes; "unknown" without git. */
 export async function commit(): Promise<string> {
   const git = (...args: string[]) => runCommand('git', args, { cwd: ROOT, timeoutMs: 10_000 });
   const head = await git('rev-parse', '--short=12', 'HEAD');

@@ -1,4 +1,4 @@
-/** The machine's monotonic clock (ms), the same for all its processes: what they write down can be compared. */
+/** The machine's monotonic clock (ms). It is the same for all processes, so their times can be compared. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

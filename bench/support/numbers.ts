@@ -1,6 +1,6 @@
 import type { Figure, Goal } from '../rows/row';
 
-/** Three digits that count. */
+/** Three significant digits. */
 export function shown(value: number): string {
   if (value === 0) return '0';
   const size = Math.abs(value);

@@ -1,8 +1,8 @@
 import { between, oneOf, seeded, type Random } from '../../test/support/random';
 
-/** An entry of the dictionaries that the benchmarks import. */
+/** An entry of the benchmarks' dictionaries. */
 export interface Person {
-  /** Folded as it is: lower-case letters of ASCII, and one space. */
+  /** Lower-case ASCII letters and one space, so the name is its own folded form. */
   readonly name: string;
   readonly weight: number;
 }
@@ -18,9 +18,8 @@ const MOST_WEIGHT = 1_000_000;
 let known: readonly Person[] = [];
 
 /**
- * So many people: the same ones in each run, all with different names of about 18 letters, and those of few among those
- * of more. Some first and last names are far more frequent than others, and so are weights (both as Zipf has it): what
- * is typed first leads to a few long lists and many short ones.
+ * The first `count` people of a fixed sequence, with different names of about 18 letters. Frequencies of names and weights
+ * follow Zipf's law, so short prefixes have a few long lists of matches and many short lists.
  */
 export function people(count: number): readonly Person[] {
   if (known.length < count) known = generate(count);
@@ -56,14 +55,14 @@ function syllable(random: Random): string {
   return oneOf(random, ONSETS) + oneOf(random, VOWELS) + oneOf(random, CODAS);
 }
 
-/** The n-th of them about as often as 1/n says. */
+/** Chooses the n-th value with a probability of about 1/n. */
 function frequentOf(random: Random, all: readonly string[]): string {
   const name = all[Math.floor(all.length ** random()) - 1];
-  if (name === undefined) throw new Error('no names');
+  if (name === undefined) throw new Error('the list of names is empty');
   return name;
 }
 
-/** How the n-th of them is called in a dictionary. */
+/** The entry id of the n-th person. */
 export function entryIdOf(index: number): string {
   return `person-${index}`;
 }

@@ -4,29 +4,29 @@ import { between, oneOf, type Random } from '../../test/support/random';
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
 
-/** As the names of some are typed letter by letter: the first letter, the first two, and so on to `longest`. */
+/** Names typed letter by letter: the first letter, the first two letters, and so on up to `longest` letters. */
 export function typed(random: Random, people: readonly Person[], count: number, longest: number): string[] {
   const names = Array.from({ length: Math.ceil(count / longest) }, () => nameOf(random, people, longest));
   const queries = names.flatMap((name) => Array.from({ length: longest }, (_, i) => name.slice(0, i + 1)));
   return queries.slice(0, count);
 }
 
-/** So many letters from within the name of one, not from its beginning. */
+/** A substring of a name that does not start at the name's first letter. */
 export function inside(random: Random, people: readonly Person[], length: number): string {
   const name = nameOf(random, people, length + 1);
   const from = between(random, 1, name.length - length);
   return name.slice(from, from + length);
 }
 
-/** The first `length` letters of the name of one, typed with as many slips, none of them in the first letter. */
-export function misspelt(random: Random, people: readonly Person[], length: number, slips: number): string {
+/** The first `length` letters of a name with this many typos, none of them in the first letter. */
+export function misspelt(random: Random, people: readonly Person[], length: number, typos: number): string {
   for (;;) {
-    const name = nameOf(random, people, length + slips);
+    const name = nameOf(random, people, length + typos);
     let query = name;
-    for (let count = 0; count < slips; count += 1) query = slip(random, query, length);
+    for (let count = 0; count < typos; count += 1) query = typo(random, query, length);
     query = query.slice(0, length);
-    // Two slips may mend each other, and one may change nothing.
-    if (typoMatch(query, name)?.distance === slips) return query;
+    // A typo may change nothing, and two typos may cancel each other.
+    if (typoMatch(query, name)?.distance === typos) return query;
   }
 }
 
@@ -38,7 +38,7 @@ function nameOf(random: Random, people: readonly Person[], shortest: number): st
 }
 
 /** One edit among the first `length` letters but the first. */
-function slip(random: Random, text: string, length: number): string {
+function typo(random: Random, text: string, length: number): string {
   const at = between(random, 1, length - 1);
   const before = text.slice(0, at);
   const after = text.slice(at);

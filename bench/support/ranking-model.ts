@@ -6,12 +6,12 @@ import type { Person } from './people';
 const BETWEEN = '\n';
 const ALL: ReadonlySet<MatchKind> = new Set(MATCH_KINDS);
 
-/** Indexes into the people. */
+/** Indexes into the list of people. */
 export interface ModelAnswer {
-  /** All that match, the best first. */
+  /** All matches, the best match first. */
   readonly ranked: readonly number[];
-  /** Those that match as a typo, and so in no other way; in no order. */
-  readonly misspelt: readonly number[];
+  /** The matches of kind typo, unordered. */
+  readonly typos: readonly number[];
 }
 
 interface Ranked {
@@ -20,11 +20,11 @@ interface Ranked {
 }
 
 /**
- * What the contract says is the answer to a query, found by looking at all names: no index, no bound, nothing of the
- * store. Names are as folded, and all different.
+ * Computes the answer that the contract requires from all names, without an index, without bounds, and without the store.
+ * Names must be folded and different.
  */
 export class RankingModel {
-  /** All names, one behind the other: engines look through one long string much faster than through many. */
+  /** All names in one string: one long string is searched much faster than many short ones. */
   private readonly joined: string;
   private readonly starts: Uint32Array;
   private readonly byFirstLetter = new Map<string, number[]>();
@@ -49,13 +49,13 @@ export class RankingModel {
       const kind = kindOf(packForms([this.name(index)]), query, ALL);
       if (kind !== undefined) found.push({ index, kind: MATCH_KINDS.indexOf(kind) });
     }
-    const misspelt = this.misspelt(query);
-    const typos = misspelt.map((index) => ({ index, kind: MATCH_KINDS.indexOf('typo') }));
-    const ranked = [...found, ...typos].sort((a, b) => this.compare(a, b));
-    return { ranked: ranked.map(({ index }) => index), misspelt };
+    const typos = this.typos(query);
+    const rankedTypos = typos.map((index) => ({ index, kind: MATCH_KINDS.indexOf('typo') }));
+    const ranked = [...found, ...rankedTypos].sort((a, b) => this.compare(a, b));
+    return { ranked: ranked.map(({ index }) => index), typos };
   }
 
-  private misspelt(query: string): number[] {
+  private typos(query: string): number[] {
     const alike = this.byFirstLetter.get(query.slice(0, 1)) ?? [];
     return alike.filter((index) => isTypo(query, this.name(index)) && !this.name(index).includes(query));
   }
@@ -68,7 +68,7 @@ export class RankingModel {
     return found;
   }
 
-  /** Whose name stands at this place of all. */
+  /** The index of the person with the name at this position of `joined`. */
   private indexAt(at: number): number {
     let [low, high] = [0, this.starts.length - 1];
     while (low < high) {
@@ -89,7 +89,7 @@ export class RankingModel {
   }
 }
 
-/** How much of what is right was answered, and how much of it at its very place (0 to 1). Nothing to answer: all. */
+/** The share of the right entries that were answered, and the share at the right position (0 to 1). 1 if none is right. */
 export function recallOf(
   right: readonly string[],
   answered: readonly string[],

@@ -5,7 +5,7 @@ import type { Machine } from './machine';
 import { ROOT } from '../../test/support/root';
 import { markdownTable } from './table';
 
-/** One row's last measurement, as its file in bench/results keeps it. */
+/** The last measurement of a row, stored in its file in bench/results. */
 export interface Result {
   readonly row: string;
   readonly title: string;
@@ -36,7 +36,7 @@ async function readResult(row: string): Promise<Result | undefined> {
   }
 }
 
-/** Makes the page of all rows' last results, those of earlier runs too. */
+/** Writes the page with the last results of all rows, including results of earlier runs. */
 export async function writePage(rows: readonly Row[]): Promise<string> {
   const parts = [INTRODUCTION];
   for (const row of rows) {
@@ -64,9 +64,9 @@ function describe({ figures, machine, measured, command }: Result): string {
 
 const INTRODUCTION = `# Results
 
-Written by \`npm run bench\`; do not edit. What is measured, and how, is in [../README.md](../README.md); each row's
-numbers, round by round, are in the JSON file of its name.
+Written by \`npm run bench\`; do not edit. [../README.md](../README.md) describes the measurements. The JSON file of each
+row has the numbers of every round.
 
-Machines differ and are shared, so read the ratios first: each compares with a yardstick measured in the same round,
-in turn. A number is the median of the rounds; the next column says between which values the middle half of the rounds
-lies. \`×\` is ours by the yardstick's. CPU is user and system time of the process named, read from outside.`;
+Machines differ and are shared, so read the ratios first. Each ratio divides our number by a yardstick that was measured in
+the same round; its unit is \`×\`. A number is the median of the rounds. The column \`middle half\` has the first and third
+quartile. CPU is the user and system time of the named process.`;

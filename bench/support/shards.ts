@@ -1,4 +1,4 @@
-/** Which of so many shards a folded text is in: all texts with the same first two code points are in the same one. */
+/** The shard of a folded text. All texts with the same first two code points are in the same shard. */
 export function shardOf(folded: string, shards: number): number {
   let hash = 0;
   for (const character of [...folded].slice(0, 2)) {

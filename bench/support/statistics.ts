@@ -1,4 +1,4 @@
-/** What several rounds said: the middle one, and between which values the middle half of them lies. */
+/** The values of several rounds: their median, and the first and third quartile. */
 export interface Spread {
   readonly median: number;
   readonly low: number;
@@ -16,17 +16,17 @@ export function spreadOf(rounds: readonly number[]): Spread {
   };
 }
 
-/** Linear between the two neighbours. */
+/** Interpolates linearly between the two neighbours. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const place = (sorted.length - 1) * share;
   const below = sorted[Math.floor(place)];
   const above = sorted[Math.ceil(place)];
-  if (below === undefined || above === undefined) throw new Error('no values to take a quantile of');
+  if (below === undefined || above === undefined) throw new Error('a quantile needs at least one value');
   return below + (above - below) * (place - Math.floor(place));
 }
 
-/** Each round's value by the yardstick of the same round. */
+/** Divides each round's value by the yardstick of the same round. */
 export function ratios(values: readonly number[], yardstick: readonly number[]): number[] {
   return values.map((value, round) => {
     const unit = yardstick[round];

@@ -2,13 +2,13 @@ import type { Figure } from '../rows/row';
 import { shownGoal, shownMedian, shownSpread } from './numbers';
 
 interface Table {
-  /** The first line is the heads of the columns. */
+  /** The first line holds the column titles. */
   readonly lines: readonly (readonly string[])[];
-  /** Set to the right. */
+  /** True for columns that are aligned to the right. */
   readonly isNumber: (column: number) => boolean;
 }
 
-/** For a terminal: columns side by side. */
+/** Tables for a terminal. */
 export function textTable(figures: readonly Figure[]): string {
   return tablesOf(figures).map(asText).join('\n\n');
 }
@@ -24,7 +24,7 @@ function tablesOf(figures: readonly Figure[]): Table[] {
   return single.length === 0 ? grids : [listOf(single), ...grids];
 }
 
-/** A figure a line. */
+/** A table with one line for each figure. */
 function listOf(figures: readonly Figure[]): Table {
   const cellsOf = (figure: Figure) => [
     figure.what,

@@ -1,7 +1,7 @@
 import type { UnaryTasks } from '../load/unary';
 import { LoadGroup } from './load-process';
 
-/** The first calls cost more than those after them, and leave memory behind for good: neither is to be measured. */
+/** Makes a server's first calls, which cost more CPU and memory than later calls, before the measurement. */
 export async function warmUpServer(address: string): Promise<void> {
   const group = new LoadGroup<UnaryTasks>('unary', 2);
   try {

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { MarkerCompletion } from '../../bench/chapter/marker-completion';
 import { RedisProcess } from '../support/processes/redis-process';
 
-/** The chapter's rows 6 to 9: what it says of its way of completing names holds for ours beside it, no better and no worse. */
+/** The chapter's rows 6 to 9: our port of the marker completion works and fails as the chapter says. */
 
 const SET = 'members';
 const NAMES = ['ana', 'anabel', 'anabelle', 'anastasia', 'andrea', 'an zhu', 'bea', 'zoe'];
@@ -29,7 +29,7 @@ beforeEach(async () => {
   for (const name of NAMES) await one.zadd(SET, '0', name);
 });
 
-test('finds what begins with the prefix, in order, and leaves no marker behind', async () => {
+test('completes a prefix in order, and removes its markers', async () => {
   const completion = new MarkerCompletion(client(), SET);
   expect(await completion.complete('ana')).toEqual(['ana', 'anabel', 'anabelle', 'anastasia']);
   expect(await completion.complete('an ')).toEqual(['an zhu']);
@@ -38,7 +38,7 @@ test('finds what begins with the prefix, in order, and leaves no marker behind',
   expect(completion.retries).toBe(0);
 });
 
-test('answers ten at most', async () => {
+test('answers at most ten names', async () => {
   const many = Array.from(
     { length: 30 },
     (_, index) => `kim ${String.fromCharCode(97 + index / 26)}${index}`,
@@ -47,7 +47,7 @@ test('answers ten at most', async () => {
   expect(await new MarkerCompletion(client(), SET).complete('kim')).toEqual([...many].sort().slice(0, 10));
 });
 
-test('starts again when another client has written in between, and leaves its markers out of the answer', async () => {
+test('starts again after a write of another client, and leaves markers out of the answer', async () => {
   const other = client();
   let written = false;
   const completion = new MarkerCompletion(client(), SET, async () => {
@@ -58,7 +58,7 @@ test('starts again when another client has written in between, and leaves its ma
   expect(completion.retries).toBe(1);
 });
 
-test('callers that ask for the same prefix at the same time do not disturb each other', async () => {
+test('concurrent completions of one prefix give right answers', async () => {
   const answers = await Promise.all(
     Array.from({ length: 8 }, () => new MarkerCompletion(client(), SET).complete('anab')),
   );

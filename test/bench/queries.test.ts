@@ -10,7 +10,7 @@ const everybody = people(2000);
 const names = everybody.map(({ name }) => name);
 const seeds = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 
-test('people are all different, folded, about 18 bytes long, and few of them are the first of more', () => {
+test('people have different, folded names of about 18 bytes, and a smaller list is the start of a larger list', () => {
   expect(new Set(names).size).toBe(2000);
   expect(names.every((name) => fold(name, 'dropped') === name)).toBe(true);
   const length = names.join('').length / names.length;
@@ -21,20 +21,20 @@ test('people are all different, folded, about 18 bytes long, and few of them are
   expect(entryIdOf(7)).not.toBe(entryIdOf(8));
 });
 
-test('few people weigh much and many little', () => {
+test('few people have a large weight and many have a small weight', () => {
   const weights = everybody.map(({ weight }) => weight);
   expect(weights.filter((weight) => weight === 1).length).toBeGreaterThan(800);
   expect(weights.filter((weight) => weight >= 10).length).toBeGreaterThan(100);
   expect(Math.min(...weights)).toBe(1);
 });
 
-test('the same seed gives the same queries, another one others', () => {
+test('the same seed gives the same queries, and another seed gives others', () => {
   const queries = (seed: number) => typed(seeded(seed), everybody, 40, 8);
   expect(queries(1)).toEqual(queries(1));
   expect(queries(1)).not.toEqual(queries(2));
 });
 
-test('what is typed grows letter by letter to a beginning of a name', () => {
+test('typed queries grow letter by letter to a prefix of a name', () => {
   fc.assert(
     fc.property(seeds, (seed) => {
       const queries = typed(seeded(seed), everybody, 16, 8);
@@ -48,7 +48,7 @@ test('what is typed grows letter by letter to a beginning of a name', () => {
   );
 });
 
-test('an inner substring stands in some name after its first letter', () => {
+test('an inside query is a substring of a name after the first letter', () => {
   fc.assert(
     fc.property(seeds, fc.integer({ min: 2, max: 6 }), (seed, length) => {
       const query = inside(seeded(seed), everybody, length);
@@ -58,19 +58,19 @@ test('an inner substring stands in some name after its first letter', () => {
   );
 });
 
-test('a misspelt query has just so many slips, and none in its first letter', () => {
+test('a misspelt query has exactly the given number of typos, none in the first letter', () => {
   const cases = fc.tuple(seeds, fc.integer({ min: 5, max: 12 }), fc.integer({ min: 1, max: 2 }));
   fc.assert(
     fc.property(cases, ([seed, length, most]) => {
-      const slips = length < 8 ? 1 : most;
-      const query = misspelt(seeded(seed), everybody, length, slips);
+      const typos = length < 8 ? 1 : most;
+      const query = misspelt(seeded(seed), everybody, length, typos);
       expect(query).toHaveLength(length);
-      expect(names.some((name) => typoMatch(query, name)?.distance === slips)).toBe(true);
+      expect(names.some((name) => typoMatch(query, name)?.distance === typos)).toBe(true);
     }),
   );
 });
 
-test('names that begin with the same two letters are in the same shard, and all shards are used', () => {
+test('names with the same first two letters are in the same shard, and every shard has names', () => {
   const shards = new Map<string, number>();
   for (const name of names) {
     const shard = shardOf(name, 16);

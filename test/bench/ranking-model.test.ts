@@ -6,7 +6,7 @@ import { MATCH_KINDS } from '../../src/engine/autocomplete/suggestion';
 const person = (name: string, weight = 1) => ({ name, weight });
 const ALL = new Set(MATCH_KINDS);
 
-test('answers stand in the order of kinds, then of weights, then of names', () => {
+test('the ranking model orders matches by kind, then weight, then name', () => {
   const model = new RankingModel([
     person('leonora'),
     person('anna leona', 9),
@@ -17,31 +17,31 @@ test('answers stand in the order of kinds, then of weights, then of names', () =
     person('liona', 8),
     person('bob'),
   ]);
-  // leona; leonas; anna leona (a word); napoleona (the end); liona, leonida and leonora are a slip away.
-  const { ranked, misspelt } = model.answer('leona');
+  // leona is exact, leonas a prefix, anna leona a word, napoleona a suffix; liona, leonida and leonora have one typo.
+  const { ranked, typos } = model.answer('leona');
   expect(ranked).toEqual([2, 5, 1, 4, 6, 3, 0]);
-  expect([...misspelt].sort()).toEqual([0, 3, 6]);
-  expect(model.answer('xyz')).toEqual({ ranked: [], misspelt: [] });
+  expect([...typos].sort()).toEqual([0, 3, 6]);
+  expect(model.answer('xyz')).toEqual({ ranked: [], typos: [] });
 });
 
-test('finds what looking at one name after the other finds', () => {
+test('the ranking model finds the same names as a search of each name', () => {
   const name = fc.string({ unit: fc.constantFrom('a', 'b', 'c', ' '), minLength: 1, maxLength: 9 });
   const names = fc.uniqueArray(name, { minLength: 1, maxLength: 30 });
   const query = fc.string({ unit: fc.constantFrom('a', 'b', 'c', ' '), minLength: 1, maxLength: 9 });
   fc.assert(
     fc.property(names, query, (all, asked) => {
-      const { ranked, misspelt } = new RankingModel(all.map((one) => person(one))).answer(asked);
+      const { ranked, typos } = new RankingModel(all.map((one) => person(one))).answer(asked);
       const kinds = all.map((one) => kindOf(packForms([one]), asked, ALL));
       const right = kinds.flatMap((kind, index) => (kind === undefined ? [] : [index]));
       expect([...ranked].sort((a, b) => a - b)).toEqual(right);
-      const typos = kinds.flatMap((kind, index) => (kind === 'typo' ? [index] : []));
-      expect([...misspelt].sort((a, b) => a - b)).toEqual(typos);
+      const rightTypos = kinds.flatMap((kind, index) => (kind === 'typo' ? [index] : []));
+      expect([...typos].sort((a, b) => a - b)).toEqual(rightTypos);
     }),
     { numRuns: 300 },
   );
 });
 
-test('recall counts what was found and what stands at its place, and ignores what is beside', () => {
+test('recallOf counts found entries and entries at the right position, and ignores additional entries', () => {
   expect(recallOf(['a', 'b', 'c', 'd'], ['b', 'a', 'c', 'x'])).toEqual({ found: 0.75, placed: 0.25 });
   expect(recallOf(['a', 'b'], ['a', 'b', 'c'])).toEqual({ found: 1, placed: 1 });
   expect(recallOf(['a', 'b'], [])).toEqual({ found: 0, placed: 0 });
