@@ -3,7 +3,7 @@ import { monotonicMs } from '../support/monotonic';
 import type { Contender, Permit, Place } from './contender';
 import { poll } from './polling';
 
-/** Row 34: uses no caller's clock. A counter gives the order, and each permit has an expiring key. */
+/** Chapter 34: uses no caller's clock. A counter gives the order, and each permit has an expiring key. */
 export class ExpiringKeysSemaphore implements Contender {
   constructor(private readonly place: Place) {}
 

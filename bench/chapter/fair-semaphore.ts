@@ -5,7 +5,7 @@ import { poll } from './polling';
 import { repliesOf } from './transaction';
 
 /**
- * Rows 32, 33, 35 and 36: a counter gives the order. Time stamps in another set only tell which permits have expired.
+ * Chapter 32, 33, 35 and 36: a counter gives the order. Time stamps in another set only tell which permits have expired.
  */
 export class FairSemaphore implements Contender {
   constructor(private readonly place: Place) {}
@@ -46,7 +46,7 @@ export class FairSemaphore implements Contender {
   }
 }
 
-/** Row 33: removes the identifier from both sets in one transaction. */
+/** Chapter 33: removes the identifier from both sets in one transaction. */
 async function withdraw({ redis }: Place, name: string, identifier: string): Promise<void> {
   await repliesOf(redis.multi().zrem(name, identifier).zrem(`${name}:owner`, identifier));
 }
@@ -60,7 +60,7 @@ class FairPermit implements Permit {
     public until: number,
   ) {}
 
-  /** Row 35: an identifier that is no longer in the set has lost its permit, so the refresh removes it again. */
+  /** Chapter 35: an identifier that is no longer in the set has lost its permit, so the refresh removes it again. */
   async refresh(): Promise<boolean> {
     const { redis, clock, pause } = this.place;
     const until = monotonicMs() + this.ttlMs;

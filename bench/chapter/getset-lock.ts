@@ -8,7 +8,7 @@ const MARGIN_MS = 1;
 /** Takes over the lock of a dead holder. */
 type TakeOver = (name: string, ttlMs: number) => Promise<Permit | undefined>;
 
-/** Row 26: the value is the end time of the lock on its holder's clock. */
+/** Chapter 26: the value is the end time of the lock on its holder's clock. */
 class EndTimeLock implements Contender {
   constructor(
     protected readonly place: Place,

@@ -5,7 +5,7 @@ import { SetnxLock } from './setnx-lock';
 
 const LOCK_WAIT_MS = 10;
 
-/** Row 37: the fair semaphore with a lock around each attempt. */
+/** Chapter 37: the fair semaphore with a lock around each attempt. */
 export class LockedSemaphore implements Contender {
   private readonly semaphore: FairSemaphore;
   private readonly lock: SetnxLock;

@@ -6,7 +6,7 @@ const MOST = 10;
 const AFTER_LETTERS = '{';
 
 /**
- * Rows 6 to 9: a sorted set of names, all with score 0. The completion puts two markers around the names with the prefix,
+ * Chapter 6 to 9: a sorted set of names, all with score 0. The completion puts two markers around the names with the prefix,
  * reads the names between the markers, and starts again after a write of another client.
  */
 export class MarkerCompletion {

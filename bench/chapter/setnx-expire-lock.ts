@@ -5,7 +5,7 @@ import { poll } from './polling';
 
 const NEVER_EXPIRES = -1;
 
-/** Row 24: SETNX, then EXPIRE. A caller that finds a lock without an expiry sets one. */
+/** Chapter 24: SETNX, then EXPIRE. A caller that finds a lock without an expiry sets one. */
 export class SetnxExpireLock implements Contender {
   constructor(private readonly place: Place) {}
 
@@ -30,7 +30,7 @@ export class SetnxExpireLock implements Contender {
     return undefined;
   }
 
-  /** Row 20: deletes only its own lock, and starts again after a change by another caller. */
+  /** Chapter 20: deletes only its own lock, and starts again after a change by another caller. */
   private async release(name: string, identifier: string): Promise<void> {
     const { redis, pause } = this.place;
     for (;;) {

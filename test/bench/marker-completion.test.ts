@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { MarkerCompletion } from '../../bench/chapter/marker-completion';
 import { RedisProcess } from '../support/processes/redis-process';
 
-/** The chapter's rows 6 to 9: our port of the marker completion works and fails as the chapter says. */
+/** Chapter 6 to 9: our port of the marker completion works and fails as the chapter says. */
 
 const SET = 'members';
 const NAMES = ['ana', 'anabel', 'anabelle', 'anastasia', 'andrea', 'an zhu', 'bea', 'zoe'];
