@@ -16,16 +16,16 @@ interface Side {
   readonly redis: number;
 }
 
-interface Looked {
+interface SearchQueries {
   readonly how: 'prefix' | 'substring';
   readonly kinds: readonly MatchKind[];
   readonly queriesOf: (count: number, amount: number) => string[];
 }
 
 /** Compares Suggest with a client that fetches and searches all names, one query at a time. */
-export async function besideFetchingAll(
+export async function compareWithFetchingAll(
   place: Library,
-  { how, kinds, queriesOf }: Looked,
+  { how, kinds, queriesOf }: SearchQueries,
   { quick, say }: RowContext,
 ): Promise<Figure[]> {
   const { redis } = place.stage;
@@ -47,7 +47,7 @@ export async function besideFetchingAll(
       }
       await names.ask('drop', undefined);
       figures.push(...figuresOf(sizeName(count), rounds));
-      say(`${sizeName(count)}: ${rounds.length} rounds beside a client that fetches all`);
+      say(`${sizeName(count)}: ${rounds.length} rounds, compared with a client that fetches all`);
     }
     return figures;
   } finally {
@@ -62,7 +62,7 @@ async function side(pid: number, count: number, work: () => Promise<unknown>): P
 }
 
 function figuresOf(size: string, rounds: readonly { ours: Side; theirs: Side }[]): Figure[] {
-  const of = (whose: 'ours' | 'theirs', part: keyof Side) => rounds.map((one) => one[whose][part]);
+  const of = (which: 'ours' | 'theirs', part: keyof Side) => rounds.map((one) => one[which][part]);
   const times = (part: keyof Side) => spreadOf(ratios(of('ours', part), of('theirs', part)));
   return [
     { what: `${size}, 1 client: time to the answer, by fetching all`, unit: '×', value: times('ms') },

@@ -89,7 +89,7 @@ function figuresOf(size: string, rounds: readonly Round[]): Figure[] {
 }
 
 /** Compares Suggest with the chapter's markers, on the second smallest dictionary. */
-export async function besideMarkers(place: Library, { quick, say }: RowContext): Promise<Figure[]> {
+export async function compareWithMarkers(place: Library, { quick, say }: RowContext): Promise<Figure[]> {
   const [, count = 0] = sizesFor(quick);
   const everybody = people(count);
   const { name } = await place.dictionary({ count, typos: true });
@@ -110,7 +110,7 @@ export async function besideMarkers(place: Library, { quick, say }: RowContext):
       rounds.push(round);
     }
     await group.first.ask('drop', undefined);
-    say(`${sizeName(count)}: ${rounds.length} rounds of ${forMs / 1000} s beside the markers`);
+    say(`${sizeName(count)}: ${rounds.length} rounds of ${forMs / 1000} s, compared with the markers`);
     return figuresOf(sizeName(count), rounds);
   } finally {
     group.end();

@@ -5,8 +5,8 @@ import { people } from '../support/people';
 import { typed } from '../support/queries';
 import { seeded } from '../../test/support/random';
 import { ratios, spreadOf } from '../support/statistics';
-import { besideFetchingAll } from './fetch-all';
-import { besideMarkers } from './markers';
+import { compareWithFetchingAll } from './fetch-all';
+import { compareWithMarkers } from './markers';
 import type { Figure, Row, RowContext } from './row';
 import { cellOf, sizeName, sizesFor } from './sizes';
 
@@ -122,9 +122,9 @@ async function run(context: RowContext): Promise<Figure[]> {
     say(`${size}: ${rounds.length} rounds of ${next().length} queries of each kind, ${CLIENTS} in flight`);
   }
   const queriesOf = (count: number, amount: number) => typed(random, people(count), amount, LONGEST);
-  const looked = { how: 'prefix', kinds: WAYS['prefixes alone'], queriesOf } as const;
-  figures.push(...(await besideMarkers(place, context)));
-  return [...figures, ...(await besideFetchingAll(place, looked, context))];
+  const search = { how: 'prefix', kinds: WAYS['prefixes alone'], queriesOf } as const;
+  figures.push(...(await compareWithMarkers(place, context)));
+  return [...figures, ...(await compareWithFetchingAll(place, search, context))];
 }
 
 export const prefix: Row = {

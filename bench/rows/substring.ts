@@ -4,7 +4,7 @@ import { people } from '../support/people';
 import { inside } from '../support/queries';
 import { between, seeded } from '../../test/support/random';
 import { spreadOf } from '../support/statistics';
-import { besideFetchingAll } from './fetch-all';
+import { compareWithFetchingAll } from './fetch-all';
 import type { Figure, Goal, Row, RowContext } from './row';
 import { cellOf, sizeName, sizesFor } from './sizes';
 
@@ -96,8 +96,8 @@ async function run(context: RowContext): Promise<Figure[]> {
   }
   const queriesOf = (count: number, amount: number) =>
     Array.from({ length: amount }, () => inside(random, people(count), between(random, 3, 6)));
-  const looked = { how: 'substring', kinds: WAYS['substrings alone'], queriesOf } as const;
-  return [...figures, ...(await besideFetchingAll(place, looked, context))];
+  const search = { how: 'substring', kinds: WAYS['substrings alone'], queriesOf } as const;
+  return [...figures, ...(await compareWithFetchingAll(place, search, context))];
 }
 
 export const substring: Row = {

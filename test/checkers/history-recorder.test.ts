@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventBody, Micros } from '../support/history';
 import {
@@ -13,11 +12,12 @@ import {
   readHistoryFile,
   Recorder,
 } from '../support/history-recorder';
+import { makeScratchFolder } from '../support/processes/scratch-folder';
 
 let folder: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'holdfast-history-'));
+  folder = makeScratchFolder('history');
 });
 
 afterEach(() => rmSync(folder, { recursive: true }));

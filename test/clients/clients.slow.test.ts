@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { sayNotChecked } from '../support/not-checked';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 import { goClient, javaClient, pythonClient, type BuiltClient } from './toolchains';
+import { makeScratchFolder } from '../support/processes/scratch-folder';
 
 /**
  * The errors in other languages, read with the usual helpers: `status.Details` in Go, `StatusProto` in Java,
@@ -25,7 +24,7 @@ let server: ServerProcess;
 let scratch: string;
 
 beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'holdfast-test-clients-'));
+  scratch = makeScratchFolder('clients');
   redis = await RedisProcess.start();
   server = await ServerProcess.start({ redisUrl: redis.url });
 });

@@ -1,13 +1,13 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { ListenError } from '../../src/transport/grpc/listen';
 import { someLease } from './fake-engines';
 import { acquireRequest, call, Harness } from './harness';
+import { makeScratchFolder } from '../support/processes/scratch-folder';
 
 // grpc-js would also print the expected errors on the console.
 setLogVerbosity(logVerbosity.NONE);
@@ -16,7 +16,7 @@ let folder: string;
 let path: string;
 const open: Harness[] = [];
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'holdfast-listen-'));
+  folder = makeScratchFolder('listen');
   path = join(folder, 'h.sock');
 });
 afterEach(async () => {

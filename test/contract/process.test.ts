@@ -1,7 +1,6 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { credentials } from '@grpc/grpc-js';
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
@@ -9,6 +8,7 @@ import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 import { acquireRequest, call, UUID_V4 } from './harness';
+import { makeScratchFolder } from '../support/processes/scratch-folder';
 
 /** The server as a process: start, refusal to start, end. */
 
@@ -108,7 +108,7 @@ test('serves TLS clients that trust its certificate, and refuses plaintext clien
 });
 
 test('serves a Unix socket', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-process-'));
+  const folder = makeScratchFolder('process');
   closers.push(() => rmSync(folder, { recursive: true }));
   const server = await start({}, `unix:${join(folder, 'h.sock')}`);
   const client = connect(server.listen);

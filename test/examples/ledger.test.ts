@@ -1,13 +1,13 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Ledger } from '../../examples/worker-typescript/ledger';
 import { eventually } from '../support/eventually';
 import { builtFile } from './launchers';
+import { makeScratchFolder } from '../support/processes/scratch-folder';
 
 const run = promisify(execFile);
 const LEDGER_MODULE = builtFile('examples', 'worker-typescript', 'ledger.js');
@@ -20,7 +20,7 @@ let scratch: string;
 let folder: string;
 
 beforeEach(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'holdfast-test-ledger-'));
+  scratch = makeScratchFolder('ledger');
   folder = join(scratch, 'in', 'ledger');
 });
 afterEach(() => rm(scratch, { recursive: true, force: true }));

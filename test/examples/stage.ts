@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Ledger, type Entry } from '../../examples/worker-typescript/ledger';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 import { WorkerProcess, type Launcher } from './worker-process';
+import { makeScratchFolder } from '../support/processes/scratch-folder';
 
 export const TTL_MS = 1500;
 const STEP_MS = 50;
@@ -30,7 +30,7 @@ export class Stage {
   ) {}
 
   static async open(): Promise<Stage> {
-    const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-worker-'));
+    const folder = makeScratchFolder('worker');
     const redis = await RedisProcess.start();
     const start = () => ServerProcess.start({ redisUrl: redis.url, env: SERVER_ENV });
     return new Stage(redis, folder, await Promise.all([start(), start()]));

@@ -21,7 +21,7 @@ export interface MemberOptions {
   readonly redisProxy?: boolean;
   /** Puts a proxy between clients and the server. `address` is then the proxy's address. */
   readonly clientProxy?: boolean;
-  /** Default: the built server of this tree. */
+  /** The program of the server. Default: the built server of this tree. */
   readonly program?: string;
 }
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface EventuallyOptions {
-  /** Default 20 s: enough for a machine with busy cores. */
+  /** The time limit. Default 20 s: enough for a machine with busy cores. */
   readonly timeoutMs?: number;
-  /** Default 20 ms. */
+  /** The time between two checks. Default 20 ms. */
   readonly everyMs?: number;
 }
 

@@ -79,7 +79,7 @@ export function queueBehaviour(opened: () => BehaviourFixture): void {
     });
   });
 
-  it('answers superseded to a call whose request was repeated at another server', async () => {
+  it('answers superseded to a call after its request was repeated at another server', async () => {
     const fixture = opened();
     await fixture.everywhere('lock', async (lock) => {
       const { waiters } = await fixture.queued(lock, 1);

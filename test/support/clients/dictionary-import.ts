@@ -50,7 +50,7 @@ export class DictionaryImport {
     }
   }
 
-  /** Sends a message as it is. Returns false if the library's buffer is full. */
+  /** Sends one message. Returns false if the library's buffer is full. */
   sendPart(message: ImportDictionaryRequest): boolean {
     return this.call.write(message);
   }

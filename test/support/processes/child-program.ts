@@ -7,7 +7,7 @@ import { lifeline } from './lifeline';
 export interface ChildProgramOptions {
   /** The name of the program in error texts. */
   readonly label: string;
-  /** Default: this Node. */
+  /** The executable file. Default: the Node of this process. */
   readonly command?: string;
   readonly args: readonly string[];
   /** The whole environment of the process. Default: `inheritedEnvironment()`. */

@@ -4,11 +4,11 @@ import { RedisProcess } from './redis-process';
 import { credentials, tlsArguments, userCommand } from './redis-security';
 
 export interface RedisClusterOptions {
-  /** Default 3. */
+  /** The number of masters with slots. Default 3. */
   readonly masters?: number;
-  /** Replicas of each master. Default 0. */
+  /** The number of replicas of each master. Default 0. */
   readonly replicas?: number;
-  /** Masters without slots. Default 0. */
+  /** The number of masters without slots. Default 0. */
   readonly spares?: number;
   /** `url` uses TLS and a user with no more rights than Holdfast needs. */
   readonly secure?: boolean;

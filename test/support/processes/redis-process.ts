@@ -4,9 +4,9 @@ import { freePort } from './free-port';
 import { openHost, type RedisHost } from './redis-host';
 
 export interface RedisProcessOptions {
-  /** Default: `always`, which Holdfast requires. */
+  /** When Redis syncs its append-only file. Default: `always`, which Holdfast requires. */
   readonly appendfsync?: 'always' | 'everysec' | 'no';
-  /** In Redis's notation, "4mb". Default: no limit. */
+  /** The memory limit in Redis's notation, for example "4mb". Default: no limit. */
   readonly maxmemory?: string;
   /** Added to the arguments of redis-server. */
   readonly args?: readonly string[];

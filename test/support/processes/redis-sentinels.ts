@@ -4,9 +4,9 @@ import { RedisProcess } from './redis-process';
 import { credentials, tlsArguments, tlsLines, userCommand } from './redis-security';
 
 export interface RedisSentinelsOptions {
-  /** Default 2. */
+  /** The number of replicas. Default 2. */
   readonly replicas?: number;
-  /** Default 3. The quorum is 2. */
+  /** The number of sentinels. Default 3. The quorum is 2. */
   readonly sentinels?: number;
   /** `url` uses TLS and a user with no more rights than Holdfast needs. The sentinels require a password too. */
   readonly secure?: boolean;

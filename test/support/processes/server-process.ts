@@ -8,14 +8,14 @@ import { freePort } from './free-port';
 
 export interface ServerProcessOptions {
   readonly redisUrl: string;
-  /** Default: a port that no other process is given while the server is down. */
+  /** The address to listen on. Default: a free port, which no other process gets while the server is down. */
   readonly listen?: string;
   /**
    * Added to the configuration, which takes no setting from the environment of the test run. A store without epochs
    * counts as new unless HOLDFAST_STORE_IS_NEW is set here.
    */
   readonly env?: Readonly<Record<string, string>>;
-  /** Default: the built server of this tree. */
+  /** The program of the server. Default: the built server of this tree. */
   readonly program?: string;
   readonly nodeArguments?: readonly string[];
   /** Called with each line that the server prints. */

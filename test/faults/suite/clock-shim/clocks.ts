@@ -1,7 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { WallClock } from './wall-clock';
+import { makeScratchFolder } from '../../../support/processes/scratch-folder';
 
 /** The wall clocks of a round: one of the store, one of each server, one of all clients. */
 export class Clocks {
@@ -13,7 +12,7 @@ export class Clocks {
   ) {}
 
   static async open(shimPath: string, memberCount: number): Promise<Clocks> {
-    const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-clocks-'));
+    const folder = makeScratchFolder('clocks');
     const clock = (name: string) => new WallClock(shimPath, folder, name);
     const members = Array.from({ length: memberCount }, (_, index) => clock(`server-${index}`));
     return new Clocks(folder, clock('store'), members, clock('clients'));
