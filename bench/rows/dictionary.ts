@@ -5,7 +5,7 @@ import { seeded } from '../../test/support/random';
 import { unchanged } from '../support/settled';
 import { spreadOf } from '../support/statistics';
 import type { Figure, Row, RowContext } from './row';
-import { cellOf, sizeName, sizesFor } from './sizes';
+import { cellOf, secondSize, sizeName, sizesFor } from './sizes';
 
 /** The recents of one user: the default capacity of a list. */
 const RECENTS = 100;
@@ -114,7 +114,7 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
     value: spreadOf([(await bytesOfRecents(place, users)) / 1000]),
   });
   say(`${users} users with ${RECENTS} recents each`);
-  const [, count = 0] = sizes;
+  const count = secondSize(sizes);
   const middle = await place.dictionary({ count, typos: true });
   place.forget(middle);
   return [...figures, ...(await holdings(place, middle, count, quick ? 50 : 300))];

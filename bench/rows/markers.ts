@@ -8,7 +8,7 @@ import { typed } from '../support/queries';
 import { seeded } from '../../test/support/random';
 import { ratios, spreadOf } from '../support/statistics';
 import type { Figure, RowContext } from './row';
-import { sizeName, sizesFor } from './sizes';
+import { secondSize, sizeName, sizesFor } from './sizes';
 
 const PROCESSES = 2;
 const MANY = 64;
@@ -90,7 +90,7 @@ function figuresOf(size: string, rounds: readonly Round[]): Figure[] {
 
 /** Compares Suggest with the chapter's markers, on the second smallest dictionary. */
 export async function compareWithMarkers(place: Library, { quick, say }: RowContext): Promise<Figure[]> {
-  const [, count = 0] = sizesFor(quick);
+  const count = secondSize(sizesFor(quick));
   const everybody = people(count);
   const { name } = await place.dictionary({ count, typos: true });
   const random = seeded(2);

@@ -5,6 +5,11 @@ export function sizesFor(quick: boolean): readonly number[] {
   return (quick ? [10_000, 50_000] : [10_000, 200_000, 1_000_000]).filter((count) => count <= mostEntries);
 }
 
+/** The second smallest size, or the only one that `--most` allows. */
+export function secondSize([first = 0, second = first]: readonly number[]): number {
+  return second;
+}
+
 let mostEntries = Infinity;
 
 /** Leaves out larger dictionaries, because the import of a million entries takes minutes. */
