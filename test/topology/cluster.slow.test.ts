@@ -13,6 +13,7 @@ import {
   scriptCount,
   Stage,
   untilAvailable,
+  untilReplicated,
 } from './stage';
 
 const LOAD_MS = 8000;
@@ -108,7 +109,7 @@ test('leases of a killed master live on at its replica, and calls on other maste
     const [[victim, lost], ...others] = [...names] as [[ClusterNode, string], ...[ClusterNode, string][]];
     const client = stage.one.client();
     const lease = await client.acquire({ name: lost, ttlMs: 60_000, waitMs: 0 });
-    expect(Number(await victim.redis.command('WAIT', 1, 2000))).toBe(1);
+    await untilReplicated(victim.redis, 1);
     const stream = stage.other.client().hold({ name: others[0]![1], ttlMs: 2000 });
     await stream.until('granted');
 
@@ -153,7 +154,7 @@ test('a stopped master gets no scripts after a replica has taken over and the ma
     const replica = await cluster.replicaOf(victim);
     const client = stage.one.client();
     const lease = await client.acquire({ name, ttlMs: 60_000, waitMs: 0 });
-    expect(Number(await victim.redis.command('WAIT', 1, 2000))).toBe(1);
+    await untilReplicated(victim.redis, 1);
     await victim.redis.stop();
     await replica.redis.command('CLUSTER', 'FAILOVER', 'TAKEOVER');
     const renewed = await untilAvailable('the new master', () => client.renew(lease.leaseId));

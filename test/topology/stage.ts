@@ -105,6 +105,18 @@ export async function endQuarantine({ one }: Stage): Promise<void> {
   );
 }
 
+/**
+ * Waits until this many replicas have all writes of a master so far. WAIT covers the writes before the last command of its
+ * own connection, so a PING comes first.
+ */
+export async function untilReplicated(master: RedisProcess, replicaCount: number): Promise<void> {
+  const isReplicated = async (): Promise<boolean> => {
+    await master.command('PING');
+    return Number(await master.command('WAIT', replicaCount, 1000)) === replicaCount;
+  };
+  await eventually(`${replicaCount} replicas to be in sync`, isReplicated, { timeoutMs: 60_000 });
+}
+
 /** The number of scripts that a Redis has run. */
 export async function scriptCount(redis: RedisProcess): Promise<number> {
   const [, calls = '0'] =
