@@ -1,50 +1,50 @@
 import { parseArgs } from 'node:util';
-import { span, UsageError } from '../worker-typescript/options';
+import { readDuration, UsageError } from '../worker-typescript/options';
 
 export const WAYS = ['watch', 'coarse', 'fine'] as const;
 export type Way = (typeof WAYS)[number];
 
-/** What one round is played with; the same for each way. */
+/** The parameters of a round. They are the same for each strategy. */
 export interface Load {
   readonly buyers: number;
   readonly sellers: number;
-  /** Each buyer and each seller is at work in all of them at once. */
+  /** Each buyer and each seller trades in all of these processes at the same time. */
   readonly processes: number;
   readonly seconds: number;
   readonly items: number;
-  /** Buyers choose among so many of the cheapest items on offer. */
+  /** Buyers choose among this number of the cheapest items on offer. */
   readonly choice: number;
-  /** The share of purchases in which the buyer stops for longer than the ttl, right before the write. */
+  /** The share of purchases in which the buyer pauses for longer than the ttl right before the write. */
   readonly pauses: number;
   readonly ttlMs: number;
-  /** For how long an attempt goes on against others. */
+  /** The longest time of one attempt, with its waits and retries. */
   readonly waitMs: number;
   readonly seed: number;
 }
 
 export interface Options extends Load {
   readonly ways: readonly Way[];
-  /** Holdfast servers over one and the same store. */
+  /** Holdfast servers that share one store. */
   readonly servers: readonly string[];
-  /** Undefined: a private one, for the time of the run. */
+  /** Undefined for a private Redis that ends with the run. */
   readonly redisUrl: string | undefined;
 }
 
 export const USAGE = `usage: npm run marketplace -- [options]
-  --mode WAY                 watch, coarse, fine, or all of them in turn           (all)
-  --buyers N                 who buy, each of them in every process at once        (32)
-  --sellers N                who sell, the same                                    (4)
+  --mode STRATEGY            watch, coarse, fine, or all three in turn             (all)
+  --buyers N                 buyers; each of them trades in every process          (32)
+  --sellers N                sellers; each of them trades in every process         (4)
   --processes N              processes                                             (4)
-  --seconds N                how long the market is open, each way                 (5)
-  --items N                  what the sellers have, half of it on offer at first   (40000)
-  --choice N                 buyers choose among so many of the cheapest           (400)
-  --pauses SHARE             of the purchases, 0 to 1: stop for two ttls           (0.002)
-  --ttl SPAN                 the locks' ttl                                        (500ms)
-  --wait SPAN                for how long an attempt goes on                       (2s)
-  --seed N                   of the prices, choices and pauses                     (1)
-  --server HOST:PORT[,...]   Holdfast servers over one store                       (127.0.0.1:50051)
-  --redis URL                the market's own Redis            (a private one, as long as it runs)
-A SPAN is a number with its unit: 250ms, 5s, 1m.`;
+  --seconds N                how long the market is open for each strategy         (5)
+  --items N                  items of the sellers; half of them are on offer       (40000)
+  --choice N                 buyers choose among the N cheapest items              (400)
+  --pauses SHARE             share of purchases (0 to 1) that pause for two ttls   (0.002)
+  --ttl DURATION             ttl of the locks                                      (500ms)
+  --wait DURATION            longest time of one attempt                           (2s)
+  --seed N                   seed of the prices, choices and pauses                (1)
+  --server HOST:PORT[,...]   Holdfast servers of one store                         (127.0.0.1:50051)
+  --redis URL                the Redis of the market           (a private one that ends with the run)
+A DURATION is a number with its unit: 250ms, 5s, 1m.`;
 
 const DEFAULTS = {
   mode: 'all',
@@ -75,7 +75,7 @@ function parse(args: readonly string[]): Values {
 
 function waysOf(mode: string): readonly Way[] {
   const found = WAYS.filter((way) => way === mode || mode === 'all');
-  if (found.length === 0) throw new UsageError(`--mode ${mode}: ${WAYS.join(', ')} or all is wanted`);
+  if (found.length === 0) throw new UsageError(`--mode ${mode}: expected ${WAYS.join(', ')} or all`);
   return found;
 }
 
@@ -86,7 +86,7 @@ export function readOptions(args: readonly string[]): Options {
     const isRight = value >= least && value <= most && (!whole || Number.isInteger(value));
     if (isRight && values[option].trim() !== '') return value;
     throw new UsageError(
-      `--${option} ${values[option]}: a ${whole ? 'whole ' : ''}number from ${least} to ${most} is wanted`,
+      `--${option} ${values[option]}: expected a ${whole ? 'whole ' : ''}number from ${least} to ${most}`,
     );
   };
   const servers = values.server.split(',').filter((server) => server !== '');
@@ -100,8 +100,8 @@ export function readOptions(args: readonly string[]): Options {
     items: number('items', 1, 1_000_000),
     choice: number('choice', 1, 1_000_000),
     pauses: number('pauses', 0, 1, false),
-    ttlMs: span('ttl', values.ttl),
-    waitMs: span('wait', values.wait),
+    ttlMs: readDuration('ttl', values.ttl),
+    waitMs: readDuration('wait', values.wait),
     seed: number('seed', 0, 1_000_000_000),
     servers,
     redisUrl: values.redis,

@@ -1,4 +1,4 @@
-"""What a worker knows about its lease, by its own monotonic clock alone."""
+"""A held lease and its deadline on the worker's own monotonic clock."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ def duration_of(seconds: float) -> Duration:
 
 
 def deadline(t0: float, expire_offset: Duration, ttl: Duration, receipt: float) -> float:
-    """Until when the lease may be believed in: never later than its true end, with no clock shared with anybody.
+    """The deadline of the lease on the local clock. It is never later than the expiry in the store.
 
-    `t0` is `time.monotonic()` before the call was sent, `receipt` when its answer, or the event, was there.
+    `t0` is `time.monotonic()` before the call was sent; `receipt` is the time when the answer or event was received.
     """
     return min(t0 + seconds_of(expire_offset), receipt + seconds_of(ttl))
 
 
 class LeaseOver(Exception):
-    """The lease is no longer ours to work under. `deadline_at` is set where our own clock said so."""
+    """The lease has ended, so the work under it must stop. `deadline_at` is set only when its deadline has passed."""
 
     def __init__(self, message: str, deadline_at: Optional[float] = None):
         super().__init__(message)
         self.deadline_at = deadline_at
 
     def describe(self) -> str:
-        """What happened, as seen from now."""
+        """A sentence for the output, with the time since the deadline."""
         if self.deadline_at is None:
             return str(self)
         return f"deadline passed {span_text(time.monotonic() - self.deadline_at)} ago"
 
 
 class HeldLease:
-    """A held lease and its deadline. The clock runs on while the process is stopped, which is when nobody else
-    could tell it that its time is up. Used by two threads: one reads the stream, the other one works."""
+    """A held lease and its deadline. The clock keeps running while the process is stopped and no message can reach it.
+    Two threads use this class: one reads the stream, one works."""
 
     def __init__(self, t0: float, lease: lease_pb2.Lease):
         self.id = lease.lease_id
@@ -58,7 +58,7 @@ class HeldLease:
 
     @property
     def over(self) -> bool:
-        """By the clock, and not only as far as somebody has noticed."""
+        """Checks the clock too."""
         with self._lock:
             self._end_if_passed()
             return self._reason is not None
@@ -67,14 +67,14 @@ class HeldLease:
         return self._until - time.monotonic()
 
     def check(self) -> None:
-        """To be called before each step, and once more right before each write. Raises when the lease is over."""
+        """Call this before each step, and again right before each write. Raises when the lease has ended."""
         with self._lock:
             self._end_if_passed()
             if self._reason is not None:
                 raise self._reason
 
     def wait(self, seconds: float) -> None:
-        """Sleeps, and raises at once when the lease is over."""
+        """Sleeps. Raises at once when the lease ends."""
         wake_at = time.monotonic() + seconds
         while time.monotonic() < wake_at:
             self.check()
@@ -82,16 +82,16 @@ class HeldLease:
         self.check()
 
     def renewed(self, t0: float, expire_offset: Duration) -> None:
-        """Another answer about the lease. Of several the latest deadline counts: a renewal never shortens."""
+        """Extends the deadline after a renewal. The latest deadline counts: a renewal never shortens the lease."""
         with self._lock:
-            # A deadline that has passed stays passed. A worker that was stopped finds the news of its renewals when
-            # it goes on; others may have worked in between, and old news does not undo that.
+            # A passed deadline stays passed. A worker that was stopped may find old renewals in its socket when it
+            # continues, but another worker may have held the lock in between.
             self._end_if_passed()
             if self._reason is None:
                 self._until = max(self._until, deadline(t0, expire_offset, self._ttl, time.monotonic()))
 
     def end(self, reason: LeaseOver) -> None:
-        """The first reason stands; a deadline that has passed by now comes before whatever is said of it later."""
+        """Ends the lease. The first reason counts. A deadline that has passed counts before any later reason."""
         with self._lock:
             self._end_if_passed()
             if self._reason is None:

@@ -1,8 +1,8 @@
-"""One lease, asked for once and held over a stream that the server keeps renewed.
+"""Requests one lease and holds it over a stream, on which the server renews the lease.
 
-When the stream breaks and the lease does not, it goes on at the next server: before the grant with the same
-`request_id`, which keeps the place in the queue, and after it with the `lease_id`, which attaches to the same lease
-and never grants. Work goes on meanwhile: the deadline decides about that, not the connection.
+When the stream breaks, the hold continues at the next server. Before the grant it sends the same `request_id`, which
+keeps the place in the queue. After the grant it sends the `lease_id`, which attaches to the same lease and never grants
+a new one. The work continues meanwhile, until the deadline of the lease.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from words import cause_text, span_text
 
 RELEASE_TIMEOUT = 2.0
 CLOSE_TIMEOUT = 1.0
-# The server renews every third of the ttl, at least every 10 s, and says so each time.
+# The server renews after a third of the ttl, at the latest after 10 s, and sends an event each time.
 LONGEST_RENEWAL = 10.0
 
 
 class Released(Protocol):
-    """How a lease ended, as ReleaseLock and ReleasePermits answer."""
+    """The common fields of the answers to ReleaseLock and ReleasePermits."""
 
     released: bool
     loss_cause: int
 
 
 class Resource(Protocol):
-    """What is held: how its service asks for it, attaches to it, and takes it back."""
+    """The calls of one service: acquire, attach and release. A lock or permits of a semaphore."""
 
     ttl: float
 
@@ -47,18 +47,18 @@ class Resource(Protocol):
 
 
 @dataclass
-class Wish:
+class HoldOptions:
     servers: Servers
     resource: Resource
     say: Callable[[str], None]
     on_queued: Callable[[lease_pb2.HoldQueued], None]
-    # Called by the reading thread, once: with the held lease, or with why it cannot be had.
+    # The reading thread calls one of these once: with the granted lease, or with the reason why there is none.
     on_granted: Callable[[HeldLease], None]
     on_failed: Callable[[Exception], None]
 
 
 class Refused(Exception):
-    """The service has said no, and to ask again would not change that."""
+    """The server refused the request, and a retry would not help."""
 
     def __init__(self, message: str, fault: Optional[Fault]):
         super().__init__(message)
@@ -66,25 +66,26 @@ class Refused(Exception):
 
 
 class Hold:
-    def __init__(self, wish: Wish):
-        self._wish = wish
-        self._servers = wish.servers
+    def __init__(self, options: HoldOptions):
+        self._options = options
+        self._servers = options.servers
         self._request_id = str(uuid.uuid4())
         self._lease: Optional[HeldLease] = None
         self._call: Optional[grpc.Call] = None
-        self._troubled = False
+        # A broken stream was reported and no new stream has been granted or attached yet.
+        self._broken = False
         self._closed = threading.Event()
         self._reader = threading.Thread(target=self._run, name="hold", daemon=True)
         self._reader.start()
 
     def release(self, lease: HeldLease) -> Released:
-        """Gives the lease back, so that the next in the queue need not wait for its end. Harmless to repeat."""
+        """Releases the lease, so that the next waiter need not wait for its expiry. Safe to repeat."""
         return call_anywhere(
-            self._servers, lambda channel: self._wish.resource.release(channel, lease.id, RELEASE_TIMEOUT)
+            self._servers, lambda channel: self._options.resource.release(channel, lease.id, RELEASE_TIMEOUT)
         )
 
     def close(self) -> None:
-        """Lets go of the stream. What is still held lives on to its ttl."""
+        """Closes the stream. A lease that is still held expires after its ttl."""
         self._closed.set()
         if self._call is not None:
             self._call.cancel()
@@ -93,56 +94,57 @@ class Hold:
     def _run(self) -> None:
         try:
             self._follow()
-        except Exception as error:  # whatever it is, the worker must hear of it
+        except Exception as error:  # the worker must receive every error
             if self._lease is None:
-                self._wish.on_failed(error)
+                self._options.on_failed(error)
             else:
                 self._lease.end(error if isinstance(error, LeaseOver) else LeaseOver(f"lease given up: {error}"))
 
     def _follow(self) -> None:
-        """Opens one stream after the other until the lease is over."""
+        """Opens one stream after the other until the lease has ended."""
         failures = 0
         while not self._finished():
-            error, heard = self._read()
+            error, received_event = self._read()
             if self._finished():
                 return
-            failures = 1 if heard else failures + 1
+            failures = 1 if received_event else failures + 1
             pause = self._pause_or_give_up(error, failures)
             self._servers.next()
-            self._say_broken(error)
+            self._report_broken(error)
             self._closed.wait(pause)
 
     def _finished(self) -> bool:
         return self._closed.is_set() or (self._lease is not None and self._lease.over)
 
     def _read(self) -> Tuple[Optional[grpc.RpcError], bool]:
-        """Reads one stream to its end. Without a timeout: a stream is no call that should be answered by some time."""
-        # Before anything is sent: all offsets of this stream count from the server's receipt, which is later.
+        """Reads one stream to its end. The call has no timeout, because a stream stays open as long as the lease."""
+        # Taken before the request is sent: offsets on this stream count from the moment when the server receives it.
         t0 = time.monotonic()
         call = self._open()
         self._call = call
-        # close() sets the one and then looks at the other; here it is the other way round, so one of the two sees it.
+        # close() first sets `_closed` and then reads `_call`. Here `_call` is set first and `_closed` read second, so
+        # that at least one of the two threads cancels the call.
         if self._closed.is_set():
             call.cancel()
-        heard = False
+        received_event = False
         silence = self._watch_silence(call)
         try:
             for response in call:
-                heard = True
+                received_event = True
                 silence.cancel()
                 self._on_event(t0, response.hold_event)
                 silence = self._watch_silence(call)
-            return None, heard
+            return None, received_event
         except grpc.RpcError as error:
-            return error, heard
+            return error, received_event
         finally:
             silence.cancel()
 
     def _watch_silence(self, call: grpc.Call) -> threading.Timer:
-        """A server that says nothing for two renewals is stuck: there is time to find another one. While waiting there
-        may be nothing to say."""
+        """Cancels the call when the server sends nothing for two renewal periods. A third of the ttl is then left to
+        attach at another server. A waiter may receive nothing for long, so the timer acts only on a held lease."""
         timer = threading.Timer(
-            2 * min(self._wish.resource.ttl / 3, LONGEST_RENEWAL),
+            2 * min(self._options.resource.ttl / 3, LONGEST_RENEWAL),
             lambda: call.cancel() if self._lease is not None else None,
         )
         timer.daemon = True
@@ -151,13 +153,13 @@ class Hold:
 
     def _open(self) -> grpc.Call:
         if self._lease is not None:
-            return self._wish.resource.attach(self._servers.channel, self._lease.id)
-        return self._wish.resource.ask(self._servers.channel, self._request_id)
+            return self._options.resource.attach(self._servers.channel, self._lease.id)
+        return self._options.resource.ask(self._servers.channel, self._request_id)
 
     def _on_event(self, t0: float, event: lease_pb2.HoldEvent) -> None:
         kind = event.WhichOneof("event")
         if kind == "queued":
-            self._wish.on_queued(event.queued)
+            self._options.on_queued(event.queued)
         elif kind == "granted":
             self._on_granted(t0, event.granted.lease)
         elif self._lease is None:
@@ -166,7 +168,7 @@ class Hold:
             self._lease.renewed(t0, event.renewed.expire_offset)
         elif kind == "renewal_failed":
             self._lease.renewed(t0, event.renewal_failed.expire_offset)
-            self._wish.say(f"renewal failed: {cause_text(event.renewal_failed.cause)}; {self._left_text()}")
+            self._options.say(f"renewal failed: {cause_text(event.renewal_failed.cause)}; {self._left_text()}")
         elif kind == "released":
             self._lease.end(LeaseOver("lease released"))
         elif kind == "lost":
@@ -175,24 +177,24 @@ class Hold:
     def _on_granted(self, t0: float, lease: lease_pb2.Lease) -> None:
         if self._lease is None:
             self._lease = HeldLease(t0, lease)
-            self._wish.on_granted(self._lease)
+            self._options.on_granted(self._lease)
         elif lease.fencing_token != self._lease.token:
-            # Cannot happen: attaching never grants. Under another token this would not be the work that was begun.
+            # Cannot happen, because attaching never grants a new lease. Work must not continue under another token.
             self._lease.end(LeaseOver("lease lost: it came back under another token"))
         else:
             self._lease.renewed(t0, lease.expire_offset)
-            self._wish.say(
+            self._options.say(
                 f"attached at {self._servers.address}, same token {lease.fencing_token}; {self._left_text()}"
             )
-        self._troubled = False
+        self._broken = False
 
     def _pause_or_give_up(self, error: Optional[grpc.RpcError], failures: int) -> float:
-        """Answers how long to pause before the next stream; raises where there is to be none."""
+        """The pause before the next stream in seconds. Raises when no new stream can help."""
         fault = holdfast_error(error) if error is not None else None
         if self._lease is not None and fault is not None and fault.reason == "LEASE_NOT_HELD":
             raise LeaseOver(f"lease lost: {fault.metadata.get('cause', 'cause unknown')}")
         if self._lease is None and fault is not None and fault.reason == "REQUEST_FINISHED":
-            # The grant came when no stream of ours was there to bring it, and it is over. Nothing was done under it.
+            # The lease was granted while no stream was open, and has expired. No work was done under it.
             self._request_id = str(uuid.uuid4())
             return 0
         pause = pause_after(error, failures)
@@ -200,14 +202,14 @@ class Hold:
             raise Refused(error.details() if error is not None else "the stream ended", fault)
         return pause
 
-    def _say_broken(self, error: Optional[grpc.RpcError]) -> None:
-        """Once for each time of trouble, not for each try."""
-        if self._troubled:
+    def _report_broken(self, error: Optional[grpc.RpcError]) -> None:
+        """Reports a broken stream once, not for every attempt to open a new one."""
+        if self._broken:
             return
-        self._troubled = True
+        self._broken = True
         why = error.details() if error is not None else "ended without a reason"
-        plan = "waiting on by request_id" if self._lease is None else f"attaching by lease_id; {self._left_text()}"
-        self._wish.say(f"stream failed ({why}); {plan}")
+        plan = "still waiting by request_id" if self._lease is None else f"attaching by lease_id; {self._left_text()}"
+        self._options.say(f"stream failed ({why}); {plan}")
 
     def _left_text(self) -> str:
         return f"{span_text(max(0.0, self._lease.left()) if self._lease is not None else 0.0)} left"

@@ -1,4 +1,4 @@
-"""Reads the error of a call: what the server says about it beyond its status code."""
+"""Reads the error reason, the metadata and the retry delay that a Holdfast server adds to a status code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import grpc
 try:
     from google.rpc import error_details_pb2
     from grpc_status import rpc_status
-except ImportError:  # grpcio-status is not installed: the trailer has the word too
+except ImportError:  # grpcio-status is not installed: the reason is read from a trailer
     rpc_status = None
 
 DOMAIN = "holdfast"
@@ -18,7 +18,7 @@ DOMAIN = "holdfast"
 
 @dataclass
 class Fault:
-    """Decide by `reason`, the word of error_reason.proto, never by the text."""
+    """Decide by `reason`, a name of error_reason.proto. Never decide by the text of the error."""
 
     reason: str
     metadata: Dict[str, str] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Fault:
 
 
 def holdfast_error(error: grpc.RpcError) -> Optional[Fault]:
-    """None for whatever no Holdfast server said: CANCELLED, a connection that failed."""
+    """None for errors without a reason of a Holdfast server: CANCELLED, a failed connection."""
     return _from_details(error) or _from_trailer(error)
 
 

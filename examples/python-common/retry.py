@@ -1,4 +1,4 @@
-"""Which failed calls are worth another try, and when."""
+"""Decides which failed calls to retry, and after which pause."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 1.0
 
-# How a broken connection looks, besides UNAVAILABLE; only where the service itself has said nothing.
+# Status codes of a broken connection, besides UNAVAILABLE. They count only without an error reason of Holdfast.
 BROKEN = (
     grpc.StatusCode.CANCELLED,
     grpc.StatusCode.UNKNOWN,
@@ -25,26 +25,27 @@ BROKEN = (
 
 
 def pause_after(error: Optional[grpc.RpcError], failures: int) -> Optional[float]:
-    """How long to wait before the call is made again, at the next server; None where that is no use.
+    """The pause in seconds before a retry at the next server; None when a retry cannot help.
 
-    `error` is None where a stream ended without a reason; `failures` in a row, this one included.
+    `error` is None when a stream ended without an error. `failures` is the number of failures in a row, including
+    this one.
     """
     fault = holdfast_error(error) if error is not None else None
-    again = (
+    is_retryable = (
         error is None
         or error.code() is grpc.StatusCode.UNAVAILABLE
         or (fault.retry_after is not None if fault is not None else error.code() in BROKEN)
     )
-    if not again:
+    if not is_retryable:
         return None
-    # The first time at once: with a lease in hand there is no time to lose, and it is another server anyhow.
+    # The first retry has no pause: it goes to another server, and a held lease leaves little time.
     backoff = 0.0 if failures <= 1 else min(FIRST_PAUSE * 2**failures, LONGEST_PAUSE)
     advised = fault.retry_after if fault is not None and fault.retry_after is not None else 0.0
     return max(backoff, min(advised, LONGEST_PAUSE))
 
 
 def call_anywhere(servers: Servers, call: Callable[[grpc.Channel], Answer]) -> Answer:
-    """Makes a call that is harmless to repeat: at each server once, and once more at the first."""
+    """Makes a call that is safe to repeat: once at each server, and once more at the first."""
     for attempt in itertools.count(1):
         try:
             return call(servers.channel)

@@ -1,4 +1,4 @@
-"""The servers that share one store: any of them can go on where another one stopped."""
+"""The servers that share one store. Each of them can continue the work of another."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import grpc
 
 CONNECT_TIMEOUT = 1.0
 CHANNEL = [
-    # A channel of its own: other work of a program on the same connection must not delay the lease's news or take
-    # the connection down with it.
+    # A separate connection: other calls of the program must not delay events of the lease or end its connection.
     ("grpc.use_local_subchannel_pool", 1),
-    # Notices a server that is gone without a word in 8 s. A place in the queue is kept for 10.
+    # Detects within 8 s a server that has disappeared. The store keeps a waiter's place in the queue for 10 s.
     ("grpc.keepalive_time_ms", 5000),
     ("grpc.keepalive_timeout_ms", 3000),
     ("grpc.http2.max_pings_without_data", 0),
-    # By default the pause between two connection attempts grows to two minutes: no lease lives that long.
+    # The default pause between two connection attempts grows to two minutes, which is longer than the lease.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 1000),
     ("grpc.max_reconnect_backoff_ms", 1000),
@@ -38,13 +37,13 @@ class Servers:
 
     @property
     def channel(self) -> grpc.Channel:
-        """To the server that calls go to now."""
+        """The channel to the current server."""
         if self.address not in self._channels:
             self._channels[self.address] = grpc.insecure_channel(self.address, options=CHANNEL)
         return self._channels[self.address]
 
     def connect(self) -> None:
-        """Finds one that answers. It is no error yet that none does: calls go on looking."""
+        """Looks for a server that answers. No error when none does: later calls still try every server."""
         for _ in self._addresses:
             try:
                 grpc.channel_ready_future(self.channel).result(timeout=CONNECT_TIMEOUT)

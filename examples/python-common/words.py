@@ -1,4 +1,4 @@
-"""How things are said to people, and read from them."""
+"""Prints and reads values as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def say(text: str) -> None:
 
 
 def span(text: str) -> float:
-    """The seconds of `5s` or `250ms`; a type for argparse."""
+    """Reads a duration such as `5s` or `250ms` and returns seconds. A type for argparse."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m)", text)
     if match is None or float(match[1]) <= 0:
         raise argparse.ArgumentTypeError(f"{text}: expected a duration such as 5s or 250ms")
@@ -21,7 +21,7 @@ def span(text: str) -> float:
 
 
 def span_text(seconds: float) -> str:
-    """`0.8 ms`, `23 ms`, `4.8 s`."""
+    """A duration as text: `0.8 ms`, `23 ms`, `4.8 s`."""
     if seconds >= 1:
         return f"{seconds:.1f} s"
     ms = seconds * 1000
@@ -29,6 +29,6 @@ def span_text(seconds: float) -> str:
 
 
 def cause_text(cause: int) -> str:
-    """`EXPIRED`, `STORE_RESET` and so on: the word without the prefix of the enum."""
+    """The name of a cause without the prefix of the enum: `EXPIRED`, `STORE_RESET`."""
     known = cause in lease_pb2.LossCause.values()
     return lease_pb2.LossCause.Name(cause).replace("LOSS_CAUSE_", "") if known else str(cause)

@@ -1,5 +1,5 @@
-"""Changes the limit while the workers run, says what the semaphore looks like, and records what limit it has seen in
-force and when. Started by pool.py; ends when its schedule is done, or when it is told to."""
+"""Changes the limit while the workers run, prints the state of the semaphore, and records which limit was in force
+when. pool.py starts this process. It ends when its schedule is done or when pool.py tells it to stop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from retry import call_anywhere
 from servers import Servers
 
 CALL_TIMEOUT = 2.0
-LOOK_EVERY = 1.0
+CHECK_EVERY = 1.0
 PAUSE = 0.3
 
 
@@ -27,12 +27,12 @@ class Conductor:
         self._options = self._part.options
         self._record = Record(self._options.record)
         self._servers = Servers(self._options.server.split(","))
-        # What was seen last: the limit in force, and the token of the latest grant by then.
+        # From the last answer of the server: the limit in force, and the token of the latest grant.
         self._limit: Optional[int] = None
         self._token = 0
-        # The limit that it has set itself, and so expects.
+        # The limit that this process has set, and so expects.
         self._own: Optional[int] = None
-        self._trouble = ""
+        self._last_error = ""
 
     def run(self) -> int:
         self._servers.connect()
@@ -41,28 +41,28 @@ class Conductor:
                 self._set(limit)
                 self._watch(self._options.every)
             while not self._options.ends and not self._part.stop.is_set():
-                self._watch(LOOK_EVERY)
+                self._watch(CHECK_EVERY)
             return 0
         finally:
             self._servers.close()
 
     def _set(self, limit: int) -> None:
-        """Until it is done: a limit that could not be set is no reason to go on to the next one."""
+        """Sets the limit. Retries until it succeeds, so that no step of the schedule is left out."""
         while not self._part.stop.is_set():
             try:
-                # Seen once more right before, so that few grants lie between the two, of which it is not known under
-                # which limit they were made.
-                self._look()
+                # Reads the state right before the change, so that few grants come between the two. For such a grant
+                # the tally does not know which of the two limits was in force.
+                self._get()
                 self._change(limit)
-                self._trouble = ""
+                self._last_error = ""
                 return
             except grpc.RpcError as error:
                 self._decide_again(error)
                 self._part.stop.wait(PAUSE)
 
     def _change(self, limit: int) -> None:
-        # What it has set itself is what it expects, and not what it has just seen: so it is told when somebody else
-        # changes the limit too.
+        # It expects the limit that it has set itself, not the limit that it has just read. So the server answers
+        # LIMIT_MISMATCH when another program has changed the limit.
         request = semaphore_pb2.SetSemaphoreLimitRequest(
             name=self._options.name, limit=limit, expected_limit=self._limit if self._own is None else self._own
         )
@@ -73,55 +73,55 @@ class Conductor:
             lambda channel: SemaphoreServiceStub(channel).SetSemaphoreLimit(request, timeout=CALL_TIMEOUT),
         ).semaphore
         self._own = limit
-        self._note(semaphore)
-        self._part.say(f"conductor: limit {before} → {limit}; {picture(semaphore)}")
+        self._record_limit(semaphore)
+        self._part.say(f"conductor: limit {before} → {limit}; {state_text(semaphore)}")
 
     def _decide_again(self, error: grpc.RpcError) -> None:
         fault = holdfast_error(error)
         reason = fault.reason if fault is not None else None
         if reason == "LIMIT_MISMATCH":
             figures = f"limit {fault.metadata.get('limit', self._limit)}, not {self._own}"
-            self._part.say(f"conductor: LIMIT_MISMATCH, {figures}: somebody else has set it, going on from there")
+            self._part.say(f"conductor: LIMIT_MISMATCH, {figures}: another program has set it; continuing from there")
             self._own = None
         elif reason == "NO_SUCH_SEMAPHORE":
-            # Not yet there, or deleted: the next worker's initial_limit brings it into being.
+            # Not yet created, or deleted: the next worker's initial_limit creates it.
             self._own = None
-        elif error.details() != self._trouble:
-            # Once for each kind of trouble, not for each try.
-            self._trouble = error.details()
-            self._part.say(f"conductor: limit not set, trying on: {self._trouble}")
+        elif error.details() != self._last_error:
+            # Printed once for each kind of error, not for each attempt.
+            self._last_error = error.details()
+            self._part.say(f"conductor: the limit is not set, retrying: {self._last_error}")
 
     def _watch(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while time.monotonic() < until and not self._part.stop.is_set():
-            self._part.stop.wait(min(LOOK_EVERY, until - time.monotonic()))
+            self._part.stop.wait(min(CHECK_EVERY, until - time.monotonic()))
             if time.monotonic() < until:
-                self._look_and_say()
+                self._print_state()
 
-    def _look_and_say(self) -> None:
+    def _print_state(self) -> None:
         try:
-            self._part.say(f"conductor: {picture(self._look())}")
+            self._part.say(f"conductor: {state_text(self._get())}")
         except grpc.RpcError as error:
-            self._part.say(f"conductor: not seen: {error.details()}")
+            self._part.say(f"conductor: the state cannot be read: {error.details()}")
 
-    def _look(self) -> semaphore_pb2.Semaphore:
+    def _get(self) -> semaphore_pb2.Semaphore:
         request = semaphore_pb2.GetSemaphoreRequest(name=self._options.name)
         semaphore = call_anywhere(
             self._servers,
             lambda channel: SemaphoreServiceStub(channel).GetSemaphore(request, timeout=CALL_TIMEOUT),
         ).semaphore
-        self._note(semaphore)
+        self._record_limit(semaphore)
         return semaphore
 
-    def _note(self, semaphore: semaphore_pb2.Semaphore) -> None:
-        # 0 where none is remembered; that later grants have greater ones holds all the same.
+    def _record_limit(self, semaphore: semaphore_pb2.Semaphore) -> None:
+        # The token is 0 when the server remembers no grant. The last known token is then still a lower bound.
         token = max(semaphore.last_fencing_token, self._token)
         if semaphore.limit != self._limit:
             self._record.add("limit", limit=semaphore.limit, since=self._token, token=token)
         self._limit, self._token = semaphore.limit, token
 
 
-def picture(semaphore: semaphore_pb2.Semaphore) -> str:
+def state_text(semaphore: semaphore_pb2.Semaphore) -> str:
     holders = " ".join(f"{holder.holder_id}×{holder.permit_count}" for holder in semaphore.holders)
     return (
         f"limit {semaphore.limit}, used {semaphore.used_count}, overcommitted {semaphore.overcommitted_count}, "

@@ -1,6 +1,5 @@
-"""What the pool's processes have in common. The pool starts them with their options, and their input is a pipe from
-it: when that ends they stop in order, also when the pool was killed. Ctrl-C does not reach them, as each is a
-session of its own."""
+"""Shared code of the pool's processes. The pool passes their options and a pipe as their input. They stop when the
+pipe is closed, even when the pool was killed. Ctrl-C does not reach them, because each runs in its own session."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ import words
 
 
 class Part:
-    """A process of the pool, seen from within."""
+    """The current process as a part of the pool."""
 
     def __init__(self, on_stop: Optional[Callable[[], None]] = None):
         self.options = argparse.Namespace(**json.loads(sys.argv[1]))

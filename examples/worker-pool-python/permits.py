@@ -1,4 +1,4 @@
-"""Permits of a semaphore, as a resource to hold: see hold.py."""
+"""The calls of a semaphore, for hold.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.v1.semaphore_service_pb2_grpc import SemaphoreServiceStub
 
 class Permits:
     def __init__(self, name: str, holder_id: str, ttl: float, count: int, initial_limit: int):
-        """`initial_limit` only counts for the first request that names the semaphore: it brings it into being."""
+        """`initial_limit` is used only when the request creates the semaphore."""
         self.ttl = ttl
         self._name = name
         self._holder_id = holder_id

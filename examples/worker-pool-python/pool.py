@@ -1,12 +1,12 @@
-"""A pool of processes that never runs more than the limit at once, while the limit is changed under it.
+"""A pool of processes that never uses more permits than the limit, while the limit changes.
 
     PYTHONPATH=generated/python:examples/python-common \\
         python3 examples/worker-pool-python/pool.py --workers 8 --limit 3 --schedule 3,1,5,0,4
 
-It counts by itself, from what its processes write to a file, how many permits are at work, says so whenever that
-changes, and judges it at the end: see tally.py. Without a schedule it runs until Ctrl-C.
+Its processes write to a file when they begin and end a job. The pool counts the permits at work from this file, prints
+each change, and checks the whole file at the end: see tally.py. Without a schedule it runs until Ctrl-C.
 
-Exit code 0: never over the limit. 1: over it, or a process has failed. 2: wrong arguments.
+Exit code 0: never over the limit. 1: over the limit, or a process has failed. 2: wrong arguments.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from words import span_text
 
 INTERRUPTED = 130
 POLL = 0.05
-# For a step, a release and a server that does not answer.
+# Enough time for a step, a release, and a server that does not answer.
 END_TIMEOUT = 15.0
 
 
 @dataclass
 class Seat:
-    """A worker's place; when its process is killed another one takes it."""
+    """The place of one worker. When its process is killed, a new process takes the place."""
 
     name: str
     permits: int
@@ -78,7 +78,7 @@ class Pool:
 
     def _on_signal(self, number: int, _frame: object) -> None:
         if self._stop:
-            # The others end in order all the same: their input ends with this process.
+            # The other processes still stop in order, because their input ends with this process.
             os._exit(INTERRUPTED)
         os.write(sys.stdout.fileno(), f"{signal.Signals(number).name}: stopping after these steps\n".encode())
         self._stop = True
@@ -124,11 +124,11 @@ class Pool:
         working = self._at_work.working()
         limit = self._setting.limit if self._setting is not None else "not seen yet"
         asked = f" ({self._asked} asked for)" if self._asked not in (None, limit) else ""
-        stopped = "".join(f"; {job.worker} stands still past its deadline" for job in self._at_work.standing_still())
+        stopped = "".join(f"; {job.worker} is stopped past its deadline" for job in self._at_work.past_deadline())
         return f"at work {permits_of(working)}, limit {limit}{asked}: {names(working)}{self._before(working)}{stopped}"
 
     def _before(self, working: List[Job]) -> str:
-        """Of more than the limit: what was at work already when that was lowered."""
+        """The permits that were granted before the limit was lowered, if they exceed the limit."""
         if self._setting is None:
             return ""
         before = permits_of([job for job in working if job.token <= self._setting.token])
@@ -146,23 +146,23 @@ class Pool:
 
     def _replace(self, seat: Seat, killed_by: str) -> None:
         dead = seat.worker
-        # All that it has written is there by now.
+        # The process is dead, so the file holds everything that it has written.
         self._show_changes()
         jobs = self._at_work.of(dead)
         self._record.add("gone", worker=dead)
-        fate = "not at work"
+        state = "not at work"
         if jobs:
-            fate = f"at work: {permits_text(permits_of(jobs))} to come back within {span_text(self._options.ttl)}"
+            state = f"at work: {permits_text(permits_of(jobs))} will be free within {span_text(self._options.ttl)}"
         seat.processes += 1
         seat.process = self._start_worker(seat.worker, seat.permits)
-        self._say(f"{dead}: killed by {killed_by}, {fate}; replaced by {seat.worker}, pid {seat.process.pid}")
+        self._say(f"{dead}: killed by {killed_by}, {state}; replaced by {seat.worker}, pid {seat.process.pid}")
 
     def _fail(self, text: str) -> None:
         self._failed = True
         self._say(f"{text}: ending the pool")
 
     def _end(self, processes: List[subprocess.Popen]) -> None:
-        """In order: each ends its step and gives its permits back."""
+        """Stops the processes in order: each ends its step and releases its permits."""
         for process in processes:
             process.stdin.close()
         give_up_at = time.monotonic() + END_TIMEOUT

@@ -1,5 +1,5 @@
-"""One worker of the pool: takes its permits, does a job in steps, gives them back, and so on until it is told to stop.
-Started by pool.py."""
+"""One worker of the pool. It acquires its permits, does a job in steps, releases the permits, and repeats this until
+it is told to stop. pool.py starts it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Optional
 
 import grpc
 from held_lease import HeldLease, LeaseOver
-from hold import Hold, Refused, Wish
+from hold import Hold, HoldOptions, Refused
 from part import Part
 from permits import Permits
 from record import Record
@@ -18,14 +18,14 @@ from servers import Servers
 from words import cause_text
 
 STEPS = (2, 10)
-# After these the next try may fare better, when the limit is raised or the semaphore is there again.
-PASSING = ("NEVER_FITS", "NO_SUCH_SEMAPHORE")
-PASSING_PAUSE = 0.5
+# A later request may succeed after these reasons: the limit may be raised, or the semaphore created again.
+TEMPORARY = ("NEVER_FITS", "NO_SUCH_SEMAPHORE")
+TEMPORARY_PAUSE = 0.5
 
 
 class PoolWorker:
     def __init__(self) -> None:
-        # What the job waits for: the lease, why there is none, or None when it is to stop.
+        # Receives the granted lease, or the error, or None for a stop.
         self._news: queue.SimpleQueue = queue.SimpleQueue()
         self._part = Part(on_stop=lambda: self._news.put(None))
         self._options = self._part.options
@@ -49,73 +49,73 @@ class PoolWorker:
 
     def _job(self, permits: Permits) -> None:
         awaited = self._news = queue.SimpleQueue()
-        # The word may have come while that was still the queue of the job before.
+        # The stop may have come while `_news` was the queue of the previous job.
         if self._part.stop.is_set():
             return
-        # A hold of its own for each job: one request_id for one intent.
-        hold = Hold(Wish(self._servers, permits, self._say, lambda _: None, awaited.put, awaited.put))
+        # A new hold for each job, because each acquire needs its own request_id.
+        hold = Hold(HoldOptions(self._servers, permits, self._say, lambda _: None, awaited.put, awaited.put))
         try:
             news = awaited.get()
             if isinstance(news, HeldLease):
                 self._refused_for = None
-                self._work_and_give_back(hold, news)
+                self._work_and_release(hold, news)
             elif news is not None:
-                self._wait_out(news)
+                self._pause_after(news)
         finally:
             hold.close()
-            self._give_back_unused(hold)
+            self._release_unused(hold)
 
-    def _wait_out(self, error: Exception) -> None:
-        """Where it is not for ever: what does not fit now may fit under the next limit."""
+    def _pause_after(self, error: Exception) -> None:
+        """Pauses when the reason is temporary: the permits may fit under the next limit. Raises otherwise."""
         fault = error.fault if isinstance(error, Refused) else None
-        if fault is None or fault.reason not in PASSING:
+        if fault is None or fault.reason not in TEMPORARY:
             raise error
         if self._refused_for != str(fault):
             self._refused_for = str(fault)
             asked, limit = fault.metadata.get("permit_count"), fault.metadata.get("limit")
             figures = f": {asked} asked for, limit {limit}" if limit else ""
-            self._say(f"{fault.reason}{figures}; asking again every {PASSING_PAUSE} s")
-        self._part.stop.wait(PASSING_PAUSE)
+            self._say(f"{fault.reason}{figures}; retrying every {TEMPORARY_PAUSE} s")
+        self._part.stop.wait(TEMPORARY_PAUSE)
 
-    def _work_and_give_back(self, hold: Hold, lease: HeldLease) -> None:
+    def _work_and_release(self, hold: Hold, lease: HeldLease) -> None:
         try:
             result = self._work(lease)
         except LeaseOver as over:
             self._note("end", lease, result="lost")
             self._say(f"{over.describe()}: job stopped")
-            # Where only its own clock has spoken the server may keep the lease for it yet.
+            # After a passed deadline the server may still hold the lease, so it is released.
             if over.deadline_at is not None:
-                self._give_back(hold, lease)
+                self._release(hold, lease)
         else:
-            # Before the release, so that the line of the next one comes after it.
+            # Written before the release, so that the line of the next holder comes after this line.
             self._note("end", lease, result=result)
-            self._give_back(hold, lease)
+            self._release(hold, lease)
 
     def _work(self, lease: HeldLease) -> str:
-        """Raises when the lease is over, at once and in the middle of a step too."""
+        """Works in steps. Raises at once when the lease ends, even during a step."""
         for step in range(random.randint(*STEPS)):
             lease.check()
             self._note("step" if step else "begin", lease)
-            # This is where the work would be; like this wait it should end at once when the lease is over.
+            # The wait stands for the work. Your work must stop at once when the lease ends, as the wait does.
             lease.wait(self._options.step)
             if self._part.stop.is_set():
                 return "stopped"
         return "done"
 
-    def _give_back(self, hold: Hold, lease: HeldLease) -> None:
+    def _release(self, hold: Hold, lease: HeldLease) -> None:
         try:
             answer = hold.release(lease)
             if not answer.released:
-                self._say(f"the lease had ended already: {cause_text(answer.loss_cause)}")
+                self._say(f"the lease had already ended: {cause_text(answer.loss_cause)}")
         except grpc.RpcError as error:
-            self._say(f"not released, so it ends by itself: {error.details()}")
+            self._say(f"the release failed, so the lease expires after its ttl: {error.details()}")
 
-    def _give_back_unused(self, hold: Hold) -> None:
-        """A grant that came just when the word to stop was read first."""
+    def _release_unused(self, hold: Hold) -> None:
+        """Releases a lease that was granted at the same time as the stop came."""
         while not self._news.empty():
             news = self._news.get()
             if isinstance(news, HeldLease):
-                self._give_back(hold, news)
+                self._release(hold, news)
 
     def _note(self, what: str, lease: HeldLease, **more: str) -> None:
         self._record.add(

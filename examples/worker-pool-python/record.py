@@ -1,14 +1,15 @@
-"""What the processes of a pool do, in one file that each of them appends to and that knows nothing of Holdfast.
+"""The record of a pool: one file to which all its processes append. It does not depend on Holdfast.
 
-A line is one write(2) to a file opened for appending, so lines of several processes never mix, their order is the
-order of the writes, and a process killed at any instruction leaves no lock behind. One JSON object each; `at` is
-`time.monotonic()`, which all processes of a machine share:
+A line is one write(2) to a file opened for appending. So lines of several processes never mix, their order is the order
+of the writes, and a killed process leaves no lock behind. Each line is one JSON object. `at` is `time.monotonic()`,
+which all processes of a machine share:
 
-    begin, step   a worker is about to do a step under `token`, with `permits`, and may for `left` seconds
-    end           it has stopped doing so: `result` is done, stopped (the pool ends) or lost (the lease is over)
+    begin, step   a worker starts a step with `permits` under `token`; its lease is valid for `left` seconds
+    end           the worker has stopped; `result` is done, stopped (the pool ends) or lost (the lease has ended)
     gone          the pool has seen that the worker's process is dead
-    asks          the conductor is about to ask for `limit`
-    limit         it has seen `limit` in force when `token` was the latest grant, and another one at `since`
+    asks          the conductor is about to set `limit`
+    limit         the conductor has seen `limit` in force when `token` was the latest grant; at the grant `since` it had
+                  seen another limit
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Record:
 
 
 class RecordReader:
-    """Reads on where it stopped: a file that grows."""
+    """Reads the new lines of a growing file."""
 
     def __init__(self, path: str):
         self._file = open(path, "rb")

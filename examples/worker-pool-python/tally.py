@@ -1,23 +1,22 @@
-"""Counts, from the record alone, how many permits were really at work at once, and judges that.
+"""Counts, from the record alone, how many permits were at work at the same time, and checks the count.
 
     python3 examples/worker-pool-python/tally.py .holdfast/pool-4711.jsonl
 
-A worker writes `begin` after its grant and `end` before its release, so the line of the next one to be granted comes
-after it: whoever is between the two lines at the same place in the file was at work at the same time. The clock is
-asked only about a worker that stands still past its deadline: it does nothing from then on, and must not go on.
+A worker writes `begin` after its grant and `end` before its release, so the `begin` of the next holder comes after that
+`end`. All workers that are between these two lines at one place of the file were at work at the same time. The clock
+matters only for a worker that is stopped past its deadline: it counts as idle from then on, and must not continue.
 
-What may be at work at once follows from the fencing tokens, which rise from grant to grant, and from what
-SetSemaphoreLimit answers along with the limit: the token of the latest grant so far, those of the change itself
-included. So:
+The allowed number of permits follows from the fencing tokens, which rise from grant to grant. SetSemaphoreLimit
+returns the token of the latest grant together with the limit. So the rule is:
 
-    those at work together have no more permits than the limit in force when the latest of them was granted.
+    Jobs at work at the same time have no more permits than the limit in force when the latest of them was granted.
 
-That tells what still runs since a limit was lowered from what must not be there: a lease granted before the lowering
-has a token no greater than the one of that answer. No two clocks are compared, and it does not matter whether a
-worker or the conductor is quicker to write its line.
+This rule allows a lease that was granted before the limit was lowered: its token is not greater than the token of that
+answer. No two clocks are compared, and the order in which a worker and the conductor write their lines does not
+matter.
 
-Where it cannot be known under which of two limits a token was granted (somebody else has set it, or an answer was
-lost and the call repeated), the higher one counts. The exit code is 1 when there was too much.
+The higher limit counts where two limits are possible for a token: another program has set the limit, or an answer was
+lost and the call repeated. The exit code is 1 when the rule is broken.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Job:
     worker: str
     token: int
     permits: int
-    # The deadline of its lease, as far as it knew before its last step.
+    # The deadline of its lease, as the worker knew it before its last step.
     until: float
 
 
@@ -57,14 +56,14 @@ def permits_of(jobs: List[Job]) -> int:
 
 
 class AtWork:
-    """Who is at work after each line."""
+    """The jobs at work after each line."""
 
     def __init__(self) -> None:
         self._jobs: Dict[int, Job] = {}
         self._now = 0.0
 
     def apply(self, line: dict) -> None:
-        # A process may be stopped between its look at the clock and its write: an old time turns nothing back.
+        # A process may be stopped between reading the clock and writing its line, so the time must not go back.
         self._now = max(self._now, line["at"])
         if line["what"] in ("begin", "step"):
             until = line["at"] + line["left"]
@@ -81,29 +80,29 @@ class AtWork:
     def working(self) -> List[Job]:
         return [job for job in self._jobs.values() if job.until > self._now]
 
-    def standing_still(self) -> List[Job]:
-        """Past its deadline and not at an end: its process is stopped, or just about to notice."""
+    def past_deadline(self) -> List[Job]:
+        """Jobs past their deadline without an end: the process is stopped, or has not noticed yet."""
         return [job for job in self._jobs.values() if job.until <= self._now]
 
 
 class Limits:
-    """Which limit was in force when a token was granted."""
+    """The limit that was in force when a token was granted."""
 
     def __init__(self, lines: List[dict]):
         self._settings = [setting_of(line) for line in lines if line["what"] == "limit"]
 
     def at(self, token: int) -> int:
         before = [setting.limit for setting in self._settings if setting.token < token]
-        unsure = [setting.limit for setting in self._settings if setting.since < token <= setting.token]
-        return max(before[-1:] + unsure, default=0)
+        possible = [setting.limit for setting in self._settings if setting.since < token <= setting.token]
+        return max(before[-1:] + possible, default=0)
 
 
 @dataclass
 class Summary:
     results: Counter = field(default_factory=Counter)
-    # By limit: the most at once of which the latest was granted under it.
+    # By limit: the largest number of permits at work when the latest of them was granted under this limit.
     most: Dict[int, int] = field(default_factory=dict)
-    # By limit: the most that were at work under it although they do not fit, granted before it was lowered.
+    # By limit: the largest number of permits over the limit that were granted before the limit was lowered.
     ran_on: Dict[int, int] = field(default_factory=dict)
     faults: List[str] = field(default_factory=list)
 
@@ -120,7 +119,7 @@ class Summary:
     def _limit_line(self, limit: int) -> str:
         granted = f"at most {self.most[limit]} at once" if limit in self.most else "nothing granted"
         ran_on = self.ran_on.get(limit)
-        return f"limit {limit}: {granted}" + (f"; {ran_on} ran on that were granted before it" if ran_on else "")
+        return f"limit {limit}: {granted}" + (f"; {ran_on} were granted before it" if ran_on else "")
 
 
 class Judge:
@@ -145,7 +144,7 @@ class Judge:
         return self._summary
 
     def _count(self, line: dict) -> None:
-        """What one line says by itself."""
+        """Checks one line without the other lines."""
         what = line["what"]
         if what == "end":
             self._summary.results[line["result"]] += 1
@@ -164,7 +163,7 @@ class Judge:
         limit = self._limits.at(max(job.token for job in working))
         permits = permits_of(working)
         self._summary.most[limit] = max(permits, self._summary.most.get(limit, 0))
-        # Once, and not with each of their steps.
+        # Reported once, and not with each step of these jobs.
         tokens = frozenset(job.token for job in working)
         if permits > limit and tokens not in self._over:
             self._over.add(tokens)

@@ -1,18 +1,18 @@
-"""A protected store in miniature: it refuses every write with a lower fencing token than one that has written.
+"""A small protected store. It knows the highest fencing token that has written, and refuses writes with a lower token.
 
-No clock and no lease can do this for it: a worker that is stopped between its last look at the clock and its write
-comes too late, and only the store, at the moment of the write, can see that.
+Only the store can do this: a worker may be stopped between its last check of the clock and its write.
 
-Look and write must therefore be one atomic step, with several processes at it and each of them killed or stopped at
-any line. Here rename(2) is that step:
+The check and the write must be one atomic step, although several processes write and each of them may be killed or
+stopped at any line. Here rename(2) is this step:
 
-    ledger/1763636400123456/entries.json      the folder's name is the highest token that has written
+    ledger/1763636400123456/entries.json      the name of the folder is the highest token that has written
 
- - A higher token takes over by renaming the folder to itself. Of two, one finds the old name gone, and looks again.
- - A write renames a finished file *into* the folder of its own token. If that name is gone the write fails, even
-   when it was begun before the take-over: there is no window between looking and writing.
+ - A worker with a higher token renames the folder to its own token. When two workers do so, one of them does not find
+   the old name and reads the folder again.
+ - A write renames a finished file *into* the folder of its own token. If that folder no longer exists, the write fails,
+   even when it started before the rename of the folder.
 
-The same folder serves the workers of other languages: this is ../worker-typescript/ledger.ts once more.
+The file format is that of ../worker-typescript/ledger.ts, so workers of both languages can share one folder.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ import time
 from typing import Callable, List, Optional
 
 FILE = "entries.json"
-# How many entries are kept; it is an example's ledger.
-KEPT = 20
-MOST_LOOKS = 100
+# The ledger keeps only the newest entries, because it is an example.
+MAX_ENTRIES = 20
+MAX_READS = 100
 
 
 class Ledger:
@@ -35,18 +35,18 @@ class Ledger:
         self._folder = folder
 
     def last(self) -> Optional[dict]:
-        """The newest accepted entry: token, worker, note, time (ms since 1970). None while there is none."""
+        """The newest accepted entry: token, worker, note, time (ms since 1970). None while the ledger is empty."""
         while True:
             highest = self._highest()
             entries = self._entries(highest)
             if entries:
                 return entries[-1]
-            # Nothing there, or renamed between the two looks?
+            # No entry: either the ledger is empty, or the folder was renamed between the two reads.
             if self._highest() == highest:
                 return None
 
     def write(self, token: int, worker: str, note: str) -> Optional[int]:
-        """Adds an entry. Answers None, or the higher token that has written already: then nothing was added."""
+        """Adds an entry and returns None. Adds nothing when a higher token has written, and returns that token."""
         entry = {"token": token, "worker": worker, "note": note, "time": round(time.time() * 1000)}
         while True:
             highest = self._highest()
@@ -58,14 +58,14 @@ class Ledger:
                 return None
 
     def _highest(self) -> int:
-        """Read anew each time: what was seen a moment ago proves nothing."""
-        # A folder that is renamed just now may be missing from the listing, so one look is not enough.
-        for _ in range(MOST_LOOKS):
+        """The highest token that has written. Reads the folder each time: another process may have changed it."""
+        # A directory listing may miss a folder that is being renamed, so the listing is repeated.
+        for _ in range(MAX_READS):
             tokens = [int(name) for name in self._names() if name.isdecimal()]
             if tokens:
                 return max(tokens)
             self._create()
-        raise RuntimeError(f"{self._folder} holds something else than a ledger")
+        raise RuntimeError(f"{self._folder} is not a ledger: choose an empty folder")
 
     def _names(self) -> List[str]:
         try:
@@ -74,8 +74,8 @@ class Ledger:
             return []
 
     def _create(self) -> None:
-        """Puts a ledger there whose highest token is 0, in one step and only once: no folder can be renamed onto one
-        that is not empty, and a ledger never is."""
+        """Creates a ledger with the highest token 0, in one step and only once: a folder cannot be renamed onto a
+        folder that is not empty, and a ledger is never empty."""
         made = f"{self._folder}.new-{os.getpid()}"
         os.makedirs(os.path.join(made, "0"), exist_ok=True)
         if not _succeeds(lambda: os.rename(made, self._folder), errno.ENOTEMPTY, errno.EEXIST):
@@ -85,7 +85,7 @@ class Ledger:
         _succeeds(lambda: os.rename(self._path(before), self._path(token)), errno.ENOENT)
 
     def _append(self, token: int, entry: dict) -> bool:
-        entries = (self._entries(token) + [entry])[-KEPT:]
+        entries = (self._entries(token) + [entry])[-MAX_ENTRIES:]
         finished = self._path(f".{FILE}-{os.getpid()}")
         with open(finished, "w", encoding="utf-8") as file:
             file.write(json.dumps(entries, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""A lock, as a resource to hold: see hold.py."""
+"""The calls of a lock, for hold.py."""
 
 from __future__ import annotations
 

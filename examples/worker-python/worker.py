@@ -1,10 +1,10 @@
-"""A worker that must not run twice at a time: it holds a lock over a stream, works in steps, and writes each result
-to a store that checks fencing tokens.
+"""A worker that must run only once at a time. It holds a lock over a stream, works in steps, and writes each result to
+a store that checks fencing tokens.
 
     PYTHONPATH=generated/python:examples/python-common python3 examples/worker-python/worker.py alice
 
-Exit code 0: stopped by Ctrl-C, the lock given back. 1: the lock could not be had. 2: wrong arguments. 3: the lease was
-lost, and the work was stopped.
+Exit code 0: stopped by Ctrl-C, the lock is released. 1: the lock could not be acquired. 2: wrong arguments. 3: the
+lease was lost and the work was stopped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Optional
 
 import grpc
 from held_lease import HeldLease, LeaseOver
-from hold import Hold, Wish
+from hold import Hold, HoldOptions
 from holdfast.v1 import lease_pb2
 from ledger import Ledger
 from lock import Lock
@@ -35,10 +35,10 @@ REPORT_EVERY = 2.0
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="holds a lock and works in steps")
     parser.add_argument("worker", help="a name for this worker: alice")
-    parser.add_argument("--server", default="127.0.0.1:50051", help="HOST:PORT[,...], servers over one store")
-    parser.add_argument("--name", default="nightly-report", help="the lock")
-    parser.add_argument("--ttl", type=span, default=5.0, help="the lease's ttl (5s)")
-    parser.add_argument("--step", type=span, default=0.25, help="how long a step takes (250ms)")
+    parser.add_argument("--server", default="127.0.0.1:50051", help="HOST:PORT[,...], servers of one store")
+    parser.add_argument("--name", default="nightly-report", help="name of the lock")
+    parser.add_argument("--ttl", type=span, default=5.0, help="ttl of the lease (5s)")
+    parser.add_argument("--step", type=span, default=0.25, help="duration of one step (250ms)")
     parser.add_argument("--ledger", default=".holdfast/ledger", help="folder of the protected store")
     return parser.parse_args()
 
@@ -48,24 +48,25 @@ class Worker:
         self._options = options
         self._ledger = Ledger(options.ledger)
         self._stop = threading.Event()
-        # What the worker waits for first: the lease, why there is none, or None when it is to stop. Unlike locks,
-        # this kind of queue may be used in a signal handler.
+        # Receives the granted lease, or the error, or None for a stop. A signal handler may use a SimpleQueue, but not
+        # a lock.
         self._news: queue.SimpleQueue = queue.SimpleQueue()
 
     def run(self) -> int:
         options = self._options
         pid = os.getpid()
-        span_of_lease = span_text(options.ttl)
-        say(f'{options.worker} (pid {pid}) wants "{options.name}" for {span_of_lease} at a time, from {options.server}')
-        say(f"to see what happens: kill -9 {pid}, kill -STOP {pid}, kill -CONT {pid}, Ctrl-C")
+        ttl = span_text(options.ttl)
+        lock_text = f'the lock "{options.name}" with a ttl of {ttl}'
+        say(f"{options.worker} (pid {pid}) requests {lock_text} from {options.server}")
+        say(f"try: kill -9 {pid}, kill -STOP {pid}, kill -CONT {pid}, Ctrl-C")
         signal.signal(signal.SIGINT, self._on_signal)
         signal.signal(signal.SIGTERM, self._on_signal)
         servers = Servers(options.server.split(","))
-        # Connected first, so that what is measured is the lock.
+        # Connects before the measurement starts, so that the printed time is that of the lock.
         servers.connect()
         asked_at = time.monotonic()
         lock = Lock(options.name, options.worker, options.ttl)
-        hold = Hold(Wish(servers, lock, say, say_queued, self._news.put, self._news.put))
+        hold = Hold(HoldOptions(servers, lock, say, say_queued, self._news.put, self._news.put))
         try:
             return self._hold_and_work(hold, asked_at)
         finally:
@@ -91,61 +92,61 @@ class Worker:
         try:
             self._work(lease)
         except LeaseOver as reason:
-            self._stopped(reason, lease, hold)
+            self._stop_work(reason, lease, hold)
             return LOST
-        self._give_back(hold, lease)
+        self._release(hold, lease)
         return RELEASED
 
     def _work(self, lease: HeldLease) -> None:
-        """Steps until a signal comes or the lease is over; the latter raises. Each step is short beside the ttl."""
-        # Written before any work: from here on the ledger refuses whoever held the lock before.
+        """Works in steps until a signal comes. Raises when the lease ends. A step must be short compared to the ttl."""
+        # The first write comes before any work: from here on the ledger refuses writes of earlier holders.
         self._write(lease, "begins")
         reported_at = time.monotonic()
         step = 0
         while not self._stop.is_set():
             step += 1
             lease.check()
-            # This is where the work would be; like this wait it should end at once when the lease is over.
+            # The wait stands for the work. Your work must stop at once when the lease ends, as the wait does.
             lease.wait(self._options.step)
             self._write(lease, f"step {step}")
             if time.monotonic() - reported_at >= REPORT_EVERY:
                 reported_at = time.monotonic()
-                say(f"step {step} is in the ledger; lease good for {span_text(lease.left())}")
+                say(f"step {step} is in the ledger; the lease is valid for {span_text(lease.left())}")
 
     def _write(self, lease: HeldLease, note: str) -> None:
-        # Right before the write: the step may have taken longer than anybody thought.
+        # Checked again right before the write, because the step may have taken longer than planned.
         lease.check()
         newer = self._ledger.write(lease.token, self._options.worker, note)
         if newer is not None:
             raise LeaseOver(refusal(lease.token, newer))
 
-    def _stopped(self, reason: LeaseOver, lease: HeldLease, hold: Hold) -> None:
-        """The lease is over: nothing is written any more, and nothing asked for anew."""
+    def _stop_work(self, reason: LeaseOver, lease: HeldLease, hold: Hold) -> None:
+        """Called when the lease has ended: the worker does no more work and requests no new lock."""
         say(f"{reason.describe()}, stopping")
-        # Only our own clock has spoken: the server may keep the lease for us yet.
+        # After a passed deadline the server may still hold the lease, so it is released.
         if reason.deadline_at is not None:
             self._write_late(lease)
-            self._give_back(hold, lease)
+            self._release(hold, lease)
 
     def _write_late(self, lease: HeldLease) -> None:
-        """On purpose, to show what fencing is for. A worker of your own just stops."""
+        """Writes after the lease has ended, to demonstrate fencing. Your own worker must not do this."""
         newer = self._ledger.write(lease.token, self._options.worker, "late")
         if newer is None:
             say(f"ledger took the late write of token {lease.token}: nobody with a higher one has written yet")
         else:
             say(refusal(lease.token, newer))
 
-    def _give_back(self, hold: Hold, lease: HeldLease) -> None:
+    def _release(self, hold: Hold, lease: HeldLease) -> None:
         try:
             answer = hold.release(lease)
-            say("released" if answer.released else f"the lease had ended already: {cause_text(answer.loss_cause)}")
+            say("released" if answer.released else f"the lease had already ended: {cause_text(answer.loss_cause)}")
         except grpc.RpcError as error:
-            say(f"not released, so it ends by itself: {error.details()}")
+            say(f"the release failed, so the lease expires after its ttl: {error.details()}")
 
     @staticmethod
     def _grant_text(asked_at: float, before: Optional[dict], token: int) -> str:
-        """Since when nobody was at work: since we asked, or since the last write of whoever was before us."""
-        # Wall clocks of several processes: good enough to be read by people, and for nothing else.
+        """Says how long no worker was at work: since the request, or since the last write of the previous holder."""
+        # This compares wall clocks of several processes, which is good enough only for display.
         since_asked = time.monotonic() - asked_at
         since_write = max(0.0, time.time() - before["time"] / 1000) if before else float("inf")
         counted = span_text(since_asked)
@@ -155,7 +156,7 @@ class Worker:
 
 
 def rise_text(before: Optional[int], token: int) -> str:
-    """How the fencing token rose from one holder to the next."""
+    """The increase of the fencing token from one holder to the next, as text."""
     if before is None:
         return f"token {token}, the first in this ledger"
     return f"token {before} → {token} (+{token - before:,})"

@@ -3,22 +3,22 @@ import type { Lease } from '../../generated/typescript/holdfast/v1/lease';
 import { deadline } from '../../clients/typescript';
 import { spanText } from './words';
 
-/** setTimeout takes no more; a lease whose end is further away is looked at again by then. */
+/** The longest delay of setTimeout. The timer of a longer lease is set again after this time. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The lease is no longer ours to work under. */
+/** The lease has ended, so the work under it must stop. */
 export class LeaseOver extends Error {
   override readonly name = 'LeaseOver';
 
   constructor(
     message: string,
-    /** Set where our own clock said so: when the deadline was, on `performance.now()`. */
+    /** The deadline on `performance.now()`; set only when the lease ended because its deadline passed. */
     readonly deadlineAt?: number,
   ) {
     super(message);
   }
 
-  /** What happened, as seen from now. */
+  /** A sentence for the output, with the time since the deadline. */
   describe(): string {
     if (this.deadlineAt === undefined) return this.message;
     return `deadline passed ${spanText(performance.now() - this.deadlineAt)} ago`;
@@ -26,10 +26,10 @@ export class LeaseOver extends Error {
 }
 
 /**
- * What a worker knows about its lease: until when it may believe in it, by its own monotonic clock alone.
+ * A held lease and its deadline on the worker's own monotonic clock.
  *
- * The clock runs on while the process is stopped, swapped out or busy with itself, which is when nobody else
- * could tell it that its time is up.
+ * The clock keeps running while the process is stopped, swapped out or busy. No message can reach the process during
+ * that time, so only the clock can tell it afterwards that the lease has ended.
  */
 export class HeldLease {
   readonly id: string;
@@ -39,7 +39,7 @@ export class HeldLease {
   private until = -Infinity;
   private timer: NodeJS.Timeout | undefined;
 
-  /** @param t0 `performance.now()` just before the call was sent that the lease is the answer to */
+  /** @param t0 `performance.now()` just before the call was sent that granted the lease */
   constructor(t0: number, lease: Lease) {
     this.id = lease.leaseId;
     this.token = lease.fencingToken;
@@ -48,7 +48,7 @@ export class HeldLease {
     this.watch();
   }
 
-  /** Aborts the moment the lease is over, with a LeaseOver as its reason. */
+  /** Aborts when the lease ends, with a LeaseOver as its reason. */
   get over(): AbortSignal {
     return this.ended.signal;
   }
@@ -57,27 +57,27 @@ export class HeldLease {
     return this.until - performance.now();
   }
 
-  /** By the clock, and not only as far as somebody has noticed. */
+  /** Checks the clock too, because the timer may be late. */
   get isOver(): boolean {
     if (this.leftMs <= 0) this.end(new LeaseOver('deadline passed', this.until));
     return this.over.aborted;
   }
 
-  /** To be called before each step, and once more right before each write. Throws when the lease is over. */
+  /** Call this before each step, and again right before each write. Throws when the lease has ended. */
   check(): void {
     if (this.isOver) this.over.throwIfAborted();
   }
 
-  /** Another answer about the lease. Of several the latest deadline counts: a renewal never shortens. */
+  /** Extends the deadline after a renewal. The latest deadline counts: a renewal never shortens the lease. */
   renewed(t0: number, expireOffset: Duration | undefined): void {
-    // A deadline that has passed stays passed. A worker that was stopped finds the news of its renewals when it
-    // goes on; others may have worked in between, and old news does not undo that.
+    // A passed deadline stays passed. A worker that was stopped may find old renewals in its socket when it
+    // continues, but another worker may have held the lock in between.
     if (this.isOver) return;
     this.until = Math.max(this.until, deadline(t0, expireOffset, this.ttl));
     this.watch();
   }
 
-  /** The first reason stands; a deadline that has passed by now comes before whatever is said of it later. */
+  /** Ends the lease. The first reason counts. A deadline that has passed counts before any later reason. */
   end(reason: LeaseOver): void {
     if (this.over.aborted) return;
     clearTimeout(this.timer);
@@ -85,7 +85,7 @@ export class HeldLease {
     this.ended.abort(passed ? new LeaseOver('deadline passed', this.until) : reason);
   }
 
-  /** A step that takes long is to stop at the deadline, not after it. */
+  /** Sets a timer for the deadline, so that a long step stops at the deadline and not after it. */
   private watch(): void {
     clearTimeout(this.timer);
     const wait = Math.min(Math.ceil(this.leftMs), LONGEST_TIMER_MS);

@@ -5,34 +5,33 @@ export interface Entry {
   readonly token: number;
   readonly worker: string;
   readonly note: string;
-  /** Milliseconds since 1970; for display only. */
+  /** Milliseconds since 1970, only for display. */
   readonly time: number;
 }
 
 export type Verdict = { readonly accepted: true } | { readonly accepted: false; readonly newerToken: bigint };
 
 const FILE = 'entries.json';
-/** How many entries are kept; it is an example's ledger. */
-const KEPT = 20;
-const MOST_LOOKS = 100;
+/** The ledger keeps only the newest entries, because it is an example. */
+const MAX_ENTRIES = 20;
+const MAX_READS = 100;
 
 /**
- * A protected store in miniature: it keeps the highest fencing token that has written, and refuses every write
- * with a lower one. No clock and no lease can do this for it: a worker that is stopped between its last look at the
- * clock and its write comes too late, and only the store, at the moment of the write, can see that.
+ * A small protected store. It knows the highest fencing token that has written, and refuses every write with a lower
+ * token. Only the store can do this: a worker may be stopped between its last check of the clock and its write.
  *
- * Look and write must therefore be one atomic step, with several processes at it and each of them killed or stopped
- * at any line. Here rename(2) is that step:
+ * The check and the write must be one atomic step, although several processes write and each of them may be killed or
+ * stopped at any line. Here rename(2) is this step:
  *
- *     ledger/1763636400123456/entries.json      the folder's name is the highest token that has written
+ *     ledger/1763636400123456/entries.json      the name of the folder is the highest token that has written
  *
- *  - A higher token takes over by renaming the folder to itself. Of two, one finds the old name gone, and looks
- *    again.
- *  - A write renames a finished file *into* the folder of its own token. If that name is gone the write fails, even
- *    when it was begun before the take-over: there is no window between looking and writing.
+ *  - A worker with a higher token renames the folder to its own token. When two workers do so, one of them does not
+ *    find the old name and reads the folder again.
+ *  - A write renames a finished file *into* the folder of its own token. If that folder no longer exists, the write
+ *    fails, even when it started before the rename of the folder.
  *
- * There is no lock that a dead process could leave behind, and no half-written file. In a database the same is
- * `UPDATE … WHERE token <= :token`, in Redis a script, in an object store a conditional put.
+ * A dead process leaves no lock and no half-written file. The same check in a database is
+ * `UPDATE … WHERE token <= :token`; in Redis it is a script; in an object store it is a conditional put.
  */
 export class Ledger {
   constructor(private readonly folder: string) {}
@@ -42,12 +41,12 @@ export class Ledger {
     for (;;) {
       const highest = this.highest();
       const entry = this.entries(highest).at(-1);
-      // Nothing there, or renamed between the two looks?
+      // No entry: either the ledger is empty, or the folder was renamed between the two reads.
       if (entry || this.highest() === highest) return entry;
     }
   }
 
-  /** Adds an entry if no higher token has written yet. The same token may write again and again. */
+  /** Adds an entry if no higher token has written. The same token may write several times. */
   write(token: bigint, worker: string, note: string): Verdict {
     const entry: Entry = { token: Number(token), worker, note, time: Date.now() };
     for (;;) {
@@ -58,15 +57,15 @@ export class Ledger {
     }
   }
 
-  /** Read anew each time: what was seen a moment ago proves nothing. */
+  /** The highest token that has written. Reads the folder each time, because another process may have changed it. */
   private highest(): bigint {
-    // A folder that is renamed just now may be missing from the listing, so one look is not enough.
-    for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    // A directory listing may miss a folder that is being renamed, so the listing is repeated.
+    for (let reads = 0; reads < MAX_READS; reads++) {
       const tokens = this.names().filter((name) => /^\d+$/.test(name));
       if (tokens.length > 0) return tokens.map(BigInt).reduce((a, b) => (a > b ? a : b));
       this.create();
     }
-    throw new Error(`${this.folder} holds something else than a ledger`);
+    throw new Error(`${this.folder} is not a ledger: choose an empty folder`);
   }
 
   private names(): string[] {
@@ -79,8 +78,8 @@ export class Ledger {
   }
 
   /**
-   * Puts a ledger there whose highest token is 0, in one step and only once: no folder can be renamed onto one that
-   * is not empty, and a ledger never is.
+   * Creates a ledger with the highest token 0, in one step and only once: a folder cannot be renamed onto a folder
+   * that is not empty, and a ledger is never empty.
    */
   private create(): void {
     const made = `${this.folder}.new-${process.pid}`;
@@ -96,7 +95,7 @@ export class Ledger {
   }
 
   private append(token: bigint, entry: Entry): boolean {
-    const entries = [...this.entries(token), entry].slice(-KEPT);
+    const entries = [...this.entries(token), entry].slice(-MAX_ENTRIES);
     const finished = join(this.folder, `.${FILE}-${process.pid}`);
     writeFileSync(finished, `${JSON.stringify(entries, undefined, 1)}\n`, { flush: true });
     const target = join(this.folder, String(token), FILE);

@@ -14,35 +14,36 @@ import type { Servers } from './servers';
 import { causeText, spanText } from './words';
 
 const RELEASE_TIMEOUT_MS = 2000;
-/** The server renews every third of the ttl, at least every 10 s, and says so each time. */
+/** The server renews after a third of the ttl, at the latest after 10 s, and sends an event each time. */
 const LONGEST_RENEWAL_MS = 10_000;
 
-export interface Wish {
+export interface LockHoldOptions {
   readonly servers: Servers;
   readonly name: string;
   readonly holderId: string;
   readonly ttlMs: number;
-  readonly say: (text: string) => void;
+  readonly print: (text: string) => void;
 }
 
 /**
- * One lock, asked for once and held over a stream that the server keeps renewed. When the stream breaks and the
- * lease does not, it goes on at the next server: before the grant with the same `request_id`, which keeps the place
- * in the queue, and after it with the `lease_id`, which attaches to the same lease and never grants. Work goes on
- * meanwhile: the deadline decides about that, not the connection.
+ * Requests one lock and holds it over a stream, on which the server renews the lease. When the stream breaks, the
+ * hold continues at the next server. Before the grant it sends the same `request_id`, which keeps the place in the
+ * queue. After the grant it sends the `lease_id`, which attaches to the same lease and never grants a new one. The
+ * work continues meanwhile, until the deadline of the lease.
  */
 export class LockHold {
-  /** Resolves when the lock is held. Rejects when it cannot be had. */
+  /** Resolves when the lock is granted. Rejects when it cannot be granted. */
   readonly granted: Promise<HeldLease>;
   private readonly servers: Servers;
   private requestId = randomUUID();
   private lease: HeldLease | undefined;
   private stream: ClientReadableStream<HoldLockResponse> | undefined;
-  private troubled = false;
+  /** A broken stream was reported and no new stream has been granted or attached yet. */
+  private isBroken = false;
   private closed = false;
 
-  constructor(private readonly wish: Wish) {
-    this.servers = wish.servers;
+  constructor(private readonly options: LockHoldOptions) {
+    this.servers = options.servers;
     this.granted = new Promise((resolve, reject) => {
       this.follow(resolve).catch((error: Error) => {
         this.lease?.end(
@@ -53,7 +54,7 @@ export class LockHold {
     });
   }
 
-  /** Gives the lease back, so that the next in the queue need not wait for its end. Harmless to repeat. */
+  /** Releases the lease, so that the next waiter need not wait for its expiry. Safe to repeat. */
   async release(lease: HeldLease): Promise<ReleaseLockResponse> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -67,7 +68,7 @@ export class LockHold {
     }
   }
 
-  /** Lets go of the stream. What is still held lives on to its ttl. */
+  /** Closes the stream. A lease that is still held expires after its ttl. */
   close(): void {
     this.closed = true;
     this.stream?.cancel();
@@ -83,39 +84,41 @@ export class LockHold {
     });
   }
 
-  /** Opens one stream after the other until the lease is over. */
+  /** Opens one stream after the other until the lease has ended. */
   private async follow(grant: (lease: HeldLease) => void): Promise<void> {
     for (let failures = 0; !this.closed;) {
-      const { error, heard } = await this.read(grant);
+      const { error, receivedEvent } = await this.read(grant);
       if (this.closed || this.lease?.isOver) return;
-      failures = heard ? 1 : failures + 1;
+      failures = receivedEvent ? 1 : failures + 1;
       const pauseMs = this.pauseOrGiveUp(error, failures);
       this.servers.next();
-      this.sayBroken(error);
-      // Cut short by the end of the lease.
+      this.printBroken(error);
+      // The end of the lease cuts the pause short.
       await sleep(pauseMs, undefined, this.lease && { signal: this.lease.over }).catch(() => undefined);
     }
   }
 
-  /** Reads one stream to its end. Without a deadline: a stream is no call that should be answered by some time. */
-  private async read(grant: (lease: HeldLease) => void): Promise<{ error?: ServiceError; heard: boolean }> {
-    // Before anything is sent: all offsets of this stream count from the server's receipt, which is later.
+  /** Reads one stream to its end. The call has no deadline, because a stream stays open as long as the lease. */
+  private async read(
+    grant: (lease: HeldLease) => void,
+  ): Promise<{ error?: ServiceError; receivedEvent: boolean }> {
+    // Taken before the request is sent: offsets on this stream count from the moment when the server receives it.
     const t0 = performance.now();
     const stream = this.servers.client().holdLock(this.request());
     this.stream = stream;
-    // A server that says nothing for two renewals is stuck: there is time to find another one. While waiting there
-    // may be nothing to say.
+    // A server that sends nothing for two renewal periods does not work. A third of the ttl is then left to attach at
+    // another server. A waiter may receive nothing for long, so the timer acts only on a held lease.
     const silence = setTimeout(() => this.lease && stream.cancel(), this.longestSilenceMs());
-    let heard = false;
+    let receivedEvent = false;
     try {
       for await (const { holdEvent } of stream as AsyncIterable<HoldLockResponse>) {
-        heard = true;
+        receivedEvent = true;
         silence.refresh();
         this.onEvent(t0, holdEvent?.event, grant);
       }
-      return { heard };
+      return { receivedEvent };
     } catch (error) {
-      return { error: error as ServiceError, heard };
+      return { error: error as ServiceError, receivedEvent };
     } finally {
       clearTimeout(silence);
     }
@@ -123,7 +126,7 @@ export class LockHold {
 
   private request(): HoldLockRequest {
     if (this.lease) return { start: { $case: 'leaseId', value: this.lease.id } };
-    const { name, holderId, ttlMs } = this.wish;
+    const { name, holderId, ttlMs } = this.options;
     const value = {
       name,
       holderId,
@@ -137,15 +140,15 @@ export class LockHold {
   }
 
   private longestSilenceMs(): number {
-    return 2 * Math.min(this.wish.ttlMs / 3, LONGEST_RENEWAL_MS);
+    return 2 * Math.min(this.options.ttlMs / 3, LONGEST_RENEWAL_MS);
   }
 
   private onEvent(t0: number, event: HoldEvent['event'], grant: (lease: HeldLease) => void): void {
-    const { say } = this.wish;
+    const { print } = this.options;
     switch (event?.$case) {
       case 'queued': {
         const { position, waiterCount, holder } = event.value;
-        say(`queued: place ${position} of ${waiterCount}${holder ? `, behind ${holder.holderId}` : ''}`);
+        print(`queued: place ${position} of ${waiterCount}${holder ? `, behind ${holder.holderId}` : ''}`);
         return;
       }
       case 'granted':
@@ -156,7 +159,7 @@ export class LockHold {
         return;
       case 'renewalFailed':
         this.lease?.renewed(t0, event.value.expireOffset);
-        say(`renewal failed: ${causeText(event.value.cause)}; ${this.leftText()}`);
+        print(`renewal failed: ${causeText(event.value.cause)}; ${this.leftText()}`);
         return;
       case 'released':
         this.lease?.end(new LeaseOver('lease released'));
@@ -164,7 +167,7 @@ export class LockHold {
       case 'lost':
         this.lease?.end(new LeaseOver(`lease lost: ${causeText(event.value.cause)}`));
         return;
-      case undefined: // a kind of event that a later server has: nothing to do with us
+      case undefined: // an event kind of a newer server, which this client ignores
     }
   }
 
@@ -173,25 +176,25 @@ export class LockHold {
       this.lease = new HeldLease(t0, lease);
       grant(this.lease);
     } else if (lease.fencingToken !== this.lease.token) {
-      // Cannot happen: attaching never grants. Under another token this would not be the work that was begun.
+      // Cannot happen, because attaching never grants a new lease. Work must not continue under another token.
       this.lease.end(new LeaseOver(`lease lost: the lock came back under another token`));
     } else {
       this.lease.renewed(t0, lease.expireOffset);
-      this.wish.say(
+      this.options.print(
         `attached at ${this.servers.address}, same token ${lease.fencingToken}; ${this.leftText()}`,
       );
     }
-    this.troubled = false;
+    this.isBroken = false;
   }
 
-  /** Answers how long to pause before the next stream; throws where there is to be none. */
+  /** The pause before the next stream in milliseconds. Throws when no new stream can help. */
   private pauseOrGiveUp(error: ServiceError | undefined, failures: number): number {
     const fault = holdfastError(error);
     if (this.lease && fault?.reason === 'LEASE_NOT_HELD') {
       throw new LeaseOver(`lease lost: ${fault.metadata.get('cause') ?? 'cause unknown'}`);
     }
     if (!this.lease && fault?.reason === 'REQUEST_FINISHED') {
-      // The grant came when no stream of ours was there to bring it, and it is over. Nothing was done under it.
+      // The lock was granted while no stream was open, and that lease has expired. No work was done under it.
       this.requestId = randomUUID();
       return 0;
     }
@@ -200,12 +203,12 @@ export class LockHold {
     return pauseMs;
   }
 
-  /** Once for each time of trouble, not for each try. */
-  private sayBroken(error: ServiceError | undefined): void {
-    if (this.troubled) return;
-    this.troubled = true;
-    const plan = this.lease ? `attaching by lease_id; ${this.leftText()}` : 'waiting on by request_id';
-    this.wish.say(`stream failed (${error?.details ?? 'ended without a reason'}); ${plan}`);
+  /** Prints a broken stream once, not for every attempt to open a new one. */
+  private printBroken(error: ServiceError | undefined): void {
+    if (this.isBroken) return;
+    this.isBroken = true;
+    const plan = this.lease ? `attaching by lease_id; ${this.leftText()}` : 'still waiting by request_id';
+    this.options.print(`stream failed (${error?.details ?? 'ended without a reason'}); ${plan}`);
   }
 
   private leftText(): string {

@@ -1,9 +1,8 @@
 const POLL_MS = 200;
 
 /**
- * Started by `npm run`, this process is npm's child. A `kill -9` that hits npm is meant for the worker, which would
- * otherwise work on unseen; so it ends the same way, with nothing released. A program of your own needs none of
- * this.
+ * Kills this process when the npm that started it is killed. A `kill -9` of npm is meant for the worker, so the
+ * worker ends the same way, without a release. Your own program does not need this.
  */
 export function dieWithNpm(): void {
   if (process.env['npm_lifecycle_event'] !== 'worker') return;

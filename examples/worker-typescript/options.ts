@@ -1,26 +1,26 @@
 import { parseArgs } from 'node:util';
 
 export interface Options {
-  /** Who is working: the `holder_id`, a label for people. */
+  /** The name of the worker. It is the `holder_id`, a label for people. */
   readonly worker: string;
-  /** Servers over one and the same store; the next is tried when one is gone. */
+  /** Servers that share one store. The worker tries the next server when one does not answer. */
   readonly servers: readonly string[];
   /** The lock's name. */
   readonly name: string;
   readonly ttlMs: number;
-  /** How long a step of the work takes. */
+  /** The duration of one step of the work. */
   readonly stepMs: number;
   readonly ledger: string;
 }
 
 export const USAGE = `usage: npm run worker -- WORKER [options]
   WORKER                     a name for this worker: alice
-  --server HOST:PORT[,...]   servers over one store   (127.0.0.1:50051)
-  --name NAME                the lock                 (nightly-report)
-  --ttl SPAN                 the lease's ttl          (5s)
-  --step SPAN                how long a step takes    (250ms)
+  --server HOST:PORT[,...]   servers of one store     (127.0.0.1:50051)
+  --name NAME                name of the lock         (nightly-report)
+  --ttl DURATION             ttl of the lease         (5s)
+  --step DURATION            duration of one step     (250ms)
   --ledger FOLDER            the protected store      (.holdfast/ledger)
-A SPAN is a number with its unit: 250ms, 5s, 1m.`;
+A DURATION is a number with its unit: 250ms, 5s, 1m.`;
 
 export class UsageError extends Error {
   override readonly name = 'UsageError';
@@ -28,8 +28,8 @@ export class UsageError extends Error {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
 
-/** Milliseconds of "5s"; more than 0. */
-export function span(option: string, text: string): number {
+/** Reads a duration such as "5s" and returns milliseconds; more than 0. */
+export function readDuration(option: string, text: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text) ?? [];
   const ms = Number(number) * (UNITS[unit ?? ''] ?? NaN);
   if (!(ms > 0)) throw new UsageError(`--${option} ${text}: expected a duration such as 5s or 250ms`);
@@ -57,15 +57,15 @@ function parse(args: readonly string[]) {
 export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parse(args);
   const [worker] = positionals;
-  if (worker === undefined || positionals.length > 1) throw new UsageError('exactly one WORKER is wanted');
+  if (worker === undefined || positionals.length > 1) throw new UsageError('name exactly one WORKER');
   const servers = values.server.split(',').filter((server) => server !== '');
   if (servers.length === 0) throw new UsageError('--server names no server');
   return {
     worker,
     servers,
     name: values.name,
-    ttlMs: span('ttl', values.ttl),
-    stepMs: span('step', values.step),
+    ttlMs: readDuration('ttl', values.ttl),
+    stepMs: readDuration('step', values.step),
     ledger: values.ledger,
   };
 }

@@ -2,13 +2,12 @@ import { credentials, type ChannelCredentials, type Client, type ClientOptions }
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 
 const CHANNEL = {
-  // A channel of its own: other work of a program on the same connection must not delay the lease's news or
-  // take the connection down with it.
+  // A separate connection: other calls of the program must not delay events of the lease or end its connection.
   'grpc.use_local_subchannel_pool': 1,
-  // Notices a server that is gone without a word in 8 s. A place in the queue is kept for 10.
+  // Detects within 8 s a server that has disappeared. The store keeps a waiter's place in the queue for 10 s.
   'grpc.keepalive_time_ms': 5000,
   'grpc.keepalive_timeout_ms': 3000,
-  // By default the pause between two connection attempts grows to two minutes: no lease lives that long.
+  // The default pause between two connection attempts grows to two minutes, which is longer than the lease.
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1000,
 };
@@ -18,7 +17,7 @@ const CONNECT_TIMEOUT_MS = 1000;
 /** A generated client of one service. */
 type ClientClass<C> = new (address: string, credentials: ChannelCredentials, options: ClientOptions) => C;
 
-/** The servers that share one store: any of them can go on where another one stopped. */
+/** The servers that share one store. Each of them can continue the work of another. */
 export class ServersOf<C extends Client> {
   private readonly clients = new Map<string, C>();
   private index = 0;
@@ -36,7 +35,7 @@ export class ServersOf<C extends Client> {
     return this.addresses.length;
   }
 
-  /** Finds one that answers; false: none does. That is no error yet: calls go on looking. */
+  /** Looks for a server that answers. False when none answers; later calls still try every server. */
   async connect(): Promise<boolean> {
     for (let tried = 0; tried < this.count; tried++) {
       if (await isReady(this.client())) return true;
@@ -64,7 +63,7 @@ export class ServersOf<C extends Client> {
   }
 }
 
-/** Of the LockService. */
+/** Clients of the LockService. */
 export class Servers extends ServersOf<LockServiceClient> {
   constructor(addresses: readonly string[]) {
     super(addresses, LockServiceClient);

@@ -1,17 +1,17 @@
-/** Ctrl-C reaches a program under npm twice: from the terminal, and passed on by npm. */
+/** One Ctrl-C sends two SIGINTs to a program under npm: one from the terminal, one from npm. They come this close. */
 const SAME_CTRL_C_MS = 500;
 const INTERRUPTED = 130;
 
-/** Aborts at the first Ctrl-C or SIGTERM; a second one, later, ends the process on the spot. */
-export function stopOnSignals(say: (text: string) => void): AbortSignal {
+/** Aborts at the first Ctrl-C or SIGTERM. A second signal ends the process at once. */
+export function stopOnSignals(print: (text: string) => void): AbortSignal {
   const stop = new AbortController();
-  let askedAt = 0;
+  let firstSignalAt = 0;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (!stop.signal.aborted) {
-      askedAt = performance.now();
-      say(`${signal}: stopping after this step`);
+      firstSignalAt = performance.now();
+      print(`${signal}: stopping after this step`);
       stop.abort();
-    } else if (performance.now() - askedAt > SAME_CTRL_C_MS) {
+    } else if (performance.now() - firstSignalAt > SAME_CTRL_C_MS) {
       process.exit(INTERRUPTED);
     }
   };

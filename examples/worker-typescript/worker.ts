@@ -1,11 +1,11 @@
 /**
- * A worker that must not run twice at a time: it holds a lock over a stream, works in steps, and writes each
- * result to a store that checks fencing tokens.
+ * A worker that must run only once at a time. It holds a lock over a stream, works in steps, and writes each result
+ * to a store that checks fencing tokens.
  *
  *     npm run worker -- alice
  *
- * Exit code 0: stopped by Ctrl-C, the lock given back. 1: the lock could not be had. 2: wrong arguments. 3: the
- * lease was lost, and the work was stopped.
+ * Exit code 0: stopped by Ctrl-C, the lock is released. 1: the lock could not be acquired. 2: wrong arguments.
+ * 3: the lease was lost and the work was stopped.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LeaseOver, type HeldLease } from './held-lease';
@@ -20,28 +20,28 @@ import { causeText, riseText, spanText } from './words';
 const EXIT = { released: 0, failed: 1, usage: 2, lost: 3 } as const;
 const REPORT_EVERY_MS = 2000;
 
-const say = (text: string): void => console.log(text);
+const print = (text: string): void => console.log(text);
 
-/** Steps until a signal comes or the lease is over; the latter throws. Each step is short beside the ttl. */
+/** Works in steps until a signal comes. Throws when the lease ends. A step must be short compared to the ttl. */
 async function work(lease: HeldLease, ledger: Ledger, stop: AbortSignal, options: Options): Promise<void> {
   const { worker, stepMs } = options;
   const write = (note: string): void => {
-    // Right before the write: the step may have taken longer than anybody thought.
+    // Checked again right before the write, because the step may have taken longer than planned.
     lease.check();
     const verdict = ledger.write(lease.token, worker, note);
     if (!verdict.accepted) throw new LeaseOver(refusal(lease.token, verdict.newerToken));
   };
-  // Written before any work: from here on the ledger refuses whoever held the lock before.
+  // The first write comes before any work: from here on the ledger refuses writes of earlier holders.
   write('begins');
   let reportedAt = performance.now();
   for (let step = 1; !stop.aborted; step++) {
     lease.check();
-    // This is where the work would be, given the same signal: it ends at once when the lease is over.
+    // The sleep stands for the work. Pass the same signal to your work, so that it stops when the lease ends.
     await sleep(stepMs, undefined, { signal: lease.over }).catch(() => lease.check());
     write(`step ${step}`);
     if (performance.now() - reportedAt < REPORT_EVERY_MS) continue;
     reportedAt = performance.now();
-    say(`step ${step} is in the ledger; lease good for ${spanText(lease.leftMs)}`);
+    print(`step ${step} is in the ledger; the lease is valid for ${spanText(lease.leftMs)}`);
   }
 }
 
@@ -49,9 +49,9 @@ function refusal(token: bigint, newerToken: bigint): string {
   return `ledger refused token ${token}: token ${newerToken} has written since`;
 }
 
-/** Since when nobody was at work: since we asked, or since the last write of whoever was before us. */
+/** Says for how long no worker was at work: since the request, or since the last write of the previous holder. */
 function grantText(askedAt: number, before: Entry | undefined, token: bigint): string {
-  // Wall clocks of several processes: good enough to be read by people, and for nothing else.
+  // This compares wall clocks of several processes, which is good enough only for display.
   const sinceAsked = performance.now() - askedAt;
   const sinceWrite = before ? Math.max(0, Date.now() - before.time) : Infinity;
   const counted =
@@ -61,53 +61,51 @@ function grantText(askedAt: number, before: Entry | undefined, token: bigint): s
   return `granted after ${counted}; ${riseText(before && BigInt(before.token), token)}`;
 }
 
-/** On purpose, to show what fencing is for. A worker of your own just stops. */
+/** Writes after the lease has ended, to demonstrate fencing. Your own worker must not do this. */
 function writeLate(lease: HeldLease, ledger: Ledger, worker: string): void {
   const verdict = ledger.write(lease.token, worker, 'late');
-  say(
+  print(
     verdict.accepted
       ? `ledger took the late write of token ${lease.token}: nobody with a higher one has written yet`
       : refusal(lease.token, verdict.newerToken),
   );
 }
 
-async function giveBack(hold: LockHold, lease: HeldLease): Promise<void> {
+async function release(hold: LockHold, lease: HeldLease): Promise<void> {
   try {
     const { released, lossCause } = await hold.release(lease);
-    say(released ? 'released' : `the lease had ended already: ${causeText(lossCause)}`);
+    print(released ? 'released' : `the lease had already ended: ${causeText(lossCause)}`);
   } catch (error) {
-    say(`not released, so it ends by itself: ${(error as Error).message}`);
+    print(`the release failed, so the lease expires after its ttl: ${(error as Error).message}`);
   }
 }
 
 async function run(options: Options): Promise<number> {
   const { worker, name, ttlMs } = options;
-  say(
-    `${worker} (pid ${process.pid}) wants "${name}" for ${spanText(ttlMs)} at a time, from ${options.servers.join(', ')}`,
+  print(
+    `${worker} (pid ${process.pid}) requests the lock "${name}" with a ttl of ${spanText(ttlMs)} from ${options.servers.join(', ')}`,
   );
-  say(
-    `to see what happens: kill -9 ${process.pid}, kill -STOP ${process.pid}, kill -CONT ${process.pid}, Ctrl-C`,
-  );
-  const stop = stopOnSignals(say);
+  print(`try: kill -9 ${process.pid}, kill -STOP ${process.pid}, kill -CONT ${process.pid}, Ctrl-C`);
+  const stop = stopOnSignals(print);
   const ledger = new Ledger(options.ledger);
   const servers = new Servers(options.servers);
-  // Connected first, so that what is measured is the lock.
+  // Connects before the measurement starts, so that the printed time is that of the lock.
   await servers.connect();
   const askedAt = performance.now();
-  const hold = new LockHold({ servers, name, holderId: worker, ttlMs, say });
+  const hold = new LockHold({ servers, name, holderId: worker, ttlMs, print });
   try {
     const lease = await Promise.race([hold.granted, aborted(stop)]);
     if (lease === undefined) return EXIT.released;
-    say(grantText(askedAt, ledger.last(), lease.token));
+    print(grantText(askedAt, ledger.last(), lease.token));
     await work(lease, ledger, stop, options).catch(async (error: unknown) => {
-      if (error instanceof LeaseOver) await stopped(error, lease, hold, ledger, worker);
+      if (error instanceof LeaseOver) await stopWork(error, lease, hold, ledger, worker);
       throw error;
     });
-    await giveBack(hold, lease);
+    await release(hold, lease);
     return EXIT.released;
   } catch (error) {
     if (error instanceof LeaseOver) return EXIT.lost;
-    say(`${worker} failed: ${(error as Error).message}`);
+    print(`${worker} failed: ${(error as Error).message}`);
     return EXIT.failed;
   } finally {
     hold.close();
@@ -115,19 +113,19 @@ async function run(options: Options): Promise<number> {
   }
 }
 
-/** The lease is over: nothing is written any more, and nothing asked for anew. */
-async function stopped(
+/** Called when the lease has ended: the worker does no more work and requests no new lock. */
+async function stopWork(
   reason: LeaseOver,
   lease: HeldLease,
   hold: LockHold,
   ledger: Ledger,
   worker: string,
 ): Promise<void> {
-  say(`${reason.describe()}, stopping`);
-  // Only our own clock has spoken: the server may keep the lease for us yet.
+  print(`${reason.describe()}, stopping`);
+  // After a passed deadline the server may still hold the lease, so it is released.
   if (reason.deadlineAt === undefined) return;
   writeLate(lease, ledger, worker);
-  await giveBack(hold, lease);
+  await release(hold, lease);
 }
 
 function aborted(signal: AbortSignal): Promise<undefined> {

@@ -61,8 +61,8 @@ test('brings a Redis of its own, and closes the market at a Ctrl-C, with its aud
 });
 
 test.each([
-  [['--mode', 'none'], /^--mode none: watch, coarse, fine or all is wanted$/, EXIT.usage],
-  [['--pauses', '2'], /^--pauses 2: a number from 0 to 1 is wanted$/, EXIT.usage],
+  [['--mode', 'none'], /^--mode none: expected watch, coarse, fine or all$/, EXIT.usage],
+  [['--pauses', '2'], /^--pauses 2: expected a number from 0 to 1$/, EXIT.usage],
   [['--server', '127.0.0.1:1'], /^no Holdfast server answers at 127\.0\.0\.1:1: start one/, EXIT.failed],
   [
     ['--mode', 'watch', '--redis', 'redis://127.0.0.1:1'],

@@ -14,10 +14,11 @@ import { Stage, TTL_MS } from './stage';
 import type { Launcher, WorkerProcess } from './worker-process';
 
 const run = promisify(execFile);
-/** Long enough for eight Python processes to come up on a busy machine. */
+/** Time for eight Python processes to start on a busy machine. */
 const START_MS = 20_000;
 const TEST_MS = 60_000;
-const DOES_NOT_MATTER = 30_000;
+/** Time left on a lease, in lines of a record where the deadline does not matter. */
+const LONG_LEFT = 30_000;
 
 let stage: Stage | undefined;
 let pool: Launcher | undefined;
@@ -25,7 +26,7 @@ let tally: Launcher | undefined;
 
 beforeAll(async () => {
   const found = await findPythonExample('worker-pool-python', 'pool.py');
-  if (typeof found === 'string') return sayNotChecked('the pool in Python', found);
+  if (typeof found === 'string') return sayNotChecked('the Python pool', found);
   pool = found;
   tally = (await findPythonExample('worker-pool-python', 'tally.py')) as Launcher;
   stage = await Stage.open();
@@ -59,7 +60,7 @@ async function startPool(
   return stage.start(pool, [...common, '--ttl', `${TTL_MS}ms`, ...args]);
 }
 
-/** A client that is none of the pool's. */
+/** Calls `use` with a client that does not belong to the pool. */
 async function withClient<T>(stage: Stage, use: (client: SemaphoreServiceClient) => Promise<T>): Promise<T> {
   const client = new SemaphoreServiceClient(stage.servers[0]?.listen ?? '', credentials.createInsecure());
   try {
@@ -69,7 +70,7 @@ async function withClient<T>(stage: Stage, use: (client: SemaphoreServiceClient)
   }
 }
 
-function look(client: SemaphoreServiceClient, name: string): Promise<Semaphore> {
+function getSemaphore(client: SemaphoreServiceClient, name: string): Promise<Semaphore> {
   return new Promise((resolve, reject) =>
     client.getSemaphore({ name }, (error, answer) =>
       answer?.semaphore ? resolve(answer.semaphore) : reject(error ?? new Error('no semaphore')),
@@ -96,9 +97,9 @@ async function judge(record: string): Promise<{ readonly code: number; readonly 
   }
 }
 
-/** Kills workers until one was at work, and answers its name and when it was killed. */
+/** Kills workers until one of them was at work. Returns its name and the time of the kill. */
 async function killOneAtWork(worker: WorkerProcess): Promise<{ readonly name: string; readonly at: number }> {
-  for (let tries = 0; tries < 5; tries++) {
+  for (let attempt = 0; attempt < 5; attempt++) {
     const known = worker.lines.length;
     const find = () => {
       const news = worker.lines
@@ -106,7 +107,7 @@ async function killOneAtWork(worker: WorkerProcess): Promise<{ readonly name: st
         .map(({ text }) => /at work \d+, limit \d+: .*\b(w\d+)×/.exec(text));
       return news.find((match) => match)?.[1];
     };
-    const name = await eventually('somebody at work', find, { timeoutMs: START_MS });
+    const name = await eventually('a worker at work', find, { timeoutMs: START_MS });
     const { match } = await worker.line(new RegExp(`${name}: pid (\\d+),`));
     const at = performance.now();
     process.kill(Number(match[1]), 'SIGKILL');
@@ -118,80 +119,86 @@ async function killOneAtWork(worker: WorkerProcess): Promise<{ readonly name: st
   throw new Error(`of five workers none was killed at work:\n${worker.output}`);
 }
 
-check('is never over a limit that changes, though a worker and a server are killed', async (stage, pool) => {
-  const first = await stage.extraServer();
-  const servers = [first, ...stage.servers];
-  const args = ['--workers', '6', '--limit', '3', '--schedule', '3,1,5,0,4', '--every', '1500ms'];
-  const worker = await startPool(stage, pool, servers, [...args, '--step', '150ms']);
-  await worker.line(/conductor: limit 3 → 3;/, START_MS);
+check(
+  'never uses more permits than a changing limit while a worker and a server are killed',
+  async (stage, pool) => {
+    const first = await stage.extraServer();
+    const servers = [first, ...stage.servers];
+    const args = ['--workers', '6', '--limit', '3', '--schedule', '3,1,5,0,4', '--every', '1500ms'];
+    const worker = await startPool(stage, pool, servers, [...args, '--step', '150ms']);
+    await worker.line(/conductor: limit 3 → 3;/, START_MS);
 
-  await withClient(stage, async (client) => {
-    const dead = await killOneAtWork(worker);
-    const isBack = async () =>
-      !(await look(client, stage.name)).holders.some(({ holderId }) => holderId === dead.name);
-    await eventually('its permits to come back', isBack, { timeoutMs: 10_000 });
-    // Its lease was renewed a third of the ttl ago at most.
-    expect(performance.now() - dead.at).toBeGreaterThan(TTL_MS / 3);
-  });
-  await first.kill();
-  await worker.line(/w\d\S*: stream failed .*; (attaching by lease_id|waiting on by request_id)/);
+    await withClient(stage, async (client) => {
+      const dead = await killOneAtWork(worker);
+      const isBack = async () =>
+        !(await getSemaphore(client, stage.name)).holders.some(({ holderId }) => holderId === dead.name);
+      await eventually('its permits to be free', isBack, { timeoutMs: 10_000 });
+      // The lease was renewed at most a third of the ttl before the kill.
+      expect(performance.now() - dead.at).toBeGreaterThan(TTL_MS / 3);
+    });
+    await first.kill();
+    await worker.line(/w\d\S*: stream failed .*; (attaching by lease_id|still waiting by request_id)/);
 
-  const { match } = await worker.line(/NEVER_FITS: (\d) asked for, limit (\d);/, START_MS);
-  expect(Number(match[1])).toBeGreaterThan(Number(match[2]));
-  expect(await worker.exit(START_MS)).toEqual({ code: 0, signal: null });
-  expect(worker.lines.at(-1)?.text).toBe('never over the limit');
-  expect(worker.has(/^workers replaced: [1-5]$/)).toBe(true);
-  expect(worker.has(/^jobs: \d+ done, [1-5] killed/)).toBe(true);
-  const granted = worker.lines.flatMap(({ text }) => {
-    const match = /^limit (\d): at most (\d) at once/.exec(text);
-    return match ? [{ limit: Number(match[1]), most: Number(match[2]) }] : [];
-  });
-  expect(granted.filter(({ limit, most }) => most > limit)).toEqual([]);
-  // Of 3, 1, 5 and 4: the killed worker's permits and a long job may leave one of them no time for a grant.
-  expect(granted.length).toBeGreaterThanOrEqual(3);
-  expect(granted.map(({ limit }) => limit)).not.toContain(0);
-  expect(worker.has(/failed:|Traceback/)).toBe(false);
-
-  // Counted once more it is the same; and of twice as heavy workers it would have been too much.
-  const summary = await judge(recordOf(stage));
-  expect(worker.output).toContain(summary.text.trimEnd());
-  const record = await readFile(recordOf(stage), 'utf8');
-  await writeFile(
-    recordOf(stage),
-    record.replaceAll(/"permits": (\d+)/g, (_, permits) => `"permits": ${2 * permits}`),
-  );
-  expect(await judge(recordOf(stage))).toMatchObject({
-    code: 1,
-    text: expect.stringMatching(/OVER THE LIMIT, \d+ times:/),
-  });
-});
-
-check('is told when somebody else sets the limit, and leaves nothing held on Ctrl-C', async (stage, pool) => {
-  const args = ['--workers', '4', '--limit', '2', '--schedule', '2,4', '--every', '2s', '--step', '100ms'];
-  const worker = await startPool(stage, pool, stage.servers, args);
-  await worker.line(/conductor: limit 2 → 2;/, START_MS);
-  await withClient(stage, async (client) => {
-    await setLimit(client, stage.name, 3);
-    await worker.line(/conductor: LIMIT_MISMATCH, limit 3, not 2: somebody else has set it/);
-    await worker.line(/conductor: limit 3 → 4; limit 4, used \d, overcommitted 0, waiters \d; held by/);
-
-    worker.signal('SIGINT');
-    expect(await worker.exit()).toEqual({ code: 0, signal: null });
+    const { match } = await worker.line(/NEVER_FITS: (\d) asked for, limit (\d); retrying/, START_MS);
+    expect(Number(match[1])).toBeGreaterThan(Number(match[2]));
+    expect(await worker.exit(START_MS)).toEqual({ code: 0, signal: null });
     expect(worker.lines.at(-1)?.text).toBe('never over the limit');
-    // Queues are left by a stream's end, which the server may hear of a little after the process has ended.
-    const left = async () => {
-      const { usedCount, waiterCount } = await look(client, stage.name);
-      return usedCount + waiterCount === 0;
-    };
-    await eventually('nothing to be held or waited for', left, { timeoutMs: TTL_MS / 3 });
-  });
-});
+    expect(worker.has(/^workers replaced: [1-5]$/)).toBe(true);
+    expect(worker.has(/^jobs: \d+ done, [1-5] killed/)).toBe(true);
+    const granted = worker.lines.flatMap(({ text }) => {
+      const match = /^limit (\d): at most (\d) at once/.exec(text);
+      return match ? [{ limit: Number(match[1]), most: Number(match[2]) }] : [];
+    });
+    expect(granted.filter(({ limit, most }) => most > limit)).toEqual([]);
+    // The limits 3, 1, 5 and 4 allow grants. A killed worker and a long job may leave no time for one of these limits.
+    expect(granted.length).toBeGreaterThanOrEqual(3);
+    expect(granted.map(({ limit }) => limit)).not.toContain(0);
+    expect(worker.has(/failed:|Traceback/)).toBe(false);
+
+    // A second count of the record gives the same result. With doubled permits the count must fail.
+    const summary = await judge(recordOf(stage));
+    expect(worker.output).toContain(summary.text.trimEnd());
+    const record = await readFile(recordOf(stage), 'utf8');
+    await writeFile(
+      recordOf(stage),
+      record.replaceAll(/"permits": (\d+)/g, (_, permits) => `"permits": ${2 * permits}`),
+    );
+    expect(await judge(recordOf(stage))).toMatchObject({
+      code: 1,
+      text: expect.stringMatching(/OVER THE LIMIT, \d+ times:/),
+    });
+  },
+);
+
+check(
+  'reports a limit that another program sets, and releases all permits on Ctrl-C',
+  async (stage, pool) => {
+    const args = ['--workers', '4', '--limit', '2', '--schedule', '2,4', '--every', '2s', '--step', '100ms'];
+    const worker = await startPool(stage, pool, stage.servers, args);
+    await worker.line(/conductor: limit 2 → 2;/, START_MS);
+    await withClient(stage, async (client) => {
+      await setLimit(client, stage.name, 3);
+      await worker.line(/conductor: LIMIT_MISMATCH, limit 3, not 2: another program has set it/);
+      await worker.line(/conductor: limit 3 → 4; limit 4, used \d, overcommitted 0, waiters \d; held by/);
+
+      worker.signal('SIGINT');
+      expect(await worker.exit()).toEqual({ code: 0, signal: null });
+      expect(worker.lines.at(-1)?.text).toBe('never over the limit');
+      // A waiter leaves the queue when its stream ends, which the server may notice shortly after the process has ended.
+      const left = async () => {
+        const { usedCount, waiterCount } = await getSemaphore(client, stage.name);
+        return usedCount + waiterCount === 0;
+      };
+      await eventually('nothing to be held or waited for', left, { timeoutMs: TTL_MS / 3 });
+    });
+  },
+);
 
 type Line = Readonly<Record<string, unknown>>;
 const begin = (
   token: number,
   permits = 1,
-  { at = 0, left = DOES_NOT_MATTER, worker = `w${token}` } = {},
+  { at = 0, left = LONG_LEFT, worker = `w${token}` } = {},
 ): Line => ({
   ...{ what: 'begin', at, left },
   ...{ worker, token, permits },
@@ -211,40 +218,43 @@ const limit = (limit: number, since: number, token: number): Line => ({
 });
 
 const RIGHT: readonly [string, readonly Line[]][] = [
-  ['as many as the limit', [limit(3, 0, 0), begin(1), begin(2, 2)]],
-  ['one after the other', [limit(1, 0, 0), begin(1), end(1), begin(2), end(2)]],
-  ['those that ran when it was lowered', [limit(3, 0, 0), begin(1), begin(2, 2), limit(1, 2, 2)]],
+  ['as many permits as the limit', [limit(3, 0, 0), begin(1), begin(2, 2)]],
+  ['jobs one after the other', [limit(1, 0, 0), begin(1), end(1), begin(2), end(2)]],
+  ['jobs that ran when the limit was lowered', [limit(3, 0, 0), begin(1), begin(2, 2), limit(1, 2, 2)]],
   [
-    'a late line of who was granted before it was lowered',
+    'a late line of a job that was granted before the limit was lowered',
     [limit(2, 0, 0), begin(1), limit(1, 2, 2), begin(2)],
   ],
-  ['a line that is quicker than that of the raise', [limit(1, 0, 0), begin(1), begin(2), limit(2, 1, 1)]],
-  ['the next one when a killed one was seen gone', [limit(1, 0, 0), begin(1), gone('w1'), begin(2)]],
   [
-    'one beside a process that stands still past its deadline',
+    'a job that writes its line before the line of the raised limit',
+    [limit(1, 0, 0), begin(1), begin(2), limit(2, 1, 1)],
+  ],
+  ['a new job after a killed job was seen gone', [limit(1, 0, 0), begin(1), gone('w1'), begin(2)]],
+  [
+    'a job beside a process that is stopped past its deadline',
     [limit(1, 0, 0), begin(1, 1, { left: 1 }), begin(2, 1, { at: 2 })],
   ],
   [
-    'a grant in the time of which the limit is not known',
+    'a grant at a time for which the limit is not known',
     [limit(1, 0, 0), begin(4), begin(5), limit(2, 3, 5), limit(1, 6, 6)],
   ],
 ];
 
 const WRONG: readonly [string, readonly Line[], RegExp][] = [
   [
-    'one more than the limit',
+    'one job more than the limit',
     [limit(3, 0, 0), begin(1), begin(2), begin(3), begin(4)],
     /4 permits at work, .* limit 3/,
   ],
-  ['one too heavy', [limit(3, 0, 0), begin(1), begin(2), begin(3, 2)], /4 permits at work/],
+  ['a job with too many permits', [limit(3, 0, 0), begin(1), begin(2), begin(3, 2)], /4 permits at work/],
   [
-    'a grant while what ran before does not fit',
+    'a grant while earlier jobs are over the limit',
     [limit(3, 0, 0), begin(1, 3), limit(1, 1, 1), begin(2)],
     /4 permits at work, .* limit 1/,
   ],
-  ['a grant under 0', [limit(1, 0, 0), limit(0, 1, 1), begin(2)], /1 permits at work, .* limit 0/],
+  ['a grant under the limit 0', [limit(1, 0, 0), limit(0, 1, 1), begin(2)], /1 permits at work, .* limit 0/],
   [
-    'the next one while a killed one was not seen gone',
+    'a new job while a killed job was not seen gone',
     [limit(1, 0, 0), begin(1), begin(2)],
     /2 permits at work/,
   ],
@@ -254,17 +264,17 @@ const WRONG: readonly [string, readonly Line[], RegExp][] = [
     /2 permits at work, .* limit 1/,
   ],
   [
-    'a step past the deadline',
+    'a step after the deadline',
     [limit(1, 0, 0), begin(1), step(1, 2, -0.1)],
     /w1 began a step past the deadline/,
   ],
   [
-    'one that goes on past its deadline',
+    'a job that continues after its deadline',
     [limit(1, 0, 0), begin(1, 1, { left: 1 }), begin(2, 1, { at: 2 }), step(1, 3, 1)],
     /2 permits at work/,
   ],
   [
-    'one token for two',
+    'one token for two jobs',
     [limit(2, 0, 0), begin(1), begin(1, 1, { worker: 'w2' })],
     /token 1 was granted twice/,
   ],
@@ -275,7 +285,7 @@ async function judgeLines(stage: Stage, lines: readonly Line[]): ReturnType<type
   return judge(recordOf(stage));
 }
 
-check('its count leaves alone what is right', async (stage) => {
+check('its tally accepts correct records', async (stage) => {
   for (const [what, lines] of RIGHT) {
     expect([what, await judgeLines(stage, lines)]).toEqual([
       what,
@@ -284,12 +294,12 @@ check('its count leaves alone what is right', async (stage) => {
   }
   const lowered = await judgeLines(stage, [limit(3, 0, 0), begin(1, 3), limit(1, 1, 1), end(1), begin(2)]);
   expect(lowered.text.split('\n').slice(1, 3)).toEqual([
-    'limit 1: at most 1 at once; 3 ran on that were granted before it',
+    'limit 1: at most 1 at once; 3 were granted before it',
     'limit 3: at most 3 at once',
   ]);
 });
 
-check('its count catches what is too much', async (stage) => {
+check('its tally rejects records over the limit', async (stage) => {
   for (const [what, lines, fault] of WRONG) {
     expect([what, await judgeLines(stage, lines)]).toEqual([
       what,

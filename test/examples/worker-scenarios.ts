@@ -162,7 +162,7 @@ async function losesServer(
   const { match } = await alice.line(/^attached at (\S+), same token (\d+); [\d.]+ m?s left$/);
   expect(match[1]).toBe(stage.servers[0]?.listen);
   expect(Number(match[2])).toBe(token);
-  await bob.line(/^stream failed \(.*\); waiting on by request_id$/);
+  await bob.line(/^stream failed \(.*\); still waiting by request_id$/);
   const attachedAt = Date.now();
   const later = await stage.entry('a later entry', ({ time }) => time > attachedAt + worksOnForMs);
   expect(later).toMatchObject({ worker: 'alice', token });
