@@ -44,10 +44,10 @@ test('keeps no more than its last entries, and leaves nothing else behind', asyn
   expect(await readdir(join(scratch, 'in'))).toEqual(['ledger']);
 });
 
-test('says so when its folder is something else', async () => {
+test('refuses a folder that is not a ledger', async () => {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'notes.txt'), '');
-  expect(() => new Ledger(folder).write(1n, 'alice', 'step')).toThrow('something else than a ledger');
+  expect(() => new Ledger(folder).write(1n, 'alice', 'step')).toThrow('is not a ledger');
 });
 
 interface WriteRecord {

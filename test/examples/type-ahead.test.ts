@@ -222,7 +222,7 @@ describe('in a pipe', () => {
 
   test('says of a line that the server refuses why, and goes on', async () => {
     const { lines, code } = await ask([], `${'x'.repeat(513)}\nheron\n`);
-    expect(lines[0]).toMatch(/^# x+: refused: .*513 bytes of UTF-8, 512 at most/);
+    expect(lines[0]).toMatch(/^# x+: refused: .*513 bytes of UTF-8; at most 512 are accepted/);
     expect(lines[2]).toBe('exact\t5\t-\t[heron]');
     expect(code).toBe(EXIT.failed);
   });
