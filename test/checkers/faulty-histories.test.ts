@@ -16,28 +16,28 @@ const table = Object.entries(MUTATIONS).map(([mutation, wrong]) => ({
   caughtBy: SCENARIOS[mutation as Mutation].caughtBy,
 }));
 
-describe.each(table)('where $wrong ($mutation)', ({ mutation, caughtBy }) => {
-  it(`is caught by the checkers ${caughtBy.join(', ')}`, () => {
+describe.each(table)('the mutation $mutation: $wrong', ({ mutation, caughtBy }) => {
+  it(`is caught by these checkers: ${caughtBy.join(', ')}`, () => {
     const { violations } = check(mutation, [mutation]);
     const found = new Set(violations.map((violation) => violation.invariant));
     expect([...found]).toEqual(expect.arrayContaining([...caughtBy]));
   });
 
-  it('shows it by a few events each', () => {
+  it('is shown by at most six events per violation', () => {
     for (const { trace } of check(mutation, [mutation]).violations) {
       expect(trace.length).toBeGreaterThan(0);
       expect(trace.length).toBeLessThanOrEqual(6);
     }
   });
 
-  it('raises no alarm in the same course of events without the fault', () => {
+  it('causes all violations: the same plan without it has none', () => {
     const result = check(mutation, []);
     expect(result.report).toContain('0 violations');
     expect(result.grantCount).toBeGreaterThan(0);
   });
 });
 
-it('shows for every invariant at least one fault that its checker catches', () => {
+it('has at least one mutation for every invariant', () => {
   const caught = new Set<Invariant>(table.flatMap((row) => row.caughtBy));
   expect(INVARIANTS.filter((invariant) => !caught.has(invariant))).toEqual([]);
 });

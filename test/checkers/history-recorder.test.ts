@@ -36,8 +36,8 @@ describe('the clock of histories', () => {
   });
 });
 
-describe('a recorder', () => {
-  it('stamps an event with its source, its order and the time, or with the time it is given', () => {
+describe('Recorder', () => {
+  it('adds the source, the order and the time (or the given time) to an event', () => {
     let now: Micros = 100;
     const recorder = new Recorder('a', new MemorySink(), () => now);
     expect(recorder.record(killed('x'))).toEqual({
@@ -51,7 +51,7 @@ describe('a recorder', () => {
     expect(recorder.record(killed('y'), 150)).toMatchObject({ at: 150, seq: 2 });
   });
 
-  it('has written the event when it returns, so that a kill of the process loses none', () => {
+  it('has written the event to the file when it returns', () => {
     const path = join(folder, 'a.jsonl');
     const sink = new FileSink(path);
     const event = new Recorder('a', sink).record(killed('x'));
@@ -60,8 +60,8 @@ describe('a recorder', () => {
   });
 });
 
-describe('the histories of many processes', () => {
-  it('come together by time, and each keeps its own order', () => {
+describe('the histories of several processes', () => {
+  it('are merged by time, and keep the order of each source', () => {
     const times = { a: [1, 5, 5], b: [2, 5, 9] };
     const histories = Object.entries(times).map(([source, instants]) => {
       const sink = new MemorySink();
@@ -73,7 +73,7 @@ describe('the histories of many processes', () => {
     expect(clients).toEqual(['a0', 'b0', 'a1', 'a2', 'b1', 'b2']);
   });
 
-  it('are read from files, without the line that a killed process did not finish', () => {
+  it('are read from files without an incomplete last line', () => {
     const paths = ['a', 'b'].map((source) => {
       const path = join(folder, `${source}.jsonl`);
       const sink = new FileSink(path);
@@ -85,14 +85,14 @@ describe('the histories of many processes', () => {
     expect(readHistory(paths).map((event) => event.source)).toEqual(['b', 'a']);
   });
 
-  it('are refused where a line in the middle is damaged', () => {
+  it('are refused with the line number of a damaged line', () => {
     const path = join(folder, 'a.jsonl');
     appendFileSync(path, '{"at":3,"sour\n{}\n');
-    expect(() => readHistoryFile(path)).toThrow('a.jsonl:1 is no event');
+    expect(() => readHistoryFile(path)).toThrow('a.jsonl:1 is not an event');
   });
 });
 
-it('names a lease by a hash, since its id is an authority', () => {
+it('names a lease by a hash of its lease_id', () => {
   expect(hashLeaseId('lease')).toMatch(/^[0-9a-f]{16}$/);
   expect(hashLeaseId('lease')).not.toBe(hashLeaseId('Lease'));
 });

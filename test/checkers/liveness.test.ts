@@ -28,41 +28,41 @@ function messages(invariant: Invariant, history: History): string[] {
   return violations.map((violation) => violation.message);
 }
 
-/** A client that is known to be in the queue. */
+/** A client that is queued a millisecond after its request. */
 function waits(atMs: number, client: string) {
   return [asked(atMs, client), queued(atMs + 1, client)];
 }
 
-describe('FIFO', () => {
+describe('the FIFO checker', () => {
   const found = (history: History) => messages('fifo', history).length;
   const first = [holds(0, 'a', 1), waits(10, 'b'), asked(20, 'c')] as const;
 
-  it('asks for the order of those of whom one was known to be queued before the other asked', () => {
+  it('compares two requests only if one was queued before the other was sent', () => {
     expect(found(written(...first, granted(30, 'c', 2), granted(40, 'b', 3)))).toBe(1);
     expect(found(written(...first, granted(30, 'c', 3), granted(40, 'b', 2)))).toBe(0);
     const together = [holds(0, 'a', 1), asked(10, 'b'), asked(20, 'c'), queued(21, 'b')];
     expect(found(written(...together, granted(30, 'c', 2), granted(40, 'b', 3)))).toBe(0);
   });
 
-  it('sees a newcomer that passes a waiter who is never granted', () => {
+  it('reports a newcomer that overtakes a waiter without a grant', () => {
     expect(found(written(...first, granted(30, 'c', 2), goesOnUntil(1_000)))).toBe(1);
   });
 
-  it('lets a waiter be passed that gave up, timed out or died', () => {
+  it('accepts that a waiter which cancelled, timed out or died is overtaken', () => {
     const newcomer = granted(30, 'c', 2);
     for (const end of [cancelled(25, 'b'), ended(25, 'b', 'ABORTED/CONTENDED'), killed(25, 'b')]) {
       expect(found(written(...first, end, newcomer, goesOnUntil(1_000)))).toBe(0);
     }
   });
 
-  it('lets a stalled store cost nobody the place, and a stopped server its own waiters', () => {
+  it('excuses overtaken waiters of a stopped server, but not of a stalled store', () => {
     const passed = [...first, granted(9_000, 'c', 2), granted(9_010, 'b', 3)] as const;
     expect(found(written(...passed, fault('redis_stopped', 15, 7_000)))).toBe(1);
     expect(found(written(...passed, fault('server_stopped', 15, 7_000, { clients: ['b'] })))).toBe(0);
     expect(found(written(...passed, fault('server_stopped', 15, 7_000, { clients: ['a', 'c'] })))).toBe(1);
   });
 
-  it('keeps the place of a waiter that comes back in time, once it is back', () => {
+  it('keeps the place of a waiter that comes back in time, from its return on', () => {
     const away = [holds(0, 'a', 1), waits(10, 'b'), asked(20, 'c'), ended(30, 'b', 'UNAVAILABLE')];
     const call = 'b again';
     const back = (atMs: number) => [asked(atMs, 'b', { call }), queued(atMs + 1, 'b', call)];
@@ -71,14 +71,14 @@ describe('FIFO', () => {
     expect(found(written(away, back(550), releases(500, 'a', 1), ...grants))).toBe(0);
   });
 
-  it('gives no place back to a wait that was answered', () => {
+  it('does not keep the place of a wait that was answered', () => {
     const call = 'b again';
     const timedOut = [holds(0, 'a', 1), waits(10, 'b'), asked(20, 'c'), ended(30, 'b', 'ABORTED/CONTENDED')];
     const back = [asked(40, 'b', { call }), queued(41, 'b', call), releases(500, 'a', 1)];
     expect(found(written(timedOut, back, granted(600, 'c', 2), granted(700, 'b', 3, { call })))).toBe(0);
   });
 
-  it('knows that behind a stalled store an older call of the request may have taken the place over', () => {
+  it('accepts that an older call of the request took the place over behind a stalled store', () => {
     const call = 'b again';
     const events = [holds(0, 'a', 1), asked(10, 'b'), ended(2_010, 'b', 'UNAVAILABLE/OUTCOME_UNKNOWN')];
     const back = [asked(2_100, 'b', { call }), queued(5_001, 'b', call), asked(5_002, 'c')];
@@ -88,16 +88,16 @@ describe('FIFO', () => {
   });
 });
 
-describe('lost wake-up', () => {
+describe('the lost-wake-up checker', () => {
   const found = (history: History) => messages('lost_wake_up', history).length;
   const given = [holds(0, 'a', 1), waits(10, 'b'), releases(1_000, 'a', 1)] as const;
 
-  it('allows a second, and what a message takes', () => {
+  it('allows one second plus the latency', () => {
     expect(found(written(...given, granted(2_010, 'b', 2)))).toBe(0);
     expect(found(written(...given, granted(2_011, 'b', 2)))).toBe(1);
   });
 
-  it('counts from the last instant at which the lease can have lived', () => {
+  it('counts from the latest possible end of the lease', () => {
     const unreleased = [holds(0, 'a', 1, { rpc: 'acquire', ttlMs: 3_000 }), waits(10, 'b')] as const;
     expect(found(written(...unreleased, granted(4_010, 'b', 2)))).toBe(0);
     expect(found(written(...unreleased, granted(4_012, 'b', 2)))).toBe(1);
@@ -106,14 +106,14 @@ describe('lost wake-up', () => {
     expect(found(written(...stream, killed(5_000, 'a'), granted(9_012, 'b', 2)))).toBe(1);
   });
 
-  it('does not count what goes on during a fault and shortly after', () => {
+  it('does not count the time of a fault and its consequences', () => {
     const grant = granted(12_000, 'b', 2);
     expect(found(written(...given, fault('redis_stopped', 1_500, 4_000), grant))).toBe(0);
     expect(found(written(...given, fault('redis_stopped', 2_100, 4_000), grant))).toBe(1);
     expect(found(written(...given, fault('scripts_flushed', 1_500, 4_000), grant))).toBe(1);
   });
 
-  it('calls nothing free that the head of the queue, whoever that is, has no room in', () => {
+  it('counts permits as free only if the heaviest waiter fits', () => {
     const name = SEMAPHORE;
     const busy = [limit(0, name, 3), holds(1, 'a', 1, { name, permits: 2 })];
     const heavy = [asked(10, 'b', { name, permits: 2 }), queued(11, 'b')];
@@ -122,7 +122,7 @@ describe('lost wake-up', () => {
     expect(found(written(busy, light, goesOnUntil(5_000)))).toBe(1);
   });
 
-  it('does not hold a try, a dead waiter or a stopped one for a waiter', () => {
+  it('does not count a request without a wait, a dead waiter or a stopped waiter', () => {
     const free = [holds(0, 'a', 1), releases(1, 'a', 1)] as const;
     expect(found(written(...free, asked(10, 'b', { waitMs: 0 }), goesOnUntil(5_000)))).toBe(0);
     expect(found(written(...free, waits(10, 'b'), killed(500, 'b'), goesOnUntil(5_000)))).toBe(0);
@@ -131,7 +131,7 @@ describe('lost wake-up', () => {
     expect(found(written(...free, waits(10, 'b'), goesOnUntil(5_000)))).toBe(1);
   });
 
-  it('knows that one who died in the moment of its grant holds to its TTL, and one before it does not', () => {
+  it('assumes a hidden grant for a waiter that died at the moment of the release, and none for an earlier death', () => {
     const dying = (diedMs: number) =>
       written(
         holds(0, 'a', 1),
@@ -146,55 +146,55 @@ describe('lost wake-up', () => {
   });
 });
 
-describe('recovery', () => {
+describe('the recovery checker', () => {
   const found = (history: History) => messages('recovery', history).length;
   const unary = [holds(0, 'a', 1, { rpc: 'acquire', ttlMs: 3_000 }), waits(10, 'b')] as const;
 
-  it('gives the next grant a quarter of a second after the end of a killed holder', () => {
+  it('allows 250 ms plus the latency after the end of a killed holder', () => {
     expect(found(written(...unary, killed(500, 'a'), granted(3_260, 'b', 2)))).toBe(0);
     expect(found(written(...unary, killed(500, 'a'), granted(3_261, 'b', 2)))).toBe(1);
   });
 
-  it('does not ask that of a holder who was not killed', () => {
+  it('sets no bound after the end of a live holder', () => {
     expect(found(written(...unary, granted(3_900, 'b', 2)))).toBe(0);
   });
 
-  it('adds the keep-alive for a stream whose client is stopped', () => {
+  it('adds the keep-alive time for a stopped streaming holder', () => {
     const stream = [holds(0, 'a', 1, { ttlMs: 3_000 }), waits(10, 'b')] as const;
     const stopped = fault('client_stopped', 1_000, 30_000, { clients: ['a'] });
     expect(found(written(...stream, stopped, granted(6_250, 'b', 2)))).toBe(0);
     expect(found(written(...stream, stopped, granted(6_281, 'b', 2)))).toBe(1);
   });
 
-  it('gives waiters a few seconds after the death of a server', () => {
+  it('allows a few seconds after the death of a server', () => {
     const events = [...unary, releases(1_000, 'a', 1), fault('server_killed', 1_001, 1_001)] as const;
     expect(found(written(...events, granted(8_900, 'b', 2)))).toBe(0);
     expect(found(written(...events, granted(9_100, 'b', 2)))).toBe(1);
   });
 
-  it('takes the end from Redis where somebody looked after the crash', () => {
+  it('uses the end that was observed in Redis after the crash', () => {
     const stream = [holds(0, 'a', 1, { ttlMs: 3_000 }), waits(10, 'b'), killed(2_000, 'a')] as const;
     expect(found(written(...stream, granted(4_500, 'b', 2)))).toBe(0);
     expect(found(written(...stream, observed(2_500, 1, 1_000), granted(4_500, 'b', 2)))).toBe(1);
   });
 });
 
-describe('no dead grants', () => {
+describe('the dead-grant checker', () => {
   const found = (history: History) => messages('dead_grant', history);
 
-  it('refuses a grant that arrives after its end with no fault on its way', () => {
+  it('reports a grant that arrives after its deadline without a fault', () => {
     const late = [asked(0, 'a', { ttlMs: 500 }), granted(900, 'a', 1, { sentMs: 0, deadlineMs: 500 })];
     expect(found(written(late))[0]).toMatch('arrived');
     expect(found(written(late, fault('server_stopped', 100, 890)))).toEqual([]);
   });
 
-  it('gives an offer that nobody claims the claim time', () => {
+  it('allows the claim time to an unclaimed offer', () => {
     const offered = (untilMs: number) => written(holds(0, 'a', 1), holders(500, 1, 7), holders(untilMs, 7));
     expect(found(offered(3_500))).toEqual([]);
     expect(found(offered(3_600))[0]).toMatch('token 7 was held');
   });
 
-  it('names the dead request that others are stuck behind', () => {
+  it('names the dead request that blocks live waiters', () => {
     const events = [holds(0, 'a', 1), waits(10, 'b'), waits(20, 'c'), cancelled(500, 'b')] as const;
     expect(found(written(...events, releases(1_000, 'a', 1), granted(4_000, 'c', 2)))).toEqual([]);
     expect(found(written(...events, releases(1_000, 'a', 1), granted(4_100, 'c', 2)))[0]).toMatch(
@@ -203,15 +203,15 @@ describe('no dead grants', () => {
   });
 });
 
-describe('no leak', () => {
+describe('the leak checker', () => {
   const found = (history: History) => messages('leak', history);
 
-  it('wants all permits back', () => {
+  it('reports permits that cannot be acquired at rest', () => {
     expect(found(written(probed(0, 3, 3)))).toEqual([]);
     expect(found(written(probed(0, 3, 2)))[0]).toMatch('only 2 of 3');
   });
 
-  it('compares keys and gauges with those of before', () => {
+  it('reports keys and gauges beyond the baseline', () => {
     const before = residue(0, 'baseline', ['known'], { timers: 2 });
     expect(found(written(before, residue(9, 'rest', ['known'], { timers: 1 })))).toEqual([]);
     const leaks = found(written(before, residue(9, 'rest', ['known', 'new'], { timers: 3, sockets: 1 })));

@@ -28,14 +28,14 @@ function holdsPermits(atMs: number, client: string, token: number, permits = 1) 
   return holds(atMs, client, token, { name: SEMAPHORE, permits });
 }
 
-describe('exclusion', () => {
+describe('the exclusion checker', () => {
   const found = (history: History) => messages('exclusion', history).length;
 
-  it('allows a grant that is received in the moment in which the release is sent', () => {
+  it('accepts a grant that is received when the release is sent', () => {
     expect(found(written(holds(0, 'a', 1), releases(100, 'a', 1), holds(100, 'b', 2)))).toBe(0);
   });
 
-  it('refuses one that is received a moment earlier', () => {
+  it('reports a grant that is received before the release is sent', () => {
     expect(found(written(holds(0, 'a', 1), releases(100, 'a', 1), holds(99.999, 'b', 2)))).toBe(1);
   });
 
@@ -46,36 +46,36 @@ describe('exclusion', () => {
     expect(found(written(holds(0, 'a', 1), killed(5_000, 'a'), next))).toBe(0);
   });
 
-  it('does not end belief by SIGSTOP or by a stream that breaks', () => {
+  it('does not end belief by SIGSTOP or by the end of a stream', () => {
     const stopped = fault('client_stopped', 1_000, 9_000, { clients: ['a'] });
     expect(found(written(holds(0, 'a', 1), stopped, holds(5_000, 'b', 2)))).toBe(1);
     expect(found(written(holds(0, 'a', 1), ended(100, 'a', 'UNAVAILABLE'), holds(5_000, 'b', 2)))).toBe(1);
   });
 
-  it('counts the latest of several deadlines', () => {
+  it('uses the latest of several deadlines', () => {
     const renewal = renewed(8_000, 'a', 1);
     expect(found(written(holds(0, 'a', 1), renewal, holds(17_999, 'b', 2)))).toBe(1);
     expect(found(written(holds(0, 'a', 1), renewal, holds(18_000, 'b', 2)))).toBe(0);
   });
 
-  it('believes in no grant that arrived after its deadline', () => {
+  it('ignores a grant that arrived after its deadline', () => {
     const dead = [asked(0, 'a'), granted(12_000, 'a', 1, { sentMs: 0, deadlineMs: 10_000 })];
     expect(found(written(dead, holds(11_000, 'b', 2), releases(13_000, 'b', 2)))).toBe(0);
   });
 
-  it('lets shared holders be together, and none of them with an exclusive one', () => {
+  it('accepts several shared holders, and reports an exclusive one beside them', () => {
     const shared = [holds(0, 'a', 1, { mode: 'shared' }), holds(1, 'b', 2, { mode: 'shared' })] as const;
     expect(found(written(...shared))).toBe(0);
     expect(found(written(...shared, holds(2, 'c', 3)))).toBe(1);
   });
 
-  it('leaves out a lease revoked by force, and not one revoked without', () => {
+  it('ignores a lease that was revoked by force, but not one revoked without force', () => {
     const next = holds(5_000, 'b', 2);
     expect(found(written(holds(0, 'a', 1), revokes(4_000, 1, true), next))).toBe(0);
     expect(found(written(holds(0, 'a', 1), revokes(4_000, 1, false), next))).toBe(1);
   });
 
-  it('leaves out a lease whose keys a hand has deleted since, and not one made afterwards', () => {
+  it('ignores a lease if its keys were deleted manually after its grant, but not if before', () => {
     const next = holds(5_000, 'b', 2);
     expect(found(written(holds(0, 'a', 1), fault('redis_deleted', 2_000, 2_001), next))).toBe(0);
     expect(found(written(fault('redis_deleted', 0, 1), holds(100, 'a', 1), next))).toBe(1);
@@ -83,7 +83,7 @@ describe('exclusion', () => {
     expect(found(written(holds(0, 'a', 1), elsewhere, next))).toBe(1);
   });
 
-  it('lets no store that forgets excuse two holders', () => {
+  it('reports two holders despite any fault but manual deletion', () => {
     for (const kind of FAULT_KINDS.filter((one) => one !== 'redis_deleted')) {
       const two = written(holds(0, 'a', 1), fault(kind, 2_000, 2_001), holds(5_000, 'b', 2));
       expect([kind, found(two)]).toEqual([kind, 1]);
@@ -91,10 +91,10 @@ describe('exclusion', () => {
   });
 });
 
-describe('over-issue', () => {
+describe('the over-issue checker', () => {
   const found = (history: History) => messages('over_issue', history).length;
 
-  it('is excused by no store that forgets', () => {
+  it('reports too many permits despite any fault but manual deletion', () => {
     const full = [limit(0, SEMAPHORE, 1), holdsPermits(10, 'a', 1)] as const;
     for (const kind of FAULT_KINDS.filter((one) => one !== 'redis_deleted')) {
       const more = written(...full, fault(kind, 2_000, 2_001), holdsPermits(2_100, 'b', 2));
@@ -102,24 +102,24 @@ describe('over-issue', () => {
     }
   });
 
-  it('sums weights up to the limit and not past it', () => {
+  it('accepts weights up to the limit, and reports more', () => {
     const full = [limit(0, SEMAPHORE, 5), holdsPermits(10, 'a', 1, 2), holdsPermits(20, 'b', 2, 3)] as const;
     expect(found(written(...full))).toBe(0);
     expect(found(written(...full, holdsPermits(30, 'c', 3)))).toBe(1);
   });
 
-  it('allows what was granted before the limit was lowered, even if it arrives later', () => {
+  it('accepts a grant from before a lowered limit that arrives after it', () => {
     const late = granted(200, 'b', 2, { name: SEMAPHORE, sentMs: 20, madeMs: 99 });
     const events = [limit(0, SEMAPHORE, 2), holdsPermits(10, 'a', 1), asked(20, 'b', { name: SEMAPHORE })];
     expect(found(written(...events, limit(100, SEMAPHORE, 1, 110), late))).toBe(0);
   });
 
-  it('refuses a grant asked for after the lower limit was in force', () => {
+  it('reports a grant beyond a lowered limit that was requested after the change', () => {
     const events = [limit(0, SEMAPHORE, 2), holdsPermits(10, 'a', 1), limit(100, SEMAPHORE, 1, 110)];
     expect(found(written(...events, holdsPermits(111, 'b', 2)))).toBe(1);
   });
 
-  it('sees that a waiter of before was granted after the lowering, since there had been no room', () => {
+  it('reports a waiter from before a lowered limit if there was no room for it until after the change', () => {
     const events = [
       limit(0, SEMAPHORE, 2),
       holdsPermits(10, 'a', 1),
@@ -133,7 +133,7 @@ describe('over-issue', () => {
     expect(found(written(...events, limit(400, SEMAPHORE, 2, 410), third))).toBe(0);
   });
 
-  it('lets the limit before be in force again where the store may have lost the new one, until it is set again', () => {
+  it('allows the former limit after the store may have lost a change, until the limit is set again', () => {
     const lowered = [limit(0, SEMAPHORE, 2), limit(100, SEMAPHORE, 1, 110), holdsPermits(200, 'a', 1)];
     const second = holdsPermits(20_000, 'b', 3);
     const heldOn = holdsPermits(19_000, 'c', 2);
@@ -145,7 +145,7 @@ describe('over-issue', () => {
     expect(found(written(...lowered, lost(5_000), again, heldOn, second))).toBe(1);
   });
 
-  it('refuses what was offered before the limit was lowered and claimed after it, as the end of the lease tells', () => {
+  it('reports an offer from before a lowered limit that was claimed after it', () => {
     const events = [
       limit(0, SEMAPHORE, 2),
       holdsPermits(10, 'a', 1),
@@ -162,34 +162,34 @@ describe('over-issue', () => {
     expect(found(written(...events, fault('reply_dropped', 120, 121), claimed(111)))).toBe(0);
   });
 
-  it('counts one grant over the limit once', () => {
+  it('reports one grant over the limit once', () => {
     const full = [limit(0, SEMAPHORE, 1), holdsPermits(10, 'a', 1), holdsPermits(20, 'b', 2, 1)] as const;
     expect(found(written(...full, goesOnUntil(100)))).toBe(1);
   });
 
-  it('ignores a change that was certainly not carried out', () => {
+  it('ignores a limit change that was refused', () => {
     const events = [limit(0, SEMAPHORE, 2), holdsPermits(10, 'a', 1)];
     expect(found(written(...events, limit(50, SEMAPHORE, 1, 60, false), holdsPermits(70, 'b', 2)))).toBe(0);
   });
 });
 
-describe('fencing', () => {
+describe('the fencing checker', () => {
   const found = (history: History) => messages('fencing', history);
 
-  it('asks for order only between a receipt and a later request', () => {
+  it('compares two tokens only if one was received before the other was requested', () => {
     const first = [asked(0, 'a'), granted(100, 'a', 7, { sentMs: 0 })];
     expect(found(written(first, holds(50, 'b', 6)))).toEqual([]);
     expect(found(written(first, holds(101, 'b', 6)))).toHaveLength(1);
   });
 
-  it('refuses one token for two leases, and two for one lease', () => {
+  it('reports one token for two leases, and two tokens for one lease', () => {
     const second = [asked(0, 'b'), granted(10, 'b', 5, { lease: 'another' })];
     expect(found(written(holds(0, 'a', 5), second))[0]).toMatch('two leases');
     const changed = granted(20, 'a', 6, { lease: 'lease 5' });
     expect(found(written(holds(0, 'a', 5), changed))[0]).toMatch('came with token 5 and then 6');
   });
 
-  it('lets no fault excuse a token that goes back', () => {
+  it('reports a token that goes back despite any fault', () => {
     for (const kind of FAULT_KINDS) {
       const back = written(holds(0, 'a', 9), fault(kind, 10, 11), holds(20, 'b', 2));
       expect([kind, found(back).length]).toEqual([kind, 1]);
@@ -197,10 +197,10 @@ describe('fencing', () => {
   });
 });
 
-describe('truthful offset', () => {
+describe('the truthful-offset checker', () => {
   const found = (history: History) => messages('truthful_offset', history);
 
-  it('compares by an observation of both clocks, as sharply as that was made', () => {
+  it('allows for the uncertainty of the observation', () => {
     const hold = holds(0, 'a', 1);
     expect(found(written(hold, observed(4_000, 1, 6_000)))).toEqual([]);
     expect(found(written(hold, observed(4_000, 1, 5_900)))[0]).toMatch('past its end in Redis');
@@ -208,17 +208,17 @@ describe('truthful offset', () => {
     expect(found(written(hold, observed(4_100, 1, 5_900, 200)))).toEqual([]);
   });
 
-  it('sees a renewal that brought the end nearer', () => {
+  it('reports a renewal that shortened the lease', () => {
     const events = [holds(0, 'a', 1), renewed(1_000, 'a', 1, { ttlMs: 500 })];
     expect(found(written(...events, observed(1_100, 1, 400)))).toHaveLength(1);
   });
 
-  it('refuses a belief in what Redis does not have, unless the lease has ended for its holder', () => {
-    expect(found(written(holds(0, 'a', 1), observed(100, 1, null)))[0]).toMatch('does not know it');
+  it('reports a believed lease that Redis does not have', () => {
+    expect(found(written(holds(0, 'a', 1), observed(100, 1, null)))[0]).toMatch('does not have it');
     expect(found(written(holds(0, 'a', 1), releases(90, 'a', 1), observed(100, 1, null)))).toEqual([]);
   });
 
-  it('refuses a client that believes longer than its rule allows', () => {
+  it('reports a client that believes longer than the deadline rule allows', () => {
     const late = granted(1_000, 'a', 1, { sentMs: 0, deadlineMs: 12_000 });
     expect(found(written(asked(0, 'a'), late))[0]).toMatch('longer than the deadline rule');
   });

@@ -5,15 +5,15 @@ import { calmPlans, stormyPlans } from '../support/simulator/random-plans';
 import { SCENARIOS } from '../support/simulator/scenarios';
 import { simulate, type Plan } from '../support/simulator/world';
 
-/** The same plans every time, unless a number is given to look further with. */
+/** Fixed plans by default. HOLDFAST_TEST_SEED and HOLDFAST_TEST_RUNS select others. */
 const SEED = Number(process.env['HOLDFAST_TEST_SEED'] ?? 20_251);
 const RUNS = Number(process.env['HOLDFAST_TEST_RUNS'] ?? 200);
 const ALLOWANCES = { latencyUs: 50_000, keepAliveUs: 3_000_000 };
 
-/** Runs a family of plans without any fault in the service, and counts what their histories tell of. */
+/** Checks the histories of a family of plans without mutations, and counts their events by kind. */
 function checkFamily(plans: fc.Arbitrary<Plan>): Map<string, number> {
   const seen = new Map<string, number>();
-  const count = (what: string) => seen.set(what, (seen.get(what) ?? 0) + 1);
+  const count = (kind: string) => seen.set(kind, (seen.get(kind) ?? 0) + 1);
   fc.assert(
     fc.property(plans, (plan) => {
       const history = simulate(plan);
@@ -33,15 +33,15 @@ function kindOf(event: HistoryEvent): string {
   return event.type;
 }
 
-describe('a service without faults', () => {
-  it('raises no alarm, whatever its clients do', () => {
+describe('the checkers', () => {
+  it('report nothing for a correct service, whatever its clients do', () => {
     const seen = checkFamily(calmPlans);
     for (const kind of ['granted', 'queued', 'renewed', 'release_answered', 'cancelled', 'ended CONTENDED']) {
       expect([kind, (seen.get(kind) ?? 0) > RUNS / 4]).toEqual([kind, true]);
     }
   });
 
-  it('raises no alarm either where processes die and stop, links break and the store stalls or forgets', () => {
+  it('report nothing for a correct service while processes die, links break and the store stalls or loses data', () => {
     const seen = checkFamily(stormyPlans);
     const kinds = [
       'killed',
@@ -63,26 +63,26 @@ describe('a service without faults', () => {
     }
   });
 
-  it('makes the same history of the same plan', () => {
+  it('get the same history for the same plan', () => {
     const [plan] = fc.sample(stormyPlans, { seed: SEED, numRuns: 1 });
     if (plan === undefined) throw new Error('no plan was made');
     expect(simulate(plan)).toEqual(simulate(plan));
   });
 });
 
-describe('what a test asks', () => {
+describe('expectInvariantsToHold', () => {
   const history: History = simulate(SCENARIOS.lifo.plan);
 
-  it('passes where the invariants hold', () => {
+  it('passes if the invariants hold', () => {
     expect(() => expectInvariantsToHold(history, ALLOWANCES)).not.toThrow();
   });
 
-  it('fails with the traces where they do not', () => {
+  it('throws the traces of violations', () => {
     const broken = history.map((event) => (event.type === 'granted' ? { ...event, token: 1 } : event));
     expect(() => expectInvariantsToHold(broken, ALLOWANCES)).toThrow(/fencing .*two leases\n.* granted /s);
   });
 
-  it('fails where there is no grant to check', () => {
+  it('throws if the history has no grant', () => {
     const empty = history.filter((event) => event.type !== 'granted');
     expect(() => expectInvariantsToHold(empty, { only: ['exclusion'] })).toThrow('proves nothing');
   });

@@ -8,7 +8,7 @@ import type {
 } from '../support/history';
 import { compareEvents } from '../support/history';
 
-/** Times are in milliseconds, and everybody wants `lock` for 10 s unless a test says otherwise. */
+/** The defaults: every client requests `lock` with a ttl of 10 s. All times are in milliseconds. */
 const TTL_MS = 10_000;
 const NAME = 'lock';
 
@@ -17,12 +17,12 @@ interface Timed {
   readonly body: EventBody;
 }
 
-/** Whatever a test finds handy to put together. */
+/** Events, nested in any way. */
 export type Written = Timed | readonly Written[];
 
 interface CallOptions {
   readonly name?: string;
-  /** A client's second call needs a name of its own; the first is called like its client. */
+  /** Default: the client's name. A second call of a client needs another name. */
   readonly call?: string;
   readonly requestId?: string;
   readonly ttlMs?: number;
@@ -34,7 +34,7 @@ function flatten(events: readonly Written[]): Timed[] {
   return events.flatMap((one) => ('body' in one ? [one] : flatten(one)));
 }
 
-/** Puts events that were written down in any order into a history. */
+/** Makes a history of events in any order. */
 export function written(...events: readonly Written[]): History {
   const flat = flatten(events);
   const stamped = flat.map(({ atMs, body }, index) => ({
@@ -80,11 +80,11 @@ export function queued(atMs: number, client: string, call = client): Timed {
 interface GrantOptions extends CallOptions {
   readonly lease?: string;
   readonly permits?: number;
-  /** When the call was sent; the offset reaches from there to TTL after the receipt. */
+  /** When the call was sent. The offset counts from there to a TTL after `madeMs`. */
   readonly sentMs?: number;
-  /** When it was made, where it came later than that. */
+  /** When the grant was made, if before its receipt. */
   readonly madeMs?: number;
-  /** Which deadline the client made of it, where that is not by the rule. */
+  /** The client's deadline, if it breaks the deadline rule. */
   readonly deadlineMs?: number;
 }
 
@@ -105,17 +105,17 @@ export function granted(atMs: number, client: string, token: number, options: Gr
   };
 }
 
-/** Asked and granted at once. */
+/** A request with an immediate grant. */
 export function holds(atMs: number, client: string, token: number, options: AskOptions = {}): Timed[] {
   return [asked(atMs, client, options), granted(atMs, client, token, options)];
 }
 
 interface RenewalOptions extends GrantOptions {
-  /** Where it came later than it was made. */
+  /** The time of receipt, if later than the renewal. */
   readonly arrivesMs?: number;
 }
 
-/** A renewal made at an instant, and heard of on the holder's stream. */
+/** A renewal, received on the holder's stream. */
 export function renewed(atMs: number, client: string, token: number, options: RenewalOptions = {}): Timed {
   const { call = client, ttlMs = TTL_MS, lease = `lease ${token}`, sentMs = atMs } = options;
   const expireOffsetUs = us(atMs - sentMs + ttlMs);
@@ -129,7 +129,7 @@ interface RenewCallOptions {
   readonly refused?: boolean;
 }
 
-/** A renewal by a call of its own, answered at once. */
+/** A renewal by a unary call, answered at once. */
 export function renewsByCall(
   atMs: number,
   client: string,
@@ -150,7 +150,7 @@ interface ReleaseOptions {
   readonly lossCause?: LossCause;
 }
 
-/** A release by the lease's id, answered at once unless said otherwise. */
+/** A release by lease id, answered at once by default. */
 export function releases(atMs: number, client: string, token: number, options: ReleaseOptions = {}): Timed[] {
   const { answeredMs = atMs, released = true, lossCause = null } = options;
   const about = { client, call: `release by ${client} at ${atMs}`, lease: `lease ${token}` };
@@ -203,7 +203,7 @@ export function revokes(atMs: number, token: number, force: boolean): Timed {
   return { atMs, body: { type: 'revoke_asked', name: NAME, tokens: [token], force } };
 }
 
-/** Redis saw the lease end so long after the observation; null: it does not know the lease. */
+/** Redis showed this remaining time of the lease. null: Redis does not have the lease. */
 export function observed(atMs: number, token: number, remainingMs: number | null, tookMs = 0): Timed {
   const wallClock = 1_700_000_000_000_000;
   return {
@@ -236,7 +236,7 @@ export function probed(atMs: number, value: number, obtained: number): Timed {
   return { atMs, body: { type: 'permits_probed', name: NAME, limit: value, obtained } };
 }
 
-/** Something of no consequence, so that the history goes on until then. */
+/** An event without consequences that extends the history. */
 export function goesOnUntil(atMs: number): Timed {
   return { atMs, body: { type: 'holders_observed', name: 'nobody', tokens: [] } };
 }

@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { cacheDirectory } from '../../src/dev/cache-directory';
 import { takePidLock } from '../../src/dev/pid-lock.cjs';
-import { wordsOf } from '../support/not-checked';
+import { errorLineOf } from '../support/not-checked';
 import { pythonEnvironment } from '../support/python-environment';
 import { ROOT } from '../support/root';
 
@@ -39,7 +39,7 @@ async function problemOf(what: string, step: () => Promise<void>): Promise<strin
     await step();
     return undefined;
   } catch (error) {
-    return `${what}: ${wordsOf(error)}`;
+    return `${what}: ${errorLineOf(error)}`;
   }
 }
 

@@ -8,18 +8,18 @@ import type { EitherWanted } from '../support/clients/either-client';
 import { acquireWithRetries, retryElsewhere } from './retries';
 import { RecordedClient } from './recorded-client';
 
-/** Many clients of one process that want the same thing, for a while. */
+/** A load of many clients in one process that request the same resource for a while. */
 export interface LoadTask {
   readonly call: 'load';
-  /** Its clients' names begin with it. */
+  /** The prefix of the clients' names. */
   readonly client: string;
   readonly clientCount: number;
-  /** The servers; each client begins at one and goes on at the next. */
+  /** The servers. Each client starts at one and moves to the next. */
   readonly addresses: readonly string[];
   readonly service: Service;
   readonly name: string;
   readonly mostPermits: number;
-  /** Of a lock: how many of a hundred ask for it shared. */
+  /** For locks: the percentage of shared requests. */
   readonly sharedPercent: number;
   readonly seed: number;
   readonly forMs: number;
@@ -29,14 +29,14 @@ export function clientsOf({ client, clientCount }: LoadTask): string[] {
   return Array.from({ length: clientCount }, (_, index) => `${client}.${index}`);
 }
 
-/** Ways for a request to end without a lease that are nobody's fault. */
+/** The reasons for which a request may end without a lease. */
 const REFUSALS = new Set(['CONTENDED', 'NEVER_FITS', 'REQUEST_FINISHED', 'NO_SUCH_SEMAPHORE']);
 const LONGEST_WAIT_MS = 30_000;
 const TTL_MS = [300, 900] as const;
 const WORK_MS = [5, 60] as const;
 const WAIT_MS = [0, 1500] as const;
 
-/** Resolves when the time is over and its clients have let go of all that they have not walked away from. */
+/** Resolves when the time is over and every client has finished its last request. */
 export async function runLoad(task: LoadTask, sink: EventSink): Promise<void> {
   const until = performance.now() + task.forMs;
   const clients = clientsOf(task).map((name, index) => new LoadClient(name, index, task, sink));
@@ -78,7 +78,7 @@ class LoadClient {
       name: task.name,
       requestId: randomUUID(),
       ttlMs: this.between(TTL_MS),
-      // Somewhat longer than all others have to wait, or else as long as the load lasts.
+      // A short wait, or until the load ends.
       waitMs: this.happens(40) ? this.between(WAIT_MS) : Math.max(0, Math.ceil(until - performance.now())),
       permits: task.service === 'lock' ? 1 : 1 + Math.floor(this.random() ** 2 * task.mostPermits),
       mode: task.service === 'lock' && this.happens(task.sharedPercent) ? 'shared' : 'exclusive',
@@ -96,7 +96,7 @@ class LoadClient {
     await stream.ended;
   }
 
-  /** Gives the wait up after a while; what it got by then is left to its ttl. */
+  /** Cancels the request after a while. A lease that it got by then expires. */
   private async cancelSoon(asking: EitherWanted): Promise<void> {
     const stream = this.client.hold(asking);
     await sleep(this.between(WORK_MS));
@@ -104,7 +104,7 @@ class LoadClient {
     await stream.ended;
   }
 
-  /** Works, and lets go; false: it has walked away, and the permits come back by themselves. */
+  /** Works and releases. false: the lease is left to expire. */
   private async use(held: Held): Promise<boolean> {
     const { client, fallback } = this;
     await sleep(this.between(WORK_MS));

@@ -135,7 +135,6 @@ test.concurrent(
       const end = scenario.fault('link_cut', 'black hole between client and server');
       member.clientProxy.blackHole('both');
       const after = await takeOver(scenario, opened.held);
-      const stopwatch = scenario.stopwatch();
       const renewedBefore = renewals;
       await after.more('renewed', 3);
       // One renewal may follow the hint that another stream took over. It is answered SUPERSEDED.

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { compareEvents, type EventBody, type History, type HistoryEvent, type Micros } from './history';
 
-/** The clock of every history: Node reads CLOCK_MONOTONIC here, so processes can be compared. */
+/** The clock of every history. Node reads CLOCK_MONOTONIC, which all processes of the machine share. */
 export function monotonicMicros(): Micros {
   return Number(process.hrtime.bigint() / 1000n);
 }
 
-/** A lease_id is an authority and does not belong in files; its hash names the lease as well. */
+/** Names a lease by a hash: a lease_id is an authority and must not be written to files. */
 export function hashLeaseId(leaseId: string): string {
   return createHash('sha256').update(leaseId).digest('hex').slice(0, 16);
 }
@@ -16,7 +16,7 @@ export interface EventSink {
   write(event: HistoryEvent): void;
 }
 
-/** Stamps events and hands them to the sink before the caller goes on, so that a SIGKILL loses none. */
+/** Adds time and order to events. The sink has written an event when `record` returns, so a SIGKILL loses none. */
 export class Recorder {
   private seq = 0;
 
@@ -30,7 +30,7 @@ export class Recorder {
     return this.clock();
   }
 
-  /** `at` is for what was received: the time is read first, the rest takes a moment. */
+  /** Pass `at` for a receipt: read the time first of all. */
   record(body: EventBody, at: Micros = this.clock()): HistoryEvent {
     this.seq += 1;
     const event = { at, source: this.source, seq: this.seq, ...body } as HistoryEvent;
@@ -51,7 +51,7 @@ export class MemorySink implements EventSink {
   }
 }
 
-/** One write(2) per event: what reached the kernel outlives the process that wrote it. */
+/** Uses one write(2) per event, which survives a SIGKILL of the process. */
 export class FileSink implements EventSink {
   private readonly fd: number;
 
@@ -68,12 +68,12 @@ export class FileSink implements EventSink {
   }
 }
 
-/** The last of a file that is still written to, from the first line that begins within so many bytes. */
-export function readHistoryTail(path: string, mostBytes: number): HistoryEvent[] {
+/** Reads the whole lines within the last `maxBytes` of a file that is still being written. */
+export function readHistoryTail(path: string, maxBytes: number): HistoryEvent[] {
   const fd = openSync(path, 'r');
   try {
     const { size } = fstatSync(fd);
-    const from = Math.max(0, size - mostBytes);
+    const from = Math.max(0, size - maxBytes);
     const bytes = Buffer.alloc(size - from);
     const lines = bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, from)).split('\n');
     return parseLines(path, from === 0 ? lines : lines.slice(1));
@@ -82,7 +82,7 @@ export function readHistoryTail(path: string, mostBytes: number): HistoryEvent[]
   }
 }
 
-/** Reads one file; a last line without its end was being written when its process died, and is left out. */
+/** Reads one file. An incomplete last line is left out: its process died while it wrote. */
 export function readHistoryFile(path: string): HistoryEvent[] {
   return parseLines(path, readFileSync(path, 'utf8').split('\n'));
 }
@@ -93,12 +93,12 @@ function parseLines(path: string, lines: string[]): HistoryEvent[] {
     try {
       return JSON.parse(line) as HistoryEvent;
     } catch (error) {
-      throw new Error(`${path}:${index + 1} is no event: ${line.slice(0, 80)}`, { cause: error });
+      throw new Error(`${path}:${index + 1} is not an event: ${line.slice(0, 80)}`, { cause: error });
     }
   });
 }
 
-/** Brings the histories of many processes into one order. */
+/** Merges the histories of several processes in order of time. */
 export function mergeHistories(...histories: readonly (readonly HistoryEvent[])[]): History {
   return histories.flat().sort(compareEvents);
 }

@@ -1,6 +1,6 @@
 /**
- * What clients saw and what the test did to them, as one list of events on the machine's monotonic clock.
- * Checkers read nothing else: no log, no state of a server. Every event is one line of JSON in a file.
+ * A history: what clients sent and received, and what the test did, as events on the machine's monotonic clock. The
+ * checkers read nothing else, no log and no state of a server. In a file each event is one line of JSON.
  */
 
 /** Microseconds on CLOCK_MONOTONIC, which all processes of one machine share. */
@@ -11,21 +11,21 @@ export type LossCause = 'EXPIRED' | 'REVOKED' | 'STORE_RESET' | 'STORE_UNAVAILAB
 export type LockMode = 'exclusive' | 'shared';
 
 interface Stamped {
-  /** For something sent: read before it was sent. For something received: read first of all on receipt. */
+  /** Read just before a send, and as the first step of a receipt. */
   readonly at: Micros;
-  /** Which recorder wrote it; `seq` orders the events of one recorder that carry the same time. */
+  /** The recorder of the event. `seq` orders its events of equal time. */
   readonly source: string;
   readonly seq: number;
 }
 
 interface OfCall extends Stamped {
-  /** A process. One that is started again is another client, since a killed one is dead for good. */
+  /** The client's name. A restarted process is another client. */
   readonly client: string;
-  /** Unique in the whole history. */
+  /** Unique in the history. */
   readonly call: string;
 }
 
-/** Sent by a call that may bring a grant: `attach` names a lease, the others a request. */
+/** A call that may be granted was sent. `attach` names a lease, the others a request. */
 export interface Asked extends OfCall {
   readonly type: 'asked';
   readonly rpc: 'acquire' | 'hold' | 'attach';
@@ -35,7 +35,7 @@ export interface Asked extends OfCall {
   readonly mode: LockMode;
   readonly permitCount: number;
   readonly ttlUs: Micros;
-  /** null: as long as the call lasts. */
+  /** null: no timeout. */
   readonly waitTimeoutUs: Micros | null;
 }
 
@@ -44,11 +44,11 @@ export interface Queued extends OfCall {
   readonly position: number;
 }
 
-/** What every answer that moves a deadline says; `deadline` is what this client made of it. */
+/** An answer that sets a deadline. `deadline` is the client's own result. */
 interface Believed extends OfCall {
   readonly lease: string;
   readonly ttlUs: Micros;
-  /** When the call was sent that `expireOffsetUs` is counted from: for a stream the call that opened it. */
+  /** The start of `expireOffsetUs`: when the call, or the stream, was opened. */
   readonly t0: Micros;
   readonly expireOffsetUs: Micros;
   readonly deadline: Micros;
@@ -90,7 +90,7 @@ export interface ReleaseAnswered extends OfCall {
   readonly lossCause: LossCause | null;
 }
 
-/** The stream's last word on a lease that was released by its id. */
+/** A stream's last event after a release of its lease. */
 export interface Released extends OfCall {
   readonly type: 'released';
   readonly lease: string;
@@ -102,19 +102,19 @@ export interface Lost extends OfCall {
   readonly cause: LossCause;
 }
 
-/** The status of a call, by its names: code `ABORTED`, reason `CONTENDED`. */
+/** A call ended with a status, such as code `ABORTED` and reason `CONTENDED`. */
 export interface Ended extends OfCall {
   readonly type: 'ended';
   readonly code: string;
   readonly reason: string | null;
 }
 
-/** The client gave the call up. */
+/** The client cancelled the call. */
 export interface Cancelled extends OfCall {
   readonly type: 'cancelled';
 }
 
-/** SIGKILL of a client, written by the killer just before it kills. */
+/** A client is about to be killed by SIGKILL. The killer records it. */
 export interface Killed extends Stamped {
   readonly type: 'killed';
   readonly client: string;
@@ -143,20 +143,20 @@ export const FAULT_KINDS = [
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 /**
- * A fault begins. What it excuses and explains follows from its kind (`checkers/fault-effects.ts`);
- * a test that knows better says so here.
+ * A fault begins. Its kind determines what it excuses and explains (`checkers/fault-effects.ts`), unless the event
+ * overrides that.
  */
 export interface FaultStarted extends Stamped {
   readonly type: 'fault_started';
   readonly fault: string;
   readonly kind: FaultKind;
   readonly what: string;
-  /** Only these clients or names feel it; left out: all. */
+  /** The affected clients and names. Default: all. */
   readonly clients?: readonly string[];
   readonly names?: readonly string[];
   readonly excuses?: readonly string[];
   readonly explains?: readonly LossCause[];
-  /** How long after its end its consequences may still show. */
+  /** How long after the fault its consequences may still show. */
   readonly graceUs?: Micros;
 }
 
@@ -165,7 +165,7 @@ export interface FaultEnded extends Stamped {
   readonly fault: string;
 }
 
-/** A limit is in force from some instant between these two on. A name with a limit is a semaphore. */
+/** A limit takes effect between `limit_asked` and `limit_answered`. A name with a limit is a semaphore. */
 export interface LimitAsked extends Stamped {
   readonly type: 'limit_asked';
   readonly change: string;
@@ -176,11 +176,11 @@ export interface LimitAsked extends Stamped {
 export interface LimitAnswered extends Stamped {
   readonly type: 'limit_answered';
   readonly change: string;
-  /** false: certainly not carried out. */
+  /** false: certainly not changed. */
   readonly done: boolean;
 }
 
-/** An operator took these tokens' leases, or everybody's (null). */
+/** An operator revoked the leases of these tokens. null: all leases of the name. */
 export interface RevokeAsked extends Stamped {
   readonly type: 'revoke_asked';
   readonly name: string;
@@ -188,35 +188,35 @@ export interface RevokeAsked extends Stamped {
   readonly force: boolean;
 }
 
-/** One script read Redis TIME and a lease's end between the monotonic instants `before` and `at`. */
+/** A script read Redis TIME and a lease's end between the monotonic instants `before` and `at`. */
 export interface ExpiryObserved extends Stamped {
   readonly type: 'expiry_observed';
   readonly name: string;
   readonly lease: string;
   readonly before: Micros;
   readonly redisTimeUs: Micros;
-  /** null: Redis does not know the lease as held. */
+  /** null: Redis does not have the lease as held. */
   readonly expiryUs: Micros | null;
 }
 
-/** Whom the service itself shows as holding a name, offers that nobody claimed yet included. */
+/** The tokens of the holders that the service shows, unclaimed offers included. */
 export interface HoldersObserved extends Stamped {
   readonly type: 'holders_observed';
   readonly name: string;
   readonly tokens: readonly number[];
 }
 
-/** What is there: `baseline` before any work, `rest` once all of it ended at least TTL + 1 s ago. */
+/** What exists: `baseline` before any work, `rest` after all leases have ended. */
 export interface ResidueObserved extends Stamped {
   readonly type: 'residue_observed';
   readonly when: 'baseline' | 'rest';
-  /** Keys of Redis, without those that are kept on purpose for a retention time. */
+  /** Keys of Redis, without those that are kept for a retention time. */
   readonly keys: readonly string[];
-  /** Sizes of maps, numbers of timers and sockets, by any name. */
+  /** Sizes of maps and numbers of timers and sockets, by name. */
   readonly gauges: Readonly<Record<string, number>>;
 }
 
-/** At rest somebody took all the permits that could be had. */
+/** At rest a probe acquired as many permits as possible. */
 export interface PermitsProbed extends Stamped {
   readonly type: 'permits_probed';
   readonly name: string;
@@ -250,13 +250,13 @@ export type HistoryEvent =
 
 type WithoutStamp<Event> = Event extends HistoryEvent ? Omit<Event, keyof Stamped> : never;
 
-/** An event as its writer gives it; the recorder adds when, who and in which order. */
+/** An event without the fields that the recorder adds. */
 export type EventBody = WithoutStamp<HistoryEvent>;
 
-/** All events of a run, in the order of time. */
+/** All events of a run, in order of time. */
 export type History = readonly HistoryEvent[];
 
-/** By time; events of one recorder with the same time stay in the order they were written. */
+/** Orders by time, and by `seq` where one recorder wrote events of equal time. */
 export function compareEvents(a: HistoryEvent, b: HistoryEvent): number {
   if (a.at !== b.at) return a.at - b.at;
   if (a.source !== b.source) return a.source < b.source ? -1 : 1;

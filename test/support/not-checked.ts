@@ -1,12 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** Says that something could not be looked at on this machine. A test that was passed over must not look passed. */
+/** Reports a check that this machine cannot run, so that it does not look passed. */
 export function sayNotChecked(what: string, why: string): void {
   process.stderr.write(`not checked: ${what}: ${why}\n`);
 }
 
-/** The one line of a failed program's output that tells most: the first that speaks of an error, else the last. */
-export function wordsOf(error: unknown): string {
+/** The most telling line of a failed program's output: the first that mentions an error, else the last. */
+export function errorLineOf(error: unknown): string {
   const {
     stderr = '',
     stdout = '',

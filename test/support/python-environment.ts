@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cacheDirectory } from '../../src/dev/cache-directory';
 import { takePidLock } from '../../src/dev/pid-lock.cjs';
-import { wordsOf } from './not-checked';
+import { errorLineOf } from './not-checked';
 
 const run = promisify(execFile);
 const PROBE_TIMEOUT_MS = 30_000;
@@ -48,7 +48,7 @@ export async function pythonEnvironment(requirements: string): Promise<PythonEnv
     if (!existsSync(join(folder, 'complete'))) await build(folder, requirements);
     return { python: join(folder, 'bin', 'python') };
   } catch (error) {
-    return { missing: `its packages could not be installed: ${wordsOf(error)}` };
+    return { missing: `its packages could not be installed: ${errorLineOf(error)}` };
   } finally {
     unlock();
   }

@@ -6,16 +6,16 @@ import { TOPOLOGIES, type Topology } from './plan';
 
 export const USAGE = `usage: npm run test:faults -- [options]
 
-  --seed N          the first round's seed; each further round has the next one (default: drawn, and printed)
-  --minutes M       begins no round after so long (default 5)
-  --rounds N        plays so many rounds at most; --seed N --rounds 1 repeats a round
+  --seed N          the seed of the first round; each further round adds 1 (default: random, and printed)
+  --minutes M       starts no round after M minutes (default 5)
+  --rounds N        runs at most N rounds; --seed N --rounds 1 repeats a round
   --traffic S       seconds of traffic in a round (default 90)
-  --workers N       workers in each of three processes (default 40): fewer where several runs share a machine
+  --workers N       workers in each of three processes (default 40); use fewer if several runs share a machine
   --topology T      ${TOPOLOGIES.join(', ')} (default one)
-  --faults A,B      draws from these only: ${FAULT_NAMES.join(', ')}
-  --mutant A,B      breaks the server or the client on purpose, and plays until a checker says so (default seed 1):
+  --faults A,B      draws only from these faults: ${FAULT_NAMES.join(', ')}
+  --mutant A,B      breaks the server or the client on purpose, and runs until a checker reports it (default seed 1):
                     all, or some of ${MUTANT_NAMES.join(', ')}
-  --write-results   plays nothing, and writes test/faults/RESULTS.md from all runs that are kept`;
+  --write-results   runs nothing, and writes test/faults/RESULTS.md from all saved runs`;
 
 export class UsageError extends Error {}
 
@@ -72,25 +72,25 @@ function read(args: readonly string[]) {
 function numberOf<Usual>(text: string | undefined, name: string, usual: Usual): number | Usual {
   if (text === undefined) return usual;
   const number = Number(text);
-  if (!(number >= 0)) throw new UsageError(`--${name} ${text}: give a number`);
+  if (!(number >= 0)) throw new UsageError(`--${name} ${text} is not a number of 0 or more`);
   return number;
 }
 
 function topologyOf(text = 'one'): Topology {
   const found = TOPOLOGIES.find((topology) => topology === text);
-  if (found === undefined) throw new UsageError(`--topology ${text}: there is ${TOPOLOGIES.join(', ')}`);
+  if (found === undefined) throw new UsageError(`--topology ${text} does not exist; choose one of ${TOPOLOGIES.join(', ')}`);
   return found;
 }
 
 function faultNamed(text: string): FaultName {
-  if (!isFaultName(text)) throw new UsageError(`--faults ${text}: there is ${FAULT_NAMES.join(', ')}`);
+  if (!isFaultName(text)) throw new UsageError(`--faults ${text} does not exist; choose from ${FAULT_NAMES.join(', ')}`);
   return text;
 }
 
 function mutantsNamed(text: string): readonly MutantName[] {
   if (text === 'all') return MUTANT_NAMES;
   return text.split(',').map((name) => {
-    if (!isMutantName(name)) throw new UsageError(`--mutant ${name}: there is ${MUTANT_NAMES.join(', ')}`);
+    if (!isMutantName(name)) throw new UsageError(`--mutant ${name} does not exist; choose from ${MUTANT_NAMES.join(', ')}`);
     return name;
   });
 }

@@ -3,12 +3,12 @@ import { ClientProcess, type ClientProcessOptions } from '../client-process';
 import type { Scenario } from '../scenario';
 import type { TrafficTask } from './traffic/traffic';
 
-/** Past the end of the traffic a worker may still be at a call that is not answered, or at its last tries. */
+/** How long a worker may take for its last session after the end of the traffic. */
 const LAST_SESSION_MS = 30_000;
 
 export type CrowdTask = Omit<TrafficTask, 'call' | 'client' | 'forMs'>;
 
-/** The client processes of a round; one that is killed is replaced by another. */
+/** The client processes of a round. A killed process is replaced. */
 export class Crowd {
   private started = 0;
   private readonly running = new Set<ClientProcess>();
@@ -17,10 +17,11 @@ export class Crowd {
     private readonly scenario: Scenario,
     private readonly task: CrowdTask,
     private readonly options: ClientProcessOptions,
-    /** When its traffic ends, by `performance.now()`. */
+    /** The end of the traffic, by `performance.now()`. */
     private readonly until: number,
   ) {}
 
+  /** Starts another client process. */
   async join(): Promise<void> {
     this.started += 1;
     const client = await ClientProcess.start(
@@ -37,13 +38,13 @@ export class Crowd {
     this.running.add(client);
   }
 
-  /** One that still works. */
+  /** A random process that is still running. */
   any(random: Random): ClientProcess | undefined {
     const alive = [...this.running].filter((client) => !client.hasEnded);
     return alive.length === 0 ? undefined : oneOf(random, alive);
   }
 
-  /** What a process is in the middle of, by what it has written of late: what it began long ago has ended. */
+  /** The open calls and held leases of a process, by its recent events. Older calls have ended. */
   openCalls(client: ClientProcess): Readonly<Record<'calls cut short' | 'leases held', number>> {
     const open = new Set<string>();
     const held = new Set<string>();
@@ -62,7 +63,7 @@ export class Crowd {
     await this.join();
   }
 
-  /** Of all that work. */
+  /** The number of client processes. */
   get size(): number {
     return this.running.size;
   }
@@ -71,7 +72,7 @@ export class Crowd {
     for (const client of this.running) if (!client.hasEnded) client.kill();
   }
 
-  /** Others in the place of those that have been killed. */
+  /** Replaces all processes after `killAll`. */
   async refill(): Promise<void> {
     const { size } = this.running;
     this.running.clear();

@@ -9,7 +9,7 @@ import type { Wanted } from './traffic/traffic';
 
 const RESTORE_EVERY_MS = 1000;
 
-/** Operators who set limits as planned, one after the other, whatever happens around. */
+/** Operators that set the planned limits, one after the other, during all faults. */
 export class LimitMover {
   constructor(
     private readonly scenario: Scenario,
@@ -37,14 +37,14 @@ export class LimitMover {
     }
   }
 
-  /** After a store that forgot, nobody could use a semaphore for the rest of the round: its last limit is its usual one. */
+  /** Sets limits again that the store lost. Without a limit a semaphore could not be used for the rest of the round. */
   private async restore(moves: readonly LimitMove[], signal: AbortSignal): Promise<void> {
     const operator = this.scenario.operator('lost limits', this.fleet.member(0));
     const usual = new Map(moves.map(({ label, limit }) => [this.named(label), limit]));
     while (!signal.aborted) {
       for (const [name, limit] of usual) {
         const key = permitsKeys(PREFIX, { service: 'semaphore', name }).at(-1) ?? '';
-        // What cannot be asked now, for the fault that there is, is asked for next time.
+        // A read that fails during a fault is repeated in the next turn.
         const found = await this.fleet.redis.command('EXISTS', key).catch(() => undefined);
         if (Number(found ?? 1) > 0 || signal.aborted) continue;
         await operator.setLimit(name, limit).catch(refused);
@@ -55,12 +55,12 @@ export class LimitMover {
 
   private named(label: string): string {
     const name = this.wanted.find((one) => one.name.endsWith(label))?.name;
-    if (name === undefined) throw new Error(`no resource of this round is called ${label}`);
+    if (name === undefined) throw new Error(`this round has no resource with the label ${label}`);
     return name;
   }
 }
 
-/** That nothing was changed, or that nobody knows, is in the history. */
+/** Ignores a failed change: the history has it. */
 function refused(error: unknown): void {
   if (!(error instanceof CallEnded)) throw error;
 }

@@ -1,23 +1,23 @@
 /**
- * `npm run test:faults`: plays rounds of real processes, faults and traffic, checks what the clients saw, and says
- * what each fault did. See README.md beside this file.
+ * `npm run test:faults`: runs rounds of real processes, faults and traffic, checks the histories of the clients, and
+ * reports the effect of each fault. See README.md beside this file.
  */
 import { commit } from '../../../bench/support/machine';
 import { parseArguments, USAGE, UsageError, type Wanted } from './arguments';
 import { clockShim } from './clock-shim/shim';
 import { hunt } from './mutants/hunt';
 import { planRound } from './plan';
-import { keepCatch, keepHistory, keepReport } from './report/kept';
+import { saveCatch, saveHistory, saveReport } from './report/saved';
 import { writeResults } from './report/results';
 import { RunTally } from './report/run-report';
 import { catchText, failureText, reportText } from './report/text';
 import { runRound } from './round';
 
-/** True: nothing was violated. */
+/** Returns whether all rounds were without a violation. */
 async function play(wanted: Wanted): Promise<boolean> {
   const { seed, topology, faults, trafficMs, workerCount } = wanted;
   const shim = await clockShim();
-  if ('missing' in shim) console.error(`NO CLOCK IS STEPPED IN THIS RUN: ${shim.missing}`);
+  if ('missing' in shim) console.error(`THIS RUN STEPS NO CLOCK: ${shim.missing}`);
   const tally = new RunTally({ seed, topology, commit: await commit(), workerCount });
   const started = performance.now();
   const seconds = (): number => (performance.now() - started) / 1000;
@@ -35,22 +35,22 @@ async function play(wanted: Wanted): Promise<boolean> {
     try {
       const outcome = await runRound(plan);
       const failed = tally.add(outcome);
-      if (failed !== undefined) console.log(`${failureText(failed)}\nits history: ${keepHistory(outcome)}`);
+      if (failed !== undefined) console.log(`${failureText(failed)}\nits history: ${saveHistory(outcome)}`);
     } catch (error) {
       console.log(failureText(tally.addBroken(plan.seed, error as Error)));
     }
   }
   const report = tally.report(seconds());
-  console.log(`\n${reportText(report)}\n\nkept in ${keepReport(report)}`);
+  console.log(`\n${reportText(report)}\n\nsaved in ${saveReport(report)}`);
   return report.failed.length === 0;
 }
 
-/** True: each was caught. */
+/** Returns whether every mutant was caught. */
 async function huntAll({ mutants, seed }: Wanted): Promise<boolean> {
   let allCaught = true;
   for (const mutant of mutants) {
     const caught = await hunt(mutant, seed);
-    keepCatch(caught);
+    saveCatch(caught);
     console.log(catchText(caught));
     allCaught &&= caught.afterSeconds !== undefined;
   }

@@ -9,7 +9,7 @@ import { Clocks } from './clock-shim/clocks';
 import { clockShim } from './clock-shim/shim';
 import { Crowd } from './crowd';
 import { LimitMover } from './limit-mover';
-import { Looks } from './looks';
+import { StoreSampler } from './store-sampler';
 import { faultOf } from './nemesis/faults';
 import { Nemesis, type Deed } from './nemesis/nemesis';
 import type { RoundPlan } from './plan';
@@ -90,7 +90,7 @@ async function playRound(
   const scenario = new Scenario(fleet, `round ${plan.seed}`, fleet.member(0));
   try {
     const wanted = await makeResources(plan, scenario);
-    const looks = new Looks(fleet.redis, wanted);
+    const sampler = new StoreSampler(fleet.redis, wanted);
     const crowd = new Crowd(
       scenario,
       {
@@ -119,7 +119,7 @@ async function playRound(
     const defects: string[] = [];
     const nemesis = new Nemesis(stage);
     const limits = new LimitMover(scenario, fleet, wanted);
-    looks.start();
+    sampler.start();
     const unwatch = watchStalls((from, to) => scenario.past('machine_stalled', 'nobody ran', from, to));
     try {
       await Promise.all(Array.from({ length: plan.processCount }, () => crowd.join()));
@@ -131,11 +131,11 @@ async function playRound(
       // What clients saw until then is checked all the same.
       defects.push(`the round did not come to its end: ${(error as Error).message}`);
     } finally {
-      await looks.stop();
+      await sampler.stop();
       unwatch();
     }
     const told = scenario.history();
-    const history = mergeHistories(told, looks.events(told));
+    const history = mergeHistories(told, sampler.events(told));
     return { plan, history, deeds: nemesis.deeds, checks: checkAll(history, ALLOWANCES), defects };
   } finally {
     await scenario.close();

@@ -2,19 +2,19 @@ import type { Granted, HistoryEvent, Killed, Micros, Renewed } from '../history'
 import type { Grant } from './timeline';
 
 /**
- * When somebody acts as the holder: from the first receipt to the first of release sent, LOST received,
- * local deadline, SIGKILL. Of several answers the latest deadline counts. A lease that several clients
- * attached to is believed until the last of them stops.
+ * The span in which a client may act as the holder: from the first receipt of the grant to the first of release sent,
+ * LOST received, local deadline and SIGKILL. The latest deadline counts. If several clients attached to the lease, the
+ * span ends when the last of them stops. See `docs/design/invariants.md`.
  */
 export interface Belief {
   readonly from: Micros;
   readonly to: Micros;
-  /** The event that ended it; for a deadline the answer that the deadline came from. */
+  /** The event that ended the belief. For a deadline: the answer that set the deadline. */
   readonly endedBy: HistoryEvent;
   readonly cause: 'release' | 'lost' | 'deadline' | 'killed';
 }
 
-/** A grant that some client acted on, and that no operator freed by force. */
+/** A grant that a client believed in and that no operator revoked by force. */
 export type Believed = Grant & { readonly belief: Belief };
 
 export function isBelieved(grant: Grant): grant is Believed {

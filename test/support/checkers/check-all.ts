@@ -42,17 +42,17 @@ const CHECKERS: Readonly<Record<Invariant, Checker>> = {
 
 export interface CheckResult {
   readonly violations: readonly Violation[];
-  /** How much there was to check: a history without grants proves nothing. */
+  /** A history without grants proves nothing. */
   readonly grantCount: number;
   readonly report: string;
 }
 
 export interface CheckAllOptions extends Partial<CheckOptions> {
-  /** Which invariants to check; all by default. */
+  /** The invariants to check. Default: all. */
   readonly only?: readonly Invariant[];
 }
 
-/** Runs the checkers over a history and formats what they found, a few traces of each invariant. */
+/** Runs the checkers over a history. The report has up to three traces per invariant. */
 export function checkAll(history: History, given: CheckAllOptions = {}): CheckResult {
   const { only = INVARIANTS, ...allowances } = given;
   const options: CheckOptions = { ...DEFAULT_OPTIONS, ...allowances };
@@ -72,7 +72,7 @@ export function checkAll(history: History, given: CheckAllOptions = {}): CheckRe
   return { violations, grantCount, report: [summary, ...lines].join('\n') };
 }
 
-/** For tests: fails with the report, and also where there is nothing that could have been violated. */
+/** Throws the report on any violation, and an error on a history without grants. */
 export function expectInvariantsToHold(history: History, options: CheckAllOptions = {}): void {
   const result = checkAll(history, options);
   if (result.grantCount === 0) throw new Error('the history has no grant, so it proves nothing');

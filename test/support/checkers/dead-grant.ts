@@ -6,8 +6,8 @@ import type { Call, Timeline } from './timeline';
 import type { CheckOptions, Violation } from './violation';
 
 /**
- * 13. A waiter that cancelled, timed out or died is never a holder for longer than the claim time (or its
- * TTL if its server died between claim and answer), and no grant arrives when it has ended already.
+ * `docs/design/invariants.md`, 13: a waiter that cancelled, timed out or died holds permits for at most the claim time,
+ * or for its TTL if its server died between claim and answer. No grant arrives after its own deadline.
  */
 export function checkDeadGrant(timeline: Timeline, options: CheckOptions): Violation[] {
   return [
@@ -27,10 +27,12 @@ function deadOnArrival(
   const scope = { client: received.client, name: received.name };
   if (timeline.excused('dead_grant', received.deadline - received.ttlUs, received.at, scope)) return [];
   const late = (received.at - received.deadline) / 1000;
-  return [violation(received.name, `token ${received.token} arrived ${late} ms after its end`, [received])];
+  return [
+    violation(received.name, `token ${received.token} arrived ${late} ms after its deadline`, [received]),
+  ];
 }
 
-/** The service shows a holder whose token no client ever got. */
+/** Finds holders that the service shows and that no client was granted. */
 function unclaimed(name: string, timeline: Timeline, options: CheckOptions): Violation[] {
   const delivered = new Set(timeline.grantsOf(name).map((grant) => grant.token));
   const seen = new Map<number, { first: HoldersObserved; last: HoldersObserved }>();
@@ -48,11 +50,16 @@ function unclaimed(name: string, timeline: Timeline, options: CheckOptions): Vio
     if (last.at <= until + options.latencyUs) return [];
     if (timeline.excused('dead_grant', first.at - options.claimUs, last.at, { name })) return [];
     const seconds = (last.at - first.at) / 1_000_000;
-    return [violation(name, `token ${token} was held for ${seconds} s, and nobody got it`, [first, last])];
+    return [
+      violation(name, `token ${token} was held for ${seconds} s, and no client was granted it`, [
+        first,
+        last,
+      ]),
+    ];
   });
 }
 
-/** Nobody alive has the permits, somebody alive waits, and a dead request is all that can be in the way. */
+/** Finds live waiters beside free permits that only a dead request can have blocked. */
 function blockedByDead(name: string, timeline: Timeline, options: CheckOptions): Violation[] {
   const disturbs = (window: FaultWindow) => window.excuses.has('dead_grant');
   const bound = options.claimUs + options.latencyUs;
@@ -68,7 +75,7 @@ function blockedByDead(name: string, timeline: Timeline, options: CheckOptions):
   });
 }
 
-/** The last request that went away without a grant before or while the others starved. */
+/** The last request that ended without a grant before or during the starvation. */
 function deadRequest(name: string, { from, to }: Starvation, timeline: Timeline): Call | null {
   const remembered: Micros = 60_000_000;
   let latest: Call | null = null;

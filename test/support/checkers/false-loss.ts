@@ -4,10 +4,10 @@ import { lastAnswer, ranOut } from './ran-out';
 import { madeAfter, type Grant, type LeaseCall, type Timeline } from './timeline';
 import type { CheckOptions, Violation } from './violation';
 
-/** Clocks are read in whole microseconds, so that instants which are equal may look a little apart. */
-const READING: Micros = 1_000;
+/** Equal instants may differ by rounding to whole microseconds. */
+const ROUNDING: Micros = 1_000;
 
-/** 7. No LOST, and no answer that says as much, without a cause that the history shows. */
+/** `docs/design/invariants.md`, 7: no LOST, and no LEASE_NOT_HELD, without a cause in the history. */
 export function checkFalseLoss(timeline: Timeline, options: CheckOptions): Violation[] {
   return timeline.grants.flatMap((grant) => [
     ...grant.ends.flatMap((end) =>
@@ -18,40 +18,42 @@ export function checkFalseLoss(timeline: Timeline, options: CheckOptions): Viola
 }
 
 function losses(grant: Grant, lost: Lost, timeline: Timeline, options: CheckOptions): Violation[] {
-  // A stream knows what was confirmed on it; a renewal by another call may have moved the end since.
+  // A stream knows only its own confirmations. A renewal by another call may have moved the end since.
   const last = lastAnswer(grant, lost.at, lost.call);
   const timedOut = lost.cause === 'EXPIRED' || lost.cause === 'STORE_UNAVAILABLE';
   const since = madeAfter(grant, last) - options.latencyUs;
-  // A store that has lost the last renewal lets the lease end when the one before it would have.
+  // A store that lost the last renewal ends the lease at the end before that renewal.
   const setBack = explained(grant, 'STORE_RESET', since, lost.at, timeline);
-  if (timedOut && last.deadline > lost.at + READING && !setBack) {
-    const message = `token ${grant.token} was told LOST / ${lost.cause} before its deadline`;
+  if (timedOut && last.deadline > lost.at + ROUNDING && !setBack) {
+    const message = `token ${grant.token} received LOST / ${lost.cause} before its deadline`;
     return [violation(grant, message, [last, lost])];
   }
   if (explained(grant, lost.cause, since, lost.at, timeline)) return [];
   if (ranOut(grant, lost, timeline, options)) return [];
-  const message = `token ${grant.token} was told LOST / ${lost.cause}, and nothing had happened that explains it`;
+  const message = `token ${grant.token} received LOST / ${lost.cause}, and no event explains that cause`;
   return [violation(grant, message, [last, lost])];
 }
 
 function unasked(grant: Grant, end: HistoryEvent): Violation[] {
   if (grant.releases.some(({ asked }) => asked.at <= end.at)) return [];
-  return [violation(grant, `token ${grant.token} was released, and nobody had asked`, [grant.received, end])];
+  return [
+    violation(grant, `token ${grant.token} was released without any release call`, [grant.received, end]),
+  ];
 }
 
-/** A renewal or release that found the lease gone although its end had not come and nobody had ended it. */
+/** Finds renewals and releases that were answered LEASE_NOT_HELD while the lease must still exist. */
 function refusals(grant: Grant, call: LeaseCall, timeline: Timeline): Violation[] {
   const refused = refusal(call);
   if (refused === null) return [];
   const last = lastAnswer(grant, refused.at);
-  if (last.deadline <= refused.at + READING) return [];
+  if (last.deadline <= refused.at + ROUNDING) return [];
   const ended =
     grant.releases.some(({ asked }) => asked.at <= refused.at && asked !== call.asked) ||
     grant.ends.some((end) => end.at <= refused.at);
   const causes: LossCause[] = ['REVOKED', 'STORE_RESET'];
   if (ended || causes.some((cause) => explained(grant, cause, madeAfter(grant, last), refused.at, timeline)))
     return [];
-  const message = `token ${grant.token} was said to be gone before its deadline, and nobody had ended it`;
+  const message = `token ${grant.token} was reported as gone before its deadline, and no call had ended it`;
   return [violation(grant, message, [last, call.asked, refused])];
 }
 

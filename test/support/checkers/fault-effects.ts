@@ -1,12 +1,13 @@
 import type { FaultEnded, FaultKind, FaultStarted, LossCause, Micros } from '../history';
 import type { Invariant } from './violation';
 
-/** What a kind of fault may do to clients, and for how long after its end. */
+/** What a kind of fault may do to clients. */
 interface Effect {
   readonly excuses: readonly Invariant[];
   readonly explains: readonly LossCause[];
+  /** How long after the fault its consequences may still show. */
   readonly graceUs: Micros;
-  /** Commands sent during it may be carried out at its end. */
+  /** Commands sent during the fault may run at its end. */
   readonly delays: boolean;
 }
 
@@ -21,8 +22,8 @@ function effect(
   return { excuses, explains, graceUs, delays };
 }
 
-/** Grants pause until nobody believes what was forgotten, so two holders and too many permits are not among them. */
-const FORGETS: readonly Invariant[] = [
+/** What a store that lost data may violate. Grants pause then, so exclusion and over_issue are not excused. */
+const LOST_DATA: readonly Invariant[] = [
   'fifo',
   'lost_wake_up',
   'loss',
@@ -32,8 +33,8 @@ const FORGETS: readonly Invariant[] = [
 ];
 
 /**
- * Kinds that excuse little are the demanding ones: a stalled Redis costs nobody the place in the queue,
- * SCRIPT FLUSH and killed connections are noticed by nobody, a jump of the clock has no effect at all.
+ * A kind that excuses little is a strict test. A stalled Redis must not cost a waiter its place. SCRIPT FLUSH, killed
+ * connections and clock jumps must not have any effect.
  */
 const EFFECTS: Readonly<Record<FaultKind, Effect>> = {
   server_killed: effect(['lost_wake_up', 'dead_grant'], ['EXPIRED'], 8 * SECOND),
@@ -56,13 +57,13 @@ const EFFECTS: Readonly<Record<FaultKind, Effect>> = {
     8 * SECOND,
   ),
   redis_lost_writes: effect(
-    [...FORGETS, 'recovery'],
+    [...LOST_DATA, 'recovery'],
     ['EXPIRED', 'STORE_RESET', 'STORE_UNAVAILABLE'],
     8 * SECOND,
   ),
-  redis_flushed: effect(FORGETS, ['STORE_RESET'], 2 * SECOND),
-  // By hand, the keys of one name: no store can know of it.
-  redis_deleted: effect(['exclusion', 'over_issue', ...FORGETS], ['STORE_RESET'], 2 * SECOND),
+  redis_flushed: effect(LOST_DATA, ['STORE_RESET'], 2 * SECOND),
+  // The keys of one name are deleted manually. The store cannot notice.
+  redis_deleted: effect(['exclusion', 'over_issue', ...LOST_DATA], ['STORE_RESET'], 2 * SECOND),
   scripts_flushed: effect([], [], 0),
   connections_killed: effect([], [], 0),
   reply_dropped: effect(['lost_wake_up', 'recovery', 'dead_grant'], [], 5 * SECOND),
@@ -86,7 +87,7 @@ const EFFECTS: Readonly<Record<FaultKind, Effect>> = {
   ),
   draining: effect(['lost_wake_up', 'recovery'], [], 5 * SECOND),
   clock_jumped: effect([], [], 0),
-  // Nobody ran, the test neither: other programs had the machine.
+  // Neither the servers nor the test ran: other programs had the cores.
   machine_stalled: effect(
     ['fifo', 'lost_wake_up', 'recovery', 'loss', 'dead_grant'],
     ['EXPIRED', 'STORE_UNAVAILABLE'],
@@ -95,7 +96,7 @@ const EFFECTS: Readonly<Record<FaultKind, Effect>> = {
   ),
 };
 
-/** A fault with its consequences resolved; `to` is its own end, `shownTo` that of its consequences. */
+/** A fault with its effects. `to` is the end of the fault, `shownTo` the end of its consequences. */
 export interface FaultWindow {
   readonly started: FaultStarted;
   readonly kind: FaultKind;
@@ -109,7 +110,7 @@ export interface FaultWindow {
   readonly names: ReadonlySet<string> | null;
 }
 
-/** A fault that never ended lasts to the end of the history. */
+/** A fault without an end lasts to the end of the history. */
 export function faultWindow(started: FaultStarted, ended: FaultEnded | undefined): FaultWindow {
   const known = EFFECTS[started.kind];
   const to = ended?.at ?? Infinity;
@@ -127,7 +128,7 @@ export function faultWindow(started: FaultStarted, ended: FaultEnded | undefined
   };
 }
 
-/** Who or what a check is about; what is left out is not asked for. */
+/** The client and name that a check is about. An omitted field matches every fault. */
 export interface Scope {
   readonly client?: string;
   readonly name?: string;
@@ -140,19 +141,19 @@ export function concerns(window: FaultWindow, scope: Scope): boolean {
   return true;
 }
 
-/** Whether the store certainly has no lease of this name any more that was made before the fault. */
+/** Whether the fault certainly removed all leases of this name. */
 export function erases(window: FaultWindow, name: string): boolean {
   const kinds: readonly FaultKind[] = ['redis_flushed', 'redis_deleted'];
   return kinds.includes(window.kind) && concerns(window, { name });
 }
 
-/** A replica that takes over lags by no more than this, or its master takes no writes. */
-const MOST_LAG: Micros = 15 * SECOND;
+/** The longest lag of a replica that takes over: with more lag its master refuses writes. */
+const MAX_LAG: Micros = 15 * SECOND;
 
-/** The writes of how long before the fault the store may have lost of this name; 0: of none. */
-export function forgetsBackUs(window: FaultWindow, name: string): Micros {
+/** How far back from the fault the store may have lost writes about this name. 0: it lost none. */
+export function lossReachUs(window: FaultWindow, name: string): Micros {
   if (erases(window, name)) return Infinity;
   const kinds: readonly FaultKind[] = ['redis_lost_writes', 'redis_restarted', 'redis_stopped'];
   const mayForget = kinds.includes(window.kind) && window.explains.has('STORE_RESET');
-  return mayForget && concerns(window, { name }) ? MOST_LAG : 0;
+  return mayForget && concerns(window, { name }) ? MAX_LAG : 0;
 }

@@ -2,8 +2,8 @@ import type { Grant, Timeline } from './timeline';
 import type { Violation } from './violation';
 
 /**
- * 3. Fencing tokens are unique per name and rise with real time: what was received before another was asked
- * for has the smaller one. No fault excuses a token that goes back.
+ * `docs/design/invariants.md`, 3: fencing tokens are unique per name and rise with real time. A token that was received
+ * before another request was sent is smaller than the token of that request. No fault excuses a violation.
  */
 export function checkFencing(timeline: Timeline): Violation[] {
   return timeline.names().flatMap((name) => {
@@ -44,7 +44,7 @@ function goneBack(grants: readonly Grant[]): Violation[] {
       next += 1;
     }
     if (highest !== null && highest !== grant && highest.token > grant.token) {
-      const message = `token ${grant.token} was asked for after token ${highest.token} had been received`;
+      const message = `token ${grant.token} was requested after token ${highest.token} had been received`;
       violations.push(violation(message, highest, grant));
     }
   }

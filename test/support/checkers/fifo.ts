@@ -2,26 +2,26 @@ import type { Micros } from '../history';
 import { waitEnd, WHOLE_LOCK, type Call, type Grant, type Request, type Timeline } from './timeline';
 import type { CheckOptions, Violation } from './violation';
 
-/** A waiter with a place: known to be queued at `queuedAt`, and alive from `aliveFrom` to its grant or end. */
+/** A waiter's place: queued at `queuedAt`, and alive from `aliveFrom` to its grant or end. */
 interface Place {
   readonly call: Call;
   readonly queuedAt: Micros;
   readonly aliveFrom: Micros;
-  /** Infinity where this call was never granted. */
+  /** The token of this call's grant, or Infinity without a grant. */
   readonly token: number;
-  /** The token that another call of the same request brought, whose offer this one may not have heard of. */
+  /** The lowest token that another call of the same request received, or Infinity. */
   readonly elsewhere: number;
-  /** Until when it certainly waited, for one that was never granted. */
+  /** The latest instant at which a call without a grant was certainly waiting. */
   readonly waitedUntil: Micros;
 }
 
-/** 4. Who was queued before another asked, and stayed alive, is granted first; tokens tell the order. */
+/** `docs/design/invariants.md`, 4: a live waiter that was queued before another request was sent gets the lower token. */
 export function checkFifo(timeline: Timeline, options: CheckOptions): Violation[] {
   return timeline.names().flatMap((name) => {
     const places = timeline.requestsOf(name).flatMap((request) => placesOf(request, timeline, options));
-    const isPlain = (place: Place) => place.queuedAt === place.aliveFrom && place.elsewhere === Infinity;
-    const direct = places.filter(isPlain);
-    const returned = places.filter((place) => !isPlain(place));
+    const isDirect = (place: Place) => place.queuedAt === place.aliveFrom && place.elsewhere === Infinity;
+    const direct = places.filter(isDirect);
+    const returned = places.filter((place) => !isDirect(place));
     return [
       ...overtaken(direct, timeline.grantsOf(name)),
       ...overtakenAfterReturn(returned, timeline.grantsOf(name)),
@@ -29,7 +29,7 @@ export function checkFifo(timeline: Timeline, options: CheckOptions): Violation[
   });
 }
 
-/** Only the last call of a request has a grant or a lasting wait; earlier ones may have earned its place. */
+/** Only the last call of a request is granted or keeps waiting. An earlier call may have got its place. */
 function placesOf(request: Request, timeline: Timeline, options: CheckOptions): Place[] {
   const places: Place[] = [];
   let earned: Micros | null = null;
@@ -42,7 +42,7 @@ function placesOf(request: Request, timeline: Timeline, options: CheckOptions): 
     const until = Math.min(call.granted?.at ?? Infinity, call.over);
     const scope = { client: call.asked.client, name: request.name };
     const disturbed = timeline.excused('fifo', earned ?? queuedAt, Math.min(until, timeline.end), scope);
-    if (disturbed || haunted(request, call, timeline)) {
+    if (disturbed || mayBeTakenBack(request, call, timeline)) {
       earned = null;
       continue;
     }
@@ -61,21 +61,21 @@ function placesOf(request: Request, timeline: Timeline, options: CheckOptions): 
   return places;
 }
 
-/** Ends of a call that leave its place in the queue, for the same request to come back to. */
+/** The reasons that leave a call's place in the queue for a retry of its request. */
 const PLACE_KEPT: readonly (string | null)[] = [null, 'REATTACH', 'DRAINING', 'SUPERSEDED'];
 
 function keepsPlace(previous: Call, next: Call, options: CheckOptions): boolean {
   const reason = previous.ended?.reason ?? null;
-  // A second less than promised: the client's view of when the call ended is not the server's.
+  // One second less than the contract: the server may see the end of the call earlier than the client.
   const inTime = next.asked.at - previous.over < options.ticketKeptUs - 1_000_000;
   return inTime && PLACE_KEPT.includes(reason);
 }
 
 /**
- * Whether a command of an earlier call of the request, given up behind a stalled store, may have run after
- * this call's own: then the older call took the place over, and nobody speaks for it.
+ * Whether a delayed command of an earlier call may have run after this call's own command. Then the earlier call, which
+ * has ended, took the place over.
  */
-function haunted(request: Request, call: Call, timeline: Timeline): boolean {
+function mayBeTakenBack(request: Request, call: Call, timeline: Timeline): boolean {
   return request.calls.some(
     (earlier) =>
       earlier !== call &&
@@ -86,36 +86,36 @@ function haunted(request: Request, call: Call, timeline: Timeline): boolean {
   );
 }
 
-/** At the server a wait may have been over somewhat earlier, or a grant may have been on its way. */
+/** Subtracts two latencies: the server may have ended the wait earlier, or a grant may have been on its way. */
 function waitedUntil(call: Call, timeline: Timeline, options: CheckOptions): Micros {
   return Math.min(waitEnd(call), timeline.end) - 2 * options.latencyUs;
 }
 
-/** The usual case, in one sweep: the highest token of those who were queued before this one asked. */
+/** The usual case, in one sweep: compares each grant with the waiters queued before its request. */
 function overtaken(places: readonly Place[], grants: readonly Grant[]): Violation[] {
   const queued = [...places].sort((a, b) => a.queuedAt - b.queuedAt);
   const violations: Violation[] = [];
   let next = 0;
-  let slowest: Place | null = null;
-  let patient: Place | null = null;
+  let highest: Place | null = null;
+  let ungranted: Place | null = null;
   for (const grant of fresh(grants).sort((a, b) => askedAt(a) - askedAt(b))) {
     for (let place = queued[next]; place !== undefined; place = queued[next]) {
       if (place.queuedAt >= askedAt(grant)) break;
-      if (place.token !== Infinity && (slowest === null || place.token > slowest.token)) slowest = place;
-      if (place.token === Infinity && (patient === null || place.waitedUntil > patient.waitedUntil)) {
-        patient = place;
+      if (place.token !== Infinity && (highest === null || place.token > highest.token)) highest = place;
+      if (place.token === Infinity && (ungranted === null || place.waitedUntil > ungranted.waitedUntil)) {
+        ungranted = place;
       }
       next += 1;
     }
-    const victim = [slowest, patient].find((place) => place !== null && passed(place, grant));
+    const victim = [highest, ungranted].find((place) => place !== null && passed(place, grant));
     if (victim) violations.push(violation(victim, grant));
   }
   return violations;
 }
 
 /**
- * Who came back with its old place must be known to be back when the other was granted, so that one is
- * looked at only if the grant before it ended after the return. Few come back, so each is compared.
+ * Waiters that came back to their old places. A waiter counts only if it was certainly back when the other grant was
+ * made. Few waiters come back, so each is compared with each grant.
  */
 function overtakenAfterReturn(places: readonly Place[], grants: readonly Grant[]): Violation[] {
   if (places.length === 0) return [];
@@ -131,7 +131,7 @@ function overtakenAfterReturn(places: readonly Place[], grants: readonly Grant[]
   return [...victims.values()];
 }
 
-/** Before this the grant can't have been made: an exclusive one waits for the end of the one before. */
+/** The earliest instant of a grant: an exclusive grant follows the end of the previous one. */
 function endOfPrevious(grant: Grant, previous: Grant | undefined): Micros {
   if (previous === undefined) return -Infinity;
   const exclusive = grant.weight === WHOLE_LOCK || previous.weight === WHOLE_LOCK;
@@ -159,8 +159,8 @@ function violation(place: Place, grant: Grant): Violation {
     invariant: 'fifo',
     name: grant.name,
     message:
-      `token ${grant.token} was asked for after ${call.asked.client} was known to be queued, and was granted ` +
-      (place.token === Infinity ? 'while that one still waited' : `before its token ${place.token}`),
+      `token ${grant.token} was requested after ${call.asked.client} was queued, and was granted ` +
+      (place.token === Infinity ? 'while that client still waited' : `before its token ${place.token}`),
     trace: [
       ...(call.queued === null ? [] : [call.queued]),
       ...(grant.asked === null ? [] : [grant.asked]),

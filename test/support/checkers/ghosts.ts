@@ -3,7 +3,7 @@ import type { Occupied } from './occupancy';
 import type { Call, Request, Timeline } from './timeline';
 import type { CheckOptions } from './violation';
 
-/** Reasons that say for certain that the request holds nothing when they are the last word on it. */
+/** Final reasons that prove that a request holds nothing. */
 const HOLDS_NOTHING = new Set([
   'CONTENDED',
   'INVALID_FIELD',
@@ -17,9 +17,8 @@ const HOLDS_NOTHING = new Set([
 ]);
 
 /**
- * Permits of requests that nobody was told of: granted in the moment in which their client went away, or
- * granted to a client that is stopped. A ghost needs room: where the believed holders left none, the
- * request can't have been granted before the server knew that its client is gone.
+ * Ghosts: permits that may be held by requests without a delivered grant. The client went away at the moment of the
+ * grant, or is stopped. A ghost needs room: without free permits the request cannot have been granted.
  */
 export function ghosts(name: string, timeline: Timeline, options: CheckOptions): Occupied[] {
   const room = new RoomProbe(name, timeline);
@@ -54,7 +53,7 @@ function ghostOfEnded(
     if (touches && window.excuses.has('dead_grant')) raceEnd = Math.max(raceEnd, window.shownTo);
   }
   if (!room.existed(from, raceEnd, request.weight)) return [];
-  // A repetition of the same request finds its own grant, so from there on nothing is hidden.
+  // A retry of the request finds its own grant, which ends the ghost.
   const found = next === undefined ? Infinity : next.asked.at + options.latencyUs;
   const to = Math.min(raceEnd + call.asked.ttlUs, found);
   return to > from ? [{ from, to, weight: request.weight, grant: null }] : [];
@@ -68,12 +67,12 @@ function ghostOfStopped(request: Request, call: Call, timeline: Timeline, option
   });
 }
 
-/** How long a name must have been left alone to look to the store as if the store had stalled. */
+/** After this long without a script on a name, the store treats the name as after a stall. */
 const IDLE: Micros = 2_000_000;
 
 /**
- * A waiter whose server died is alone in its queue: nobody runs a script there, which looks like a stall.
- * Whoever comes after such a pause waits until the dead one's offer has lapsed.
+ * Waiters of a dead server, alone in their queue. No script runs on the name, which looks like a stall, and a stall
+ * spares waiters. A newcomer then waits until the offer to the dead waiter has lapsed.
  */
 function ghostsOfOrphans(name: string, timeline: Timeline, options: CheckOptions): Occupied[] {
   const orphans = timeline.requestsOf(name).filter((request) => isOrphan(request, timeline, options));
@@ -92,7 +91,7 @@ function ghostsOfOrphans(name: string, timeline: Timeline, options: CheckOptions
   });
 }
 
-/** Nobody came back for it after its server had died. */
+/** Whether the request's server died and no later call repeated the request. */
 function isOrphan(request: Request, timeline: Timeline, options: CheckOptions): boolean {
   const last = request.calls.at(-1);
   if (last === undefined || request.grants.length > 0 || holdsNothing(last)) return false;
@@ -108,7 +107,7 @@ function lastOver(request: Request): Micros {
   return Math.max(...request.calls.map((call) => call.over));
 }
 
-/** The times during which the client of a waiting call was stopped. */
+/** The spans in which the client of a waiting call was stopped. */
 export function stopsOf(call: Call, timeline: Timeline): { from: Micros; to: Micros }[] {
   const until = Math.min(call.granted?.at ?? Infinity, call.over);
   return timeline.faults
@@ -123,7 +122,7 @@ export function holdsNothing(call: Call): boolean {
   return call.ended.reason !== null && HOLDS_NOTHING.has(call.ended.reason);
 }
 
-/** Answers whether the believed holders ever left enough room within a span of time. */
+/** Tells whether the believed holders left enough room at any instant of a span. */
 class RoomProbe {
   private readonly edges: { at: Micros; change: number }[];
   private readonly steps: Micros[];

@@ -2,7 +2,7 @@ import type { HistoryEvent, Micros } from '../history';
 import type { Grant, Request, Timeline } from './timeline';
 import type { CheckOptions, Violation } from './violation';
 
-/** 9. One request_id brings at most one token; a finished one grants nothing while it is remembered. */
+/** `docs/design/invariants.md`, 9: a request_id gets at most one token, and a finished one gets no grant while it is remembered. */
 export function checkIdempotence(timeline: Timeline, options: CheckOptions): Violation[] {
   return [...timeline.requests.values()].flatMap((request) => [
     ...secondGrants(request, timeline, options),
@@ -15,15 +15,15 @@ function secondGrants(request: Request, timeline: Timeline, options: CheckOption
   if (first === undefined) return [];
   return others.flatMap((other) => {
     if (timeline.forgot('idempotence', first, other.received.at)) return [];
-    // Past the memory of an ended request the same id is a new one.
+    // After the retention of an ended request its id counts as new.
     const end = toldEnd(first);
     if (end !== null && other.received.at > end.at + options.rememberedUs) return [];
-    const message = `one request brought token ${first.token} and token ${other.token}`;
+    const message = `one request got token ${first.token} and token ${other.token}`;
     return [violation(request, message, [first.received, other.received])];
   });
 }
 
-/** A call sent after the lease had ended must not be granted. */
+/** Finds grants to calls that were sent after the end of the request's lease. */
 function grantsAfterEnd(request: Request, timeline: Timeline, options: CheckOptions): Violation[] {
   return request.grants.flatMap((grant) => {
     const end = toldEnd(grant);
@@ -33,7 +33,7 @@ function grantsAfterEnd(request: Request, timeline: Timeline, options: CheckOpti
       if (granted === null || asked.at <= end.at) return [];
       if (granted.at > end.at + options.rememberedUs) return [];
       if (timeline.forgot('idempotence', grant, granted.at)) return [];
-      const message = `a request granted again after its lease with token ${grant.token} had ended`;
+      const message = `a request was granted again after its lease with token ${grant.token} had ended`;
       return [violation(request, message, [grant.received, end.event, asked, granted])];
     });
   });

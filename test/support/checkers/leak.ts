@@ -3,29 +3,29 @@ import type { Timeline } from './timeline';
 import type { Violation } from './violation';
 
 /**
- * 11. At rest all permits can be had, and keys, maps, timers and sockets are back where they were. Fewer
- * than at the baseline is no leak: connections close, caches empty.
+ * `docs/design/invariants.md`, 11: at rest all permits can be acquired, and there are no more keys, map entries, timers
+ * and sockets than at the baseline. Fewer are no violation.
  */
 export function checkLeak(timeline: Timeline): Violation[] {
   let baseline: ResidueObserved | null = null;
   return timeline.history.flatMap((event) => {
-    if (event.type === 'permits_probed') return withheld(event);
+    if (event.type === 'permits_probed') return missingPermits(event);
     if (event.type !== 'residue_observed') return [];
     if (event.when === 'baseline') {
       baseline = event;
       return [];
     }
-    return left(baseline, event);
+    return residue(baseline, event);
   });
 }
 
-function withheld(probe: PermitsProbed): Violation[] {
+function missingPermits(probe: PermitsProbed): Violation[] {
   if (probe.obtained >= probe.limit) return [];
-  const message = `at rest only ${probe.obtained} of ${probe.limit} permits could be had`;
+  const message = `at rest only ${probe.obtained} of ${probe.limit} permits could be acquired`;
   return [{ invariant: 'leak', name: probe.name, message, trace: [probe] }];
 }
 
-function left(baseline: ResidueObserved | null, rest: ResidueObserved): Violation[] {
+function residue(baseline: ResidueObserved | null, rest: ResidueObserved): Violation[] {
   const before = new Set(baseline?.keys ?? []);
   const keys = rest.keys.filter((key) => !before.has(key));
   const gauges = Object.entries(rest.gauges).filter(

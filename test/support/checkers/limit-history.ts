@@ -3,11 +3,11 @@ import type { LimitAnswered, LimitAsked, Micros } from '../history';
 interface Change {
   readonly limit: number;
   readonly from: Micros;
-  /** From here on it is certainly carried out, or replaced by a later one. */
+  /** From here on the change is certainly in force or replaced by a later one. */
   readonly done: Micros;
 }
 
-/** A store forgot what was written in so long before, or for all time. */
+/** A loss of data: the writes of `reachUs` before `from` may be gone. */
 interface Loss {
   readonly from: Micros;
   readonly to: Micros;
@@ -15,8 +15,8 @@ interface Loss {
 }
 
 /**
- * A limit takes effect somewhere between its question and its answer, so at any instant there is a highest
- * and a lowest limit that may be in force.
+ * The limits of a semaphore over time. A change takes effect between its request and its answer, so at any instant
+ * there is a highest and a lowest limit that may be in force.
  */
 export class LimitHistory {
   private readonly changes: Change[] = [];
@@ -33,24 +33,24 @@ export class LimitHistory {
     this.changes.push({ limit: asked.limit, from: asked.at, done: answered?.at ?? Infinity });
   }
 
-  /** What was set by then may be gone, and what it replaced in force again. */
+  /** Changes from before the loss may be undone: the limit before them may be in force again. */
   addLoss(loss: Loss): void {
     this.losses.push(loss);
   }
 
-  /** Before anybody set a limit nothing is known, so nothing is too much. */
+  /** Infinity before the first limit is set: no number of permits is too many then. */
   highest(at: Micros): number {
     const limits = this.possible(at);
     return limits.length === 0 ? Infinity : Math.max(...limits);
   }
 
-  /** Before anybody set a limit nothing is known to be free. */
+  /** 0 before the first limit is set: no permit is known to be free then. */
   lowest(at: Micros): number {
     const limits = this.possible(at);
     return limits.length === 0 ? 0 : Math.min(...limits);
   }
 
-  /** The instants at which the answer of `highest` or `lowest` may change. */
+  /** The instants at which `highest` or `lowest` may change. */
   steps(): Micros[] {
     const instants = this.changes.flatMap((change) => [change.from, change.done]);
     return [...instants, ...this.losses.map(({ from }) => from)].filter(Number.isFinite);

@@ -5,7 +5,7 @@ import { ranOut } from './ran-out';
 import { WHOLE_LOCK, type Call, type Grant, type Timeline } from './timeline';
 import type { CheckOptions, Violation } from './violation';
 
-/** 6. The loser hears LOST, or has its deadline, before the next grant; each grant ends in exactly one way. */
+/** `docs/design/invariants.md`, 6: the loser has LOST, or its deadline, before the next grant. Each grant ends in exactly one way. */
 export function checkLoss(timeline: Timeline, options: CheckOptions): Violation[] {
   return [
     ...timeline.names().flatMap((name) => lateLosses(name, timeline)),
@@ -18,7 +18,7 @@ export function checkLoss(timeline: Timeline, options: CheckOptions): Violation[
   ];
 }
 
-/** LOST that came after the next holder of the lock was granted, and before the loser's own deadline. */
+/** Finds LOST events between the next grant of the lock and the loser's own deadline. */
 function lateLosses(name: string, timeline: Timeline): Violation[] {
   if (!timeline.isLock(name)) return [];
   const losers = timeline.grantsOf(name).filter(isBelieved);
@@ -29,12 +29,12 @@ function lateLosses(name: string, timeline: Timeline): Violation[] {
     if (grant.weight !== WHOLE_LOCK && next.weight !== WHOLE_LOCK) return [];
     if (grant.belief.to <= next.belief.from) return [];
     if (timeline.forgot('loss', grant, next.belief.from)) return [];
-    const message = `token ${grant.token} was told LOST after token ${next.token} had been granted`;
+    const message = `token ${grant.token} received LOST after token ${next.token} had been granted`;
     return [violation(name, message, [grant.received, next.received, grant.belief.endedBy])];
   });
 }
 
-/** Released and lost at once, or lost for two reasons. */
+/** Finds grants that were both released and lost, or lost for several causes. */
 function contradictions(grant: Grant, timeline: Timeline, options: CheckOptions): Violation[] {
   const lost = grant.ends.filter((end): end is Lost => end.type === 'lost');
   const released: HistoryEvent[] = [
@@ -44,25 +44,25 @@ function contradictions(grant: Grant, timeline: Timeline, options: CheckOptions)
     ),
   ];
   const violations: Violation[] = [];
-  // A server that does not hear from the store gives up at the last end it was sure of; the store's own
-  // may be later, so that a late release still finds the lease.
-  const unheard = (event: Lost) =>
+  // A server without answers of the store reports LOST at the last confirmed end. The end in the store may be later,
+  // and then a late release still finds the lease.
+  const isUncertain = (event: Lost) =>
     silentStore(grant, grant.received.at, event.at, timeline) || ranOut(grant, event, timeline, options);
-  const certain = lost.find((event) => event.cause === 'REVOKED' || !unheard(event));
+  const certain = lost.find((event) => event.cause === 'REVOKED' || !isUncertain(event));
   if (certain !== undefined && released[0] !== undefined && !timeline.forgot('loss', grant, certain.at)) {
     const message = `token ${grant.token} ended both by release and by loss (${certain.cause})`;
     violations.push(violation(grant.name, message, [grant.received, certain, released[0]]));
   }
-  const heard = lost.filter((event) => !unheard(event));
+  const heard = lost.filter((event) => !isUncertain(event));
   const causes = new Set<LossCause>(heard.map((event) => event.cause));
   if (causes.size > 1) {
-    const message = `token ${grant.token} was lost for several reasons: ${[...causes].join(', ')}`;
+    const message = `token ${grant.token} was lost for several causes: ${[...causes].join(', ')}`;
     violations.push(violation(grant.name, message, [grant.received, ...heard]));
   }
   return violations;
 }
 
-/** Whether something kept the server from hearing of the store. */
+/** Whether a fault may have kept the store's answers from the server. */
 function silentStore(grant: Grant, from: Micros, to: Micros, timeline: Timeline): boolean {
   return timeline.faults.some(
     (window) =>
@@ -73,22 +73,22 @@ function silentStore(grant: Grant, from: Micros, to: Micros, timeline: Timeline)
   );
 }
 
-/** On the stream that said how the lease ended nothing more may be said about it. */
+/** Finds events on a stream after its `lost` or `released`. */
 function trailing(grant: Grant): Violation[] {
   return grant.calls.flatMap((call) => {
     const last = call.events.findIndex((event) => event.type === 'lost' || event.type === 'released');
     if (last === -1) return [];
     return call.events.slice(last + 1).flatMap((event) => {
       if (event.type === 'ended' || event.type === 'cancelled') return [];
-      const message = `the stream of token ${grant.token} went on with ${event.type} after its end`;
+      const message = `the stream of token ${grant.token} received ${event.type} after its end`;
       return [violation(grant.name, message, [...call.events.slice(last, last + 1), event])];
     });
   });
 }
 
 /**
- * A live stream never stays silent past the lease: within a TTL of the last confirmation comes another, or
- * LOST. Where the store lost its data, LOST comes within one renewal interval.
+ * Finds streams that were silent for too long. A live stream gets another confirmation or LOST within a TTL of the last
+ * confirmation. After the store lost its data, LOST comes within one renewal interval.
  */
 function silences(grant: Grant, call: Call, timeline: Timeline, options: CheckOptions): Violation[] {
   const said = call.events.filter((event) => event.type !== 'renewal_failed' && event.type !== 'queued');
@@ -106,10 +106,7 @@ function silences(grant: Grant, call: Call, timeline: Timeline, options: CheckOp
   });
 }
 
-/**
- * When the server must have noticed that the store forgot this lease: at its next renewal, if that is
- * answered. Infinity where the store forgot nothing.
- */
+/** The instant of the next answered renewal after the store lost this lease. Infinity if the store did not lose it. */
 function resetNoticed(
   grant: Grant,
   last: Granted | Renewed,
@@ -125,7 +122,7 @@ function resetNoticed(
   return Math.min(Infinity, ...noticed);
 }
 
-/** A store that forgets excuses no silence; a stopped process or a cut link does. */
+/** Whether a stopped process or a cut link excuses the silence. A store that lost data does not. */
 function undeliverable(from: Micros, to: Micros, scope: Scope, timeline: Timeline): boolean {
   return timeline.faults.some(
     (window) =>
@@ -137,7 +134,7 @@ function undeliverable(from: Micros, to: Micros, scope: Scope, timeline: Timelin
   );
 }
 
-/** The stream's status agrees with its last event. */
+/** Finds streams with a status that contradicts their last event. */
 function wrongEnds(grant: Grant, call: Call): Violation[] {
   const { ended } = call;
   if (ended === null || ended.at > call.over) return [];
@@ -149,7 +146,7 @@ function wrongEnds(grant: Grant, call: Call): Violation[] {
     (lost !== undefined && ended.reason !== 'LEASE_LOST' && ended.code !== 'UNAVAILABLE');
   if (!wrong) return [];
   const status = `${ended.code}${ended.reason === null ? '' : ` / ${ended.reason}`}`;
-  const message = `the stream of token ${grant.token} ended ${status} without the event that says so`;
+  const message = `the stream of token ${grant.token} ended with ${status} without the matching event`;
   return [violation(grant.name, message, [...call.events.slice(-3, -1), ended])];
 }
 

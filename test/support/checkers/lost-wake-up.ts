@@ -2,7 +2,7 @@ import { starvations } from './starvation';
 import type { Timeline } from './timeline';
 import type { CheckOptions, Violation } from './violation';
 
-/** 5. A free resource, a live waiter and no fault never last together longer than a second. */
+/** `docs/design/invariants.md`, 5: a free resource and a live waiter never exist together for longer than a second without a fault. */
 export function checkLostWakeUp(timeline: Timeline, options: CheckOptions): Violation[] {
   const disturbs = (window: { excuses: ReadonlySet<string> }) => window.excuses.has('lost_wake_up');
   return timeline.names().flatMap((name) =>

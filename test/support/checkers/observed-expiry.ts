@@ -1,11 +1,11 @@
 import type { ExpiryObserved, Micros } from '../history';
 
-/** The clocks of Redis and of this machine may differ in rate by this much. */
+/** The assumed bound on the difference of clock rates. */
 const RATE = 0.0005;
 
 /**
- * The latest instant of this machine's clock that an end in Redis may stand for. Its time was read somewhere
- * between the two readings here, so the observation is as sharp as those are close.
+ * The latest instant, on this machine's clock, of an end in Redis. Redis read its time between the two clock readings
+ * of the observation, so the distance of those is the uncertainty.
  */
 export function latestExpiry(observed: ExpiryObserved, expiryUs: Micros): Micros {
   const remaining = expiryUs - observed.redisTimeUs;

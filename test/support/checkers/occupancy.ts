@@ -4,7 +4,7 @@ import { latestExpiry } from './observed-expiry';
 import { longestTtl, type Call, type Grant, type Timeline } from './timeline';
 import type { CheckOptions } from './violation';
 
-/** Permits that somebody may have; `grant` is null for one that was never delivered. */
+/** Permits that may be held. `grant` is null if no grant was delivered. */
 export interface Occupied {
   readonly from: Micros;
   readonly to: Micros;
@@ -13,8 +13,8 @@ export interface Occupied {
 }
 
 /**
- * The latest instant at which the store may still have the lease as held: a certain end that a client was
- * told of, what Redis said of it, or the last renewal that can have been made, plus the TTL.
+ * The latest instant at which the store may still keep the lease: the earliest of the end that a client was told, the
+ * end that Redis showed, and the last possible renewal plus the TTL.
  */
 export function latestEnd(grant: Grant, timeline: Timeline, options: CheckOptions): Micros {
   return Math.min(
@@ -24,11 +24,11 @@ export function latestEnd(grant: Grant, timeline: Timeline, options: CheckOption
   );
 }
 
-/** The end that Redis named when everybody who could have had the lease renewed was dead. */
+/** The end that Redis showed after the death of every client that could have renewed the lease. */
 function observedEnd(grant: Grant, timeline: Timeline, options: CheckOptions): Micros {
   const deaths = grant.calls.map((call) => timeline.killed.get(call.asked.client)?.at ?? Infinity);
   const settled = Math.max(...deaths) + options.latencyUs;
-  const seen = timeline.observations.get(grant.lease)?.find((one) => one.before >= settled);
+  const seen = timeline.observations.get(grant.lease)?.find((observation) => observation.before >= settled);
   if (seen === undefined || delayedUntil(grant, seen.at, timeline, options) !== null) return Infinity;
   return seen.expiryUs === null ? seen.at : latestExpiry(seen, seen.expiryUs);
 }
@@ -39,7 +39,7 @@ function toldEnd(grant: Grant, timeline: Timeline, options: CheckOptions): Micro
     if (answer?.type === 'release_answered') end = Math.min(end, answer.at);
   }
   for (const event of grant.ends) {
-    // A revoked lease keeps its permits to its end; behind a stalled store a renewal may still come to pass.
+    // A revoked lease keeps its permits to its end. A delayed renewal may still run in a stalled store.
     const permitsKept = event.type === 'lost' && ['REVOKED', 'STORE_UNAVAILABLE'].includes(event.cause);
     if (!permitsKept && delayedUntil(grant, event.at, timeline, options) === null)
       end = Math.min(end, event.at);
@@ -60,7 +60,7 @@ function lastRenewal(grant: Grant, timeline: Timeline, options: CheckOptions): M
   return Math.max(last, delayedUntil(grant, last, timeline, options) ?? 0);
 }
 
-/** When the server has certainly noticed that a stream is over, and renews no more. */
+/** When the server has certainly noticed the end of a stream and stopped renewing. */
 function streamEnd(call: Call, timeline: Timeline, options: CheckOptions): Micros {
   let end = call.over;
   for (const window of timeline.faults) {
@@ -74,7 +74,7 @@ function streamEnd(call: Call, timeline: Timeline, options: CheckOptions): Micro
   return end;
 }
 
-/** The end of a fault that held commands of this lease back, or null where there was none. */
+/** The end of the last fault that delayed commands about this lease, or null. */
 function delayedUntil(grant: Grant, until: Micros, timeline: Timeline, options: CheckOptions): Micros | null {
   const from = grant.asked?.at ?? grant.received.at;
   const ends = timeline.faults
@@ -85,7 +85,7 @@ function delayedUntil(grant: Grant, until: Micros, timeline: Timeline, options: 
   return ends.length === 0 ? null : Math.max(...ends);
 }
 
-/** Everything that certainly or possibly takes permits of a name, and until when at the latest. */
+/** Everything that takes or may take permits of a name, each to its latest possible end. */
 export function occupancy(name: string, timeline: Timeline, options: CheckOptions): Occupied[] {
   const held = timeline.grantsOf(name).map((grant) => ({
     from: grant.received.at,

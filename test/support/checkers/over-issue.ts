@@ -5,10 +5,10 @@ import { madeAfter, type Timeline } from './timeline';
 import type { Violation } from './violation';
 
 /**
- * 2. No grant makes the believed weights exceed the limit then in force.
+ * `docs/design/invariants.md`, 2: no grant makes the believed weights exceed the limit in force.
  *
- * A grant is looked at twice. In each case there must be an instant of some span at which it and those of the
- * earlier ones that go on past that instant fit into the highest limit that can have been in force.
+ * Each grant is checked in two orders, by claim and by token. There must be an instant of its span at which the grant
+ * and the earlier grants that are still believed fit into the highest limit possible then.
  */
 export function checkOverIssue(timeline: Timeline): Violation[] {
   return timeline
@@ -24,54 +24,53 @@ export function checkOverIssue(timeline: Timeline): Violation[] {
     });
 }
 
-/** Grants to look at, in such an order that what is known to be earlier only grows. */
-interface Looks {
+/** Grants to check, ordered so that the set of earlier grants only grows. */
+interface Ordering {
   readonly order: readonly Believed[];
-  /** `earlier`: so many of `order` were there before it; `span`: it was made in there. */
-  readonly looks: readonly { grant: Believed; earlier: number; span: readonly [Micros, Micros] }[];
+  /** `earlier`: the number of grants in `order` that precede it. `span`: the grant was made within. */
+  readonly checks: readonly { grant: Believed; earlier: number; span: readonly [Micros, Micros] }[];
 }
 
 /**
- * Tokens say in which order the permits were taken: after the grant and all before it were asked for, and before it
- * and all after it were received.
+ * Orders by token, the order in which permits were taken. A grant was made after it and all lower tokens were
+ * requested, and before it and all higher tokens were received.
  */
-function tokens(grants: readonly Believed[]): Looks {
+function tokens(grants: readonly Believed[]): Ordering {
   const order = [...grants].sort((a, b) => a.token - b.token || a.belief.from - b.belief.from);
   const windows = grantWindows(order);
-  const looks = order.map((grant, index) => ({
+  const checks = order.map((grant, index) => ({
     grant,
     earlier: index,
     span: windows[index] ?? ([grant.belief.from, grant.belief.from] as const),
   }));
-  return { order, looks };
+  return { order, checks };
 }
 
 /**
- * What was offered before a limit was lowered is not to be had after it. A lease lives for its TTL from its claim on,
- * so the end that its answer names says before when it was not claimed: whoever had been told of theirs by then was
- * there before.
+ * Orders by claim: an offer from before a lowered limit must not be claimed after it. A lease lives for its TTL from its
+ * claim, so the end in the answer bounds the claim from below. Grants received before that bound are earlier.
  */
-function claims(grants: readonly Believed[], timeline: Timeline): Looks {
+function claims(grants: readonly Believed[], timeline: Timeline): Ordering {
   const order = [...grants].sort((a, b) => a.belief.from - b.belief.from);
   const claimed = grants
     .filter((grant) => isOnce(grant, timeline))
     .map((grant) => ({ grant, from: madeAfter(grant, grant.received) }))
     .sort((a, b) => a.from - b.from);
   let earlier = 0;
-  const looks = claimed.map(({ grant, from }) => {
+  const checks = claimed.map(({ grant, from }) => {
     while ((order[earlier]?.belief.from ?? Infinity) < from) earlier += 1;
     return { grant, earlier, span: [from, grant.belief.from] as const };
   });
-  return { order, looks };
+  return { order, checks };
 }
 
-/** What does not fit, by its token. */
-function sweep({ order, looks }: Looks, timeline: Timeline): Map<number, Violation> {
+/** The violations, by token. */
+function sweep({ order, checks }: Ordering, timeline: Timeline): Map<number, Violation> {
   const ends = new EndWeights(order.map((grant) => grant.belief.to));
   const found = new Map<number, Violation>();
   let added = 0;
-  for (const { grant, earlier, span } of looks) {
-    for (const one of order.slice(added, earlier)) ends.add(one.belief.to, one.weight);
+  for (const { grant, earlier, span } of checks) {
+    for (const { belief, weight } of order.slice(added, earlier)) ends.add(belief.to, weight);
     added = earlier;
     const [from, to] = span;
     const limits = timeline.limitOf(grant.name);
@@ -86,7 +85,7 @@ function sweep({ order, looks }: Looks, timeline: Timeline): Map<number, Violati
   return found;
 }
 
-/** Nothing went wrong while it was asked for, so that its answer is the one to its only claim. */
+/** Whether the answer is certainly that of the only claim: one call, and no fault during it. */
 function isOnce(grant: Believed, timeline: Timeline): boolean {
   const { asked, name, received } = grant;
   if (asked === null) return false;
@@ -100,7 +99,7 @@ function isOnce(grant: Believed, timeline: Timeline): boolean {
   );
 }
 
-/** For each grant, in token order, the span in which it was made. */
+/** For each grant in token order: the span in which the grant was made. */
 function grantWindows(grants: readonly Believed[]): [Micros, Micros][] {
   const windows: [Micros, Micros][] = grants.map((grant) => [
     grant.asked?.at ?? -Infinity,
@@ -117,7 +116,7 @@ function grantWindows(grants: readonly Believed[]): [Micros, Micros][] {
     window[1] = received;
   }
   windows.reverse();
-  // Tokens out of order leave an empty span; the fencing checker reports that, here its receipt counts.
+  // Tokens out of order leave an empty span. The fencing checker reports them; here the receipt counts.
   return windows.map(([from, to], index) =>
     from <= to ? [from, to] : [to, grants[index]?.belief.from ?? to],
   );
@@ -161,7 +160,7 @@ class EndWeights {
     return sum;
   }
 
-  /** How many of the ends, latest first, lie after the instant. */
+  /** The number of ends after the instant. */
   private countAfter(at: Micros): number {
     let low = 0;
     let high = this.ends.length;

@@ -1,15 +1,15 @@
 import type { Ended, Micros } from '../history';
 import type { Grant } from './timeline';
 
-/** Short against a third of the shortest ttl. */
+/** Much shorter than a third of the shortest ttl. */
 const SLICE: Micros = 50_000;
 
 /**
- * How fast the service answered, and when: by its renewals and releases, which wait for nobody. What slows those down
- * (a machine that is busy, a server or a store that stands still) slows down a stream's renewals too.
+ * How fast the service answered renewals and releases over time. Both never wait in a queue, so a slow answer shows a
+ * busy machine or a stalled server or store, which delays the renewals of streams too.
  */
 export class Pace {
-  /** By slice of time, the longest that a call took which was under way in it. */
+  /** For each slice of time: the longest duration of a call in flight. */
   private readonly longest = new Map<number, Micros>();
 
   constructor(grants: readonly Grant[]) {
@@ -22,14 +22,14 @@ export class Pace {
     }
   }
 
-  /** Whether calls were under way all the time but for less than `limit`, and each of them took less than that. */
+  /** Whether every call in flight took less than `limit`, without a gap of `limit` between calls. */
   wasQuick(from: Micros, to: Micros, limit: Micros): boolean {
-    if (limit < SLICE) return false; // nobody looked so closely
-    let unseen = 0;
+    if (limit < SLICE) return false; // finer than the slices
+    let gap = 0;
     for (let slice = sliceOf(from); slice <= sliceOf(to); slice += 1) {
       const longest = this.longest.get(slice);
-      unseen = longest === undefined ? unseen + SLICE : 0;
-      if ((longest ?? 0) >= limit || unseen >= limit) return false;
+      gap = longest === undefined ? gap + SLICE : 0;
+      if ((longest ?? 0) >= limit || gap >= limit) return false;
     }
     return true;
   }
@@ -41,7 +41,7 @@ export class Pace {
   }
 }
 
-/** Any other failure says, however soon, that renewing was not possible. */
+/** Any other failure shows that renewing was not possible then. */
 function isAnswer({ reason }: Ended): boolean {
   return reason === 'LEASE_NOT_HELD';
 }

@@ -2,7 +2,7 @@ import type { Lost } from '../history';
 import type { Grant, Timeline } from './timeline';
 import type { CheckOptions } from './violation';
 
-/** The answer with the latest deadline by then: of one call, or of all. */
+/** The answer with the latest deadline before an instant, of one call or of all calls. */
 export function lastAnswer(grant: Grant, before: number, call?: string): Grant['answers'][number] {
   let last: Grant['answers'][number] | null = null;
   for (const answer of grant.answers) {
@@ -13,9 +13,9 @@ export function lastAnswer(grant: Grant, before: number, call?: string): Grant['
 }
 
 /**
- * What had less left than a slow machine takes for an answer may run out before its next renewal is answered: its server
- * has to say so at the last end it was sure of, and the store's own may be later. A stream renews each third of the ttl,
- * so where all calls were answered sooner than that, this one would have been, too.
+ * Whether a short lease may have expired because the machine was slow. The server must report LOST at the last confirmed
+ * end, and the end in the store may be later. A stream renews every third of the ttl, so quick answers to all other
+ * calls prove that its renewal would have been answered in time.
  */
 export function ranOut(grant: Grant, lost: Lost, timeline: Timeline, { latencyUs }: CheckOptions): boolean {
   if (lost.cause !== 'EXPIRED' && lost.cause !== 'STORE_UNAVAILABLE') return false;

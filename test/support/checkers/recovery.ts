@@ -5,9 +5,9 @@ import type { Grant, Timeline } from './timeline';
 import type { CheckOptions, Violation } from './violation';
 
 /**
- * 12. The crash of a holder delays the next grant to at most its remaining TTL and a quarter of a second
- * (a silent one on a stream: keep-alive interval and timeout on top); the crash of a server with waiters to
- * a few seconds. Where an observation named the end in Redis, that one counts.
+ * `docs/design/invariants.md`, 12: after the crash of a holder the next grant comes within the remaining TTL plus 250 ms,
+ * and for a silent stream plus the keep-alive interval and timeout. After the crash of a server with waiters it comes
+ * within a few seconds. An end that was observed in Redis counts as the end of the TTL.
  */
 export function checkRecovery(timeline: Timeline, options: CheckOptions): Violation[] {
   return timeline.names().flatMap((name) => {
@@ -28,12 +28,12 @@ function afterHolder(starvation: Starvation, timeline: Timeline, options: CheckO
   const delay = starvation.to - starvation.from;
   if (delay <= options.recoveryUs + options.latencyUs) return [];
   const message =
-    `${delay / 1000} ms after the lease of a crashed holder (token ${holder.token}) had ended, ` +
-    `${starvation.waiter.asked.client} was still not granted`;
+    `${starvation.waiter.asked.client} was not granted within ${delay / 1000} ms ` +
+    `after the end of a crashed holder's lease (token ${holder.token})`;
   return [violation(starvation, message, [holder.received, crash])];
 }
 
-/** How the holder went away without a word: killed, or stopped past its deadline. */
+/** The crash of a holder: killed, or stopped past its deadline. */
 function crashOf(holder: Grant, timeline: Timeline): HistoryEvent | null {
   const { belief } = holder;
   if (belief === null) return null;
@@ -55,12 +55,12 @@ function afterServer(starvation: Starvation, timeline: Timeline, options: CheckO
   const delay = starvation.to - Math.max(starvation.from, crash.from);
   if (delay <= options.serverRecoveryUs) return [];
   const message =
-    `${delay / 1000} ms after the death of a server ${starvation.waiter.asked.client} still waited ` +
-    `beside enough free permits`;
+    `${starvation.waiter.asked.client} waited beside enough free permits ` +
+    `for ${delay / 1000} ms after the death of a server`;
   return [violation(starvation, message, [crash.started])];
 }
 
-/** The last server that died shortly before the starvation began, or in its course. */
+/** The last server that died within a second before the starvation or during it. */
 function serverCrash({ from, to }: Starvation, timeline: Timeline): FaultWindow | null {
   const before: Micros = 1_000_000;
   const crashes = timeline.faults.filter(

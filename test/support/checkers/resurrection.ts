@@ -4,15 +4,15 @@ import { erases } from './fault-effects';
 import { madeAfter, WHOLE_LOCK, type Grant, type Timeline } from './timeline';
 import type { Violation } from './violation';
 
-/** What proves that a lease was over: from `at` on nothing may bring it back. */
+/** An event that proves the end of a lease. From `at` on the lease must not come back. */
 interface ProvenEnd {
   readonly at: Micros;
   readonly by: HistoryEvent;
-  /** A repeated release of a released lease truly says so again. */
+  /** A repeated release may answer `released` again. */
   readonly released: boolean;
 }
 
-/** 8. Renewing an ended lease never recreates it; a stale release frees nobody else. */
+/** `docs/design/invariants.md`, 8: renewing an ended lease never recreates it, and a stale release frees no other lease. */
 export function checkResurrection(timeline: Timeline): Violation[] {
   return timeline.names().flatMap((name) => {
     const grants = [...timeline.grantsOf(name)].sort((a, b) => a.token - b.token);
@@ -32,7 +32,7 @@ function provenEnd(grant: Grant, next: Grant | undefined, timeline: Timeline): P
     }
   }
   for (const end of grant.ends) {
-    // Revoked permits stay taken, and behind a silent store the lease may stand: both prove less.
+    // REVOKED and STORE_UNAVAILABLE prove nothing: the permits stay taken, or the lease still exists in the store.
     if (end.type === 'released') ends.push({ at: end.at, by: end, released: true });
     else if (end.cause === 'STORE_RESET') ends.push({ at: end.at, by: end, released: false });
   }
@@ -52,11 +52,11 @@ function provenEnd(grant: Grant, next: Grant | undefined, timeline: Timeline): P
   );
 }
 
-/** An answer that was certainly made after the proven end brought the lease back. */
+/** Finds answers that were certainly made after the proven end. */
 function renewedAfter(grant: Grant, end: ProvenEnd): Violation[] {
   return grant.answers.flatMap((answer) => {
     if (answer === grant.received || madeAfter(grant, answer) <= end.at) return [];
-    const message = `token ${grant.token} was renewed after it had ended for certain`;
+    const message = `token ${grant.token} was renewed after its certain end`;
     return [violation(grant, message, [grant.received, end.by, answer])];
   });
 }
@@ -65,7 +65,7 @@ function releasedAfter(grant: Grant, end: ProvenEnd): Violation[] {
   if (end.released) return [];
   return grant.releases.flatMap(({ asked, answer }) => {
     if (asked.at <= end.at || answer?.type !== 'release_answered' || !answer.released) return [];
-    const message = `a stale release of token ${grant.token} was said to have released it`;
+    const message = `a stale release of token ${grant.token} was answered as released`;
     return [violation(grant, message, [grant.received, end.by, asked, answer])];
   });
 }

@@ -5,13 +5,13 @@ import { occupancy, type Occupied } from './occupancy';
 import { waitEnd, type Call, type Timeline } from './timeline';
 import type { CheckOptions } from './violation';
 
-/** A span in which every live waiter would have fitted, and still none of them was granted. */
+/** A span with room for every live waiter and without a grant to any of them. */
 export interface Starvation {
   readonly from: Micros;
   readonly to: Micros;
-  /** Who waited, the longest of them. */
+  /** The call that waited the longest. */
   readonly waiter: Call;
-  /** Whose end made room at `from`, where it was an end. */
+  /** The holder that made room at `from` by its end, if it was an end. */
   readonly freedBy: Occupied | null;
 }
 
@@ -21,8 +21,8 @@ interface Edge {
 }
 
 /**
- * Sweeps over a name's holders, waiters and limits. Room counts only if the heaviest live waiter fits, so
- * it does not matter who is the head of the queue; `disturbs` picks the faults during which nothing counts.
+ * Finds the starvations of a name in one sweep over its holders, waiters and limits. There must be room for the heaviest
+ * live waiter, so the order of the queue does not matter. `disturbs` selects the faults that suspend the check.
  */
 export function starvations(
   name: string,
@@ -37,7 +37,7 @@ class Sweep {
   private used = 0;
   private disturbances = 0;
   private readonly waiting = new Set<Call>();
-  /** How many of the waiters have which weight; there are few different weights. */
+  /** The number of waiters by weight. There are few different weights. */
   private readonly weights = new Map<number, number>();
   private readonly edges: Edge[] = [];
   private readonly found: Starvation[] = [];
@@ -77,7 +77,7 @@ class Sweep {
     return this.found;
   }
 
-  /** Looks at the state that holds from this instant to the next edge. */
+  /** Evaluates the state from this instant to the next edge. */
   private evaluate(at: Micros): void {
     const heaviest = Math.max(0, ...this.weights.keys());
     const room = this.used + heaviest <= this.timeline.limitOf(this.name).lowest(at + 0.5);
@@ -105,7 +105,7 @@ class Sweep {
     }
   }
 
-  /** A waiter counts from when it is known to be in the queue, and not while its client is stopped. */
+  /** A waiter counts once it is certainly queued, except while its client is stopped. */
   private addWaiters(): void {
     for (const request of this.timeline.requestsOf(this.name)) {
       for (const call of request.calls) {

@@ -17,12 +17,12 @@ import type {
   Renewed,
 } from '../history';
 import { beliefOf, type Belief } from './belief';
-import { concerns, faultWindow, forgetsBackUs, type FaultWindow, type Scope } from './fault-effects';
+import { concerns, faultWindow, lossReachUs, type FaultWindow, type Scope } from './fault-effects';
 import { LimitHistory } from './limit-history';
 import { Pace } from './pace';
 import type { Invariant } from './violation';
 
-/** A lock is a semaphore of this many permits: an exclusive holder takes all, a shared one takes one. */
+/** The permits of a lock. An exclusive holder takes all of them, a shared one takes one. */
 export const WHOLE_LOCK = 2 ** 30;
 
 /** A call that may bring a grant: acquire, hold, attach. */
@@ -33,11 +33,11 @@ export interface Call {
   granted: Granted | null;
   ended: Ended | null;
   cancelled: Cancelled | null;
-  /** When the client can't hear of it any more: ended, cancelled or killed; Infinity while open. */
+  /** When the client stopped listening: ended, cancelled or killed. Infinity while the call is open. */
   over: Micros;
 }
 
-/** One request, over all the calls that carried its id. */
+/** One request with all calls that carried its id. */
 export interface Request {
   readonly key: string;
   readonly name: string;
@@ -46,41 +46,41 @@ export interface Request {
   readonly grants: Grant[];
 }
 
-/** A call to renew or release, with what came back. */
+/** A renew or release call with its answer. */
 export interface LeaseCall {
   readonly asked: RenewAsked | ReleaseAsked;
   answer: Renewed | ReleaseAnswered | null;
   ended: Ended | null;
 }
 
-/** One lease that was delivered, however often. */
+/** One lease that was delivered at least once. */
 export interface Grant {
   readonly name: string;
   readonly lease: string;
   readonly token: number;
   readonly weight: number;
   readonly requestKey: string;
-  /** The first call of its request; null where the history does not have it (then: any time before). */
+  /** The first call of the request. null: not in the history, so any time before. */
   readonly asked: Asked | null;
   readonly received: Granted;
-  /** All deliveries and renewals, in the order of receipt. */
+  /** All deliveries and renewals, in order of receipt. */
   readonly answers: (Granted | Renewed)[];
   readonly calls: Call[];
   readonly renewals: LeaseCall[];
   readonly releases: LeaseCall[];
   readonly ends: (Lost | Released)[];
-  /** An operator freed its permits while its holder may still believe. */
+  /** Whether an operator freed the permits while the holder may still have believed. */
   forced: boolean;
-  /** null: dead on arrival, its client never believed. */
+  /** null: the grant arrived after its deadline, so no client believed in it. */
   belief: Belief | null;
 }
 
-/** Until when a call that brings no grant waits: past its wait_timeout the server has it out of the queue. */
+/** When a call without a grant stopped waiting: the server removes it from the queue at its wait_timeout. */
 export function waitEnd(call: Call): Micros {
   return Math.min(call.over, call.asked.at + (call.asked.waitTimeoutUs ?? Infinity));
 }
 
-/** The longest TTL that the lease may have been given. */
+/** The longest TTL that the lease may have had. */
 export function longestTtl(grant: Grant): Micros {
   return Math.max(
     ...grant.answers.map((answer) => answer.ttlUs),
@@ -89,14 +89,14 @@ export function longestTtl(grant: Grant): Micros {
 }
 
 /**
- * The earliest instant at which an answer can have been made: after its call was sent, and no longer than
- * TTL before the end that it names. It may have been received much later.
+ * The earliest instant at which an answer can have been made: after its call was sent, and at most a TTL before the end
+ * in the answer. The client may have received the answer much later.
  */
 export function madeAfter(grant: Grant, answer: Granted | Renewed): Micros {
   return Math.max(answer.t0, answer.t0 + answer.expireOffsetUs - longestTtl(grant));
 }
 
-/** The history once read: what belongs together, by name. */
+/** A history, grouped by calls, requests, grants and names. */
 export class Timeline {
   readonly calls = new Map<string, Call>();
   readonly requests = new Map<string, Request>();
@@ -104,7 +104,7 @@ export class Timeline {
   readonly killed = new Map<string, Killed>();
   readonly faults: FaultWindow[] = [];
   readonly limits = new Map<string, LimitHistory>();
-  /** What Redis said about a lease, in the order of time. */
+  /** The ends of each lease as Redis showed them, in order of time. */
   readonly observations = new Map<string, ExpiryObserved[]>();
   readonly end: Micros;
 
@@ -117,7 +117,7 @@ export class Timeline {
     this.end = history.at(-1)?.at ?? 0;
   }
 
-  /** Once all is read. */
+  /** Call it after the whole history is read. */
   get pace(): Pace {
     return (this.knownPace ??= new Pace(this.grants));
   }
@@ -138,7 +138,7 @@ export class Timeline {
     return this.requestsByName.get(name) ?? [];
   }
 
-  /** A name whose limit nobody set is a lock. */
+  /** A name without a limit is a lock. */
   isLock(name: string): boolean {
     return !this.limits.has(name);
   }
@@ -147,7 +147,7 @@ export class Timeline {
     return this.limits.get(name) ?? LimitHistory.constant(WHOLE_LOCK);
   }
 
-  /** Whether a fault, or the consequences of one, between the two instants excuses what was seen there. */
+  /** Whether a fault, or its consequences, excuses a violation between the two instants. */
   excused(invariant: Invariant, from: Micros, to: Micros, scope: Scope = {}): boolean {
     return this.faults.some(
       (window) =>
@@ -158,7 +158,7 @@ export class Timeline {
     );
   }
 
-  /** Whether the store lost its data when this grant may have been made, and before the instant. */
+  /** Whether the store may have lost this grant before the instant. */
   forgot(invariant: Invariant, grant: Grant, at: Micros): boolean {
     return this.faults.some(
       (window) =>
@@ -191,7 +191,7 @@ function pushTo<Value>(map: Map<string, Value[]>, key: string, value: Value): vo
   else values.push(value);
 }
 
-/** Reads a history in one pass; events of calls and leases that it does not know are left out. */
+/** Reads a history in one pass. Events of unknown calls and leases are left out. */
 export function readTimeline(history: History): Timeline {
   return new TimelineReader(history).read();
 }
@@ -249,7 +249,7 @@ class TimelineReader {
     }
     for (const [name, limits] of timeline.limits) {
       for (const window of timeline.faults) {
-        const reachUs = forgetsBackUs(window, name);
+        const reachUs = lossReachUs(window, name);
         if (reachUs > 0) limits.addLoss({ from: window.from, to: window.to, reachUs });
       }
     }
@@ -374,7 +374,7 @@ class TimelineReader {
   }
 }
 
-/** An id is scoped to its name; the identity of the caller is one in all tests of a history. */
+/** A request id is scoped to its name. All clients of a history have one identity. */
 function requestKey(name: string, requestId: string): string {
   return JSON.stringify([name, requestId]);
 }

@@ -3,12 +3,12 @@ import { latestExpiry } from './observed-expiry';
 import type { Grant, Timeline } from './timeline';
 import type { Violation } from './violation';
 
-/** Offsets and clocks are cut to whole microseconds in several places. */
-const READING: Micros = 1_000;
+/** Offsets and clocks are rounded to whole microseconds in several places. */
+const ROUNDING: Micros = 1_000;
 
 /**
- * 10. t0 + expire_offset is never later than the expiry in Redis; and no client believes longer than
- * min(t0 + expire_offset, receipt + ttl).
+ * `docs/design/invariants.md`, 10: t0 + expire_offset is never later than the expiry in Redis, and no client believes
+ * longer than min(t0 + expire_offset, receipt + ttl).
  */
 export function checkTruthfulOffset(timeline: Timeline): Violation[] {
   return timeline.grants.flatMap((grant) => [
@@ -20,22 +20,22 @@ export function checkTruthfulOffset(timeline: Timeline): Violation[] {
 function ownDeadlines(grant: Grant): Violation[] {
   return grant.answers.flatMap((answer) => {
     const rule = Math.min(answer.t0 + answer.expireOffsetUs, answer.at + answer.ttlUs);
-    if (answer.deadline <= rule + READING) return [];
+    if (answer.deadline <= rule + ROUNDING) return [];
     const late = (answer.deadline - rule) / 1000;
     return [violation(grant, `a client believed ${late} ms longer than the deadline rule allows`, [answer])];
   });
 }
 
 /**
- * Ends never come nearer, so every answer received before the observation promised at most what was
- * observed. The observation is as sharp as its two clock readings are close.
+ * Compares the promised ends with an end observed in Redis. The end in Redis never decreases, so no answer received
+ * before the observation may promise more.
  */
 function compare(grant: Grant, observed: ExpiryObserved, timeline: Timeline): Violation[] {
   const excused = timeline.forgot('truthful_offset', grant, observed.at);
   if (excused || grant.forced) return [];
   const answers = grant.answers.filter((answer) => answer.at < observed.before);
   if (observed.expiryUs === null) return gone(grant, observed);
-  const expiry = latestExpiry(observed, observed.expiryUs) + READING;
+  const expiry = latestExpiry(observed, observed.expiryUs) + ROUNDING;
   return answers.flatMap((answer) => {
     const promised = answer.t0 + answer.expireOffsetUs;
     if (promised <= expiry) return [];
@@ -44,11 +44,11 @@ function compare(grant: Grant, observed: ExpiryObserved, timeline: Timeline): Vi
   });
 }
 
-/** Redis has no such lease although somebody believes to hold it. */
+/** Finds leases that a client believes in and Redis does not have. */
 function gone(grant: Grant, observed: ExpiryObserved): Violation[] {
   const { belief } = grant;
   if (belief === null || belief.from > observed.before || belief.to <= observed.at) return [];
-  const message = `token ${grant.token} is believed, and Redis does not know it`;
+  const message = `token ${grant.token} is believed, and Redis does not have it`;
   return [violation(grant, message, [grant.received, observed, belief.endedBy])];
 }
 

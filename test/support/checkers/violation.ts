@@ -1,6 +1,6 @@
 import type { HistoryEvent, Micros } from '../history';
 
-/** The invariants that a history of clients can show; their order is the order of the report. */
+/** The invariants of `docs/design/invariants.md` that a client history can show, in the order of the report. */
 export const INVARIANTS = [
   'exclusion',
   'over_issue',
@@ -18,7 +18,7 @@ export const INVARIANTS = [
 ] as const;
 export type Invariant = (typeof INVARIANTS)[number];
 
-/** A broken invariant, with the few events that show it. */
+/** A violated invariant, with the few events that show it. */
 export interface Violation {
   readonly invariant: Invariant;
   readonly name: string | null;
@@ -26,25 +26,25 @@ export interface Violation {
   readonly trace: readonly HistoryEvent[];
 }
 
-/** The allowances of the checkers. Those of the contract have its values; the others are the machine's. */
+/** The time bounds of the checkers. `latencyUs` is the machine's; the others are guaranteed by the contract. */
 export interface CheckOptions {
-  /** The longest that a message, a reply or a wake-up takes on its way without any fault. */
+  /** The longest delay of a message, a reply or a wake-up without a fault. */
   readonly latencyUs: Micros;
-  /** How long a free resource and a live waiter may be together. */
+  /** How long a free resource and a live waiter may exist together. */
   readonly wakeUpUs: Micros;
-  /** How long after a dead holder's end the next grant may take. */
+  /** How long after the end of a dead holder's lease the next grant may come. */
   readonly recoveryUs: Micros;
-  /** How long after a server's death its waiters may go without a free resource. */
+  /** How long after a server's death waiters may wait beside a free resource. */
   readonly serverRecoveryUs: Micros;
-  /** The server's keep-alive interval plus timeout: how long a silent client goes unnoticed. */
+  /** The server's keep-alive interval plus timeout: how long a silent client may go unnoticed. */
   readonly keepAliveUs: Micros;
   /** How long an offer waits for its claim. */
   readonly claimUs: Micros;
-  /** How long a command that its caller gave up may still be on its way to the store. */
+  /** How long a command that its caller gave up may still run in the store. */
   readonly commandTimeoutUs: Micros;
   /** How long an ended request_id is remembered. */
   readonly rememberedUs: Micros;
-  /** How long a ticket outlives the call that waited. */
+  /** How long a ticket is kept after its call has ended. */
   readonly ticketKeptUs: Micros;
   /** The longest time between two renewals of a stream. */
   readonly renewalUs: Micros;

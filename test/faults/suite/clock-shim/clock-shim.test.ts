@@ -14,7 +14,7 @@ interface Reading {
   readonly monotonic: number;
 }
 
-test('a step moves the wall clock of a running process, and leaves its monotonic clock and all others alone', async () => {
+test('a step moves the wall clock of one running process, and neither its monotonic clock nor other clocks', async () => {
   const shim = await clockShim();
   if ('missing' in shim) {
     sayNotChecked('steps of the wall clock', shim.missing);
@@ -32,7 +32,7 @@ test('a step moves the wall clock of a running process, and leaves its monotonic
     const before = await read();
     for (const stepMs of [3_600_000, -7_200_000]) {
       clocks.store.step(stepMs);
-      clocks.clients.step(1_000_000); // another process's
+      clocks.clients.step(1_000_000); // the clock of another process
       const after = await read();
       const off = after.wall - after.here;
       expect(Math.abs(off - clocks.store.offMs)).toBeLessThan(1000);
@@ -45,7 +45,7 @@ test('a step moves the wall clock of a running process, and leaves its monotonic
   }
 });
 
-test('other programs of the system read the stepped clock too, whole seconds included', async () => {
+test('a program that is not Node reads the stepped clock too', async () => {
   const shim = await clockShim();
   if ('missing' in shim) {
     sayNotChecked('steps of the wall clock', shim.missing);

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { WallClock } from './wall-clock';
 import { makeScratchFolder } from '../../../support/processes/scratch-folder';
 
-/** The wall clocks of a round: one of the store, one of each server, one of all clients. */
+/** The wall clocks of a round: one for the store, one per server, one for all clients. */
 export class Clocks {
   private constructor(
     private readonly folder: string,

@@ -1,7 +1,7 @@
 /*
- * Preloaded into one process, this steps its wall clock: what TEST_CLOCK_STEP_FILE holds, in nanoseconds, is added
- * to every reading. The file is mapped, so that whoever writes to it steps the clock while the process runs.
- * The monotonic clock is left alone, as a stepped wall clock leaves it.
+ * A library that is preloaded into one process to step its wall clock. It adds the nanoseconds in
+ * TEST_CLOCK_STEP_FILE to every reading. The file is mapped, so a write to it steps the clock of the running process.
+ * The monotonic clock stays as it is.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

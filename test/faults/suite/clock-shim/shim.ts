@@ -10,12 +10,12 @@ const CACHE = join(ROOT, '.holdfast', 'clock-shim');
 const COMPILERS = ['cc', 'gcc', 'clang'];
 const FLAGS = ['-shared', '-fPIC', '-O2', '-Wall', '-Wextra', '-Werror'];
 
-/** The shim, or why there is none on this machine. */
+/** The path of the shim, or why this machine cannot have one. */
 export type Shim = { readonly path: string } | { readonly missing: string };
 
 let known: Promise<Shim> | undefined;
 
-/** Compiles the shim with the system's compiler, once for each text of it. */
+/** Compiles the shim with the system's C compiler. Unchanged source is compiled once. */
 export function clockShim(): Promise<Shim> {
   known ??= compile();
   return known;
@@ -23,7 +23,7 @@ export function clockShim(): Promise<Shim> {
 
 async function compile(): Promise<Shim> {
   if (process.platform !== 'linux')
-    return { missing: `${process.platform} has no LD_PRELOAD as Linux has it` };
+    return { missing: `the clock shim needs LD_PRELOAD of Linux, and this is ${process.platform}` };
   const digest = createHash('sha256').update(readFileSync(SOURCE)).digest('hex').slice(0, 16);
   const path = join(CACHE, `${digest}-${process.arch}.so`);
   if (existsSync(path)) return { path };
@@ -33,13 +33,13 @@ async function compile(): Promise<Shim> {
   for (const compiler of COMPILERS) {
     try {
       await promisify(execFile)(compiler, [...FLAGS, '-o', made, SOURCE, '-ldl']);
-      renameSync(made, path); // whole or not at all, for whoever compiles it at the same time
+      renameSync(made, path); // atomic: another process may compile it at the same time
       return { path };
     } catch (error) {
       const { code, stderr = '' } = error as { code?: string; stderr?: string };
       if (code !== 'ENOENT') problems.push(`${compiler}: ${stderr}`);
     }
   }
-  const why = problems.length === 0 ? `there is none of ${COMPILERS.join(', ')}` : problems.join('\n');
-  return { missing: `no C compiler made the clock shim: ${why}` };
+  const why = problems.length === 0 ? `none of ${COMPILERS.join(', ')} is installed` : problems.join('\n');
+  return { missing: `the clock shim was not compiled: ${why}` };
 }

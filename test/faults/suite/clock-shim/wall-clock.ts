@@ -3,9 +3,9 @@ import { join } from 'node:path';
 
 const NANOS_PER_MS = 1_000_000;
 
-/** The wall clock of one process, or of several, that can be stepped while they run. */
+/** A wall clock, of one or more processes, that can be stepped while they run. */
 export class WallClock {
-  /** To be added to the environment of whoever is to have this clock. */
+  /** The environment of a process that uses this clock. */
   readonly env: Readonly<Record<string, string>>;
   private readonly file: number;
   private stepMs = 0;
@@ -18,23 +18,23 @@ export class WallClock {
     this.step(0);
   }
 
-  /** How far it is from the machine's. */
+  /** The distance to the machine's clock. */
   get offMs(): number {
     return this.stepMs;
   }
 
-  /** How far it was at most. */
+  /** The largest distance so far. */
   get highestMs(): number {
     return this.highest;
   }
 
-  /** From now on the clock is so much further than it was. */
+  /** Moves the clock by `ms`, forward or back. */
   step(ms: number): void {
     this.stepMs += ms;
     this.highest = Math.max(this.highest, this.stepMs);
     const bytes = Buffer.alloc(8);
     bytes.writeBigInt64LE(BigInt(Math.round(this.stepMs * NANOS_PER_MS)));
-    // One write of eight aligned bytes, so that nobody reads half of it.
+    // One write of eight aligned bytes, so no reader sees half of it.
     writeSync(this.file, bytes, 0, bytes.length, 0);
   }
 

@@ -8,7 +8,7 @@ export interface BuiltMutant {
   remove(): Promise<void>;
 }
 
-/** What is built, with the mutant's patches in it. */
+/** Copies the built product and applies the mutant's patches to the copy. */
 export async function buildMutant({ patches }: Mutant): Promise<BuiltMutant> {
   const { folder, remove } = await makeVariant(patches);
   return {

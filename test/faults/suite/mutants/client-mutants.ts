@@ -1,9 +1,9 @@
 import type { Mutant } from './mutants';
 
-/** Mistakes of a client, which the rule of the contract is there to prevent. */
+/** Mistakes of a client that the contract's deadline rule prevents. */
 export const clientMutants = {
   'deadline-from-the-receipt': {
-    about: 'a client counts the offset from when the answer came',
+    about: 'a client counts the offset from the receipt of the answer',
     patches: [
       {
         file: 'test/faults/held.js',

@@ -4,7 +4,7 @@ import { luaPatch } from './patch';
 /** Mistakes of a server. */
 export const engineMutants = {
   'lost-swallowed': {
-    about: 'a stream whose lease is gone stays open and says nothing',
+    about: 'a stream stays open and silent when its lease is lost',
     patches: [
       {
         file: 'src/engine/leases/held-lease.js',
@@ -16,7 +16,7 @@ export const engineMutants = {
     caughtBy: ['loss'],
   },
   'stale-stream-releases': {
-    about: 'a stream that breaks releases its lease, whoever has attached to it since',
+    about: 'a broken stream releases its lease, even if another stream has attached to it',
     patches: [
       {
         file: 'src/engine/leases/held-lease.js',
@@ -29,7 +29,7 @@ export const engineMutants = {
     caughtBy: ['exclusion', 'over_issue', 'false_loss', 'truthful_offset'],
   },
   'late-from-a-buffer': {
-    about: 'a grant that had to wait is delivered, with its offset counted from when it leaves',
+    about: 'a delayed grant is delivered with an offset that counts from its delivery',
     patches: [
       {
         file: 'src/engine/leases/expire-offset.js',
@@ -47,7 +47,7 @@ export const engineMutants = {
     caughtBy: ['exclusion', 'over_issue', 'truthful_offset'],
   },
   'offset-from-a-message': {
-    about: 'the offset of a grant after a wait is counted from when the message came that tells of it',
+    about: 'the offset of a grant after a wait counts from the pub/sub message about it',
     patches: [
       {
         file: 'src/engine/leases/acquisition.js',
@@ -60,7 +60,7 @@ export const engineMutants = {
     caughtBy: ['exclusion', 'over_issue', 'truthful_offset'],
   },
   'failed-renewal-is-loss': {
-    about: 'a renewal that was not answered is told as a loss',
+    about: 'an unanswered renewal is reported as a loss',
     patches: [
       {
         file: 'src/engine/leases/held-lease.js',
@@ -72,7 +72,7 @@ export const engineMutants = {
     caughtBy: ['false_loss'],
   },
   'short-leases-not-renewed': {
-    about: 'a stream does not renew a lease whose ttl is below a second',
+    about: 'a stream does not renew leases with a ttl below a second',
     patches: [
       {
         file: 'src/engine/leases/held-lease.js',

@@ -8,17 +8,17 @@ const tellWhatIsInDoubt: Patch = {
   replace: 'isOnTime(time, sentAt) {\n        return true;',
 };
 
-/** Mistakes about a store that has forgotten, or whose clock was set. */
+/** Mistakes about a store that lost data or had its clock stepped. */
 export const epochMutants = {
   'no-epoch': {
     about:
-      'a script does not look whether the store is the one that its server knows: it grants what that has forgotten',
+      'a script does not check the epoch, so it grants although the store has lost data',
     patches: [luaPatch('if epoch == expected then', 'if true then')],
     faults: ['store-flushed'],
     caughtBy: ['exclusion', 'over_issue'],
   },
   'no-quarantine': {
-    about: 'the epoch of a store that may have forgotten is put in force at once, without a pause',
+    about: 'the epoch of a store that may have lost data is adopted without a quarantine',
     patches: [luaPatch('if til and til > now then', 'if false then')],
     faults: ['stale-replica-promoted', 'store-flushed'],
     play: { topology: 'sentinel' },
@@ -26,18 +26,18 @@ export const epochMutants = {
   },
   'no-not-after': {
     about:
-      "neither a script nor the reader of its reply looks whether it is late by the store's clock, which may have been set forward",
-    // Alone it would not be seen: the reply of what ran late shows the step, and is not told.
+      "neither the script nor the reader of its reply checks whether the command is late by the store's clock",
+    // The first patch alone would not show: the reply of a late command reveals the step and is dropped.
     patches: [luaPatch('if now > not_after then', 'if false then'), tellWhatIsInDoubt],
     faults: ['store-clock-stepped'],
     play: { canStepClocks: true },
     caughtBy: ['exclusion', 'over_issue'],
   },
   'doubt-ignored': {
-    about: "a grant is told whose reply shows that the store's clock was set forward",
+    about: "a grant is delivered although its reply shows that the store's clock was stepped forward",
     patches: [
       tellWhatIsInDoubt,
-      // Else a single step would take most of a round. Such a step ends nothing that is believed for longer than this.
+      // Shortens the quarantine after a step, which would take most of a round. No believed lease outlasts 1.5 s here.
       luaPatch(
         'til, shift = math.max(til or 0, now + longest * 1000)',
         "til, shift = math.max(til or 0, now + (reason == 'clock' and 1500 or longest) * 1000)",

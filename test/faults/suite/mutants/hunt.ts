@@ -4,31 +4,31 @@ import { runRound, type RoundOutcome } from '../round';
 import { buildMutant } from './build-mutant';
 import { mutantOf, type MutantName } from './mutants';
 
-/** How a mutant was found out. */
+/** The result of running a mutant. */
 export interface Catch {
   readonly mutant: MutantName;
   readonly about: string;
   readonly seed: number;
-  /** Seconds of traffic until the first violation was complete; undefined: none was found. */
+  /** Seconds of traffic until the first violation. undefined: the mutant was not caught. */
   readonly afterSeconds: number | undefined;
-  /** How often each of the invariants spoke, in that round. */
+  /** The number of violations of each invariant in that round. */
   readonly by: Readonly<Partial<Record<Invariant, number>>>;
-  /** Of the last round, where none was found: what else was wrong with it. */
+  /** If the mutant was not caught: other defects of the rounds. */
   readonly defects: readonly string[];
 }
 
-/** Each is to be caught within a minute. */
+/** A mutant must be caught within a minute of traffic. */
 const TRAFFIC_MS = 28_000;
-const MOST_ROUNDS = 2;
+const MAX_ROUNDS = 2;
 
-/** Plays rounds with a mutant until one of the checkers that must catch it does. */
+/** Runs rounds with a mutant until one of its checkers reports a violation. */
 export async function hunt(name: MutantName, seed: number): Promise<Catch> {
   const mutant = mutantOf(name);
   const { about } = mutant;
   const { programs, remove } = await buildMutant(mutant);
   const defects: string[] = [];
   try {
-    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const plan = planRound({
         seed: seed + round,
         topology: 'one',

@@ -5,7 +5,7 @@ import { MUTANT_NAMES, mutantOf } from './mutants';
 import { applyPatch } from '../../../support/build-variant';
 import { luaPatch } from './patch';
 
-test.each(MUTANT_NAMES)('%s still finds in the product what it replaces', (name) => {
+test.each(MUTANT_NAMES)('the patches of the mutant %s find their text in the built product', (name) => {
   const texts = new Map<string, string>();
   for (const patch of mutantOf(name).patches) {
     const before = texts.get(patch.file) ?? readFileSync(join(ROOT, 'dist', patch.file), 'utf8');
@@ -15,12 +15,12 @@ test.each(MUTANT_NAMES)('%s still finds in the product what it replaces', (name)
   }
 });
 
-test('a patch that finds nothing to replace says what it looked for', () => {
+test('a patch that does not find its text names the file and the text', () => {
   const patch = { file: 'src/x.js', find: 'was here once', replace: 'is not' };
   expect(() => applyPatch('const x = 1;', patch)).toThrow('dist/src/x.js does not contain the text');
 });
 
-test('Lua is looked for as it is embedded: constants have become their values, but not within quotes', () => {
+test('a Lua patch replaces constants by their values, except within quotes', () => {
   const { find } = luaPatch("redis.call('ZRANGE', QUEUE, BATCH, 'QUEUE')", '');
   expect(find).toBe("redis.call('ZRANGE', KEYS[4], 64, 'QUEUE')");
 });

@@ -7,16 +7,16 @@ import type { PlanOptions } from '../plan';
 import type { Patch } from '../../../support/build-variant';
 import { scriptMutants } from './script-mutants';
 
-/** A fault built into the product on purpose: a checker that does not catch it is worth nothing. */
+/** A mistake that is built into a copy of the product, to prove that the checkers catch it. */
 export interface Mutant {
-  /** What it does wrong. */
+  /** What the mutant does wrong. */
   readonly about: string;
   readonly patches: readonly Patch[];
-  /** The faults beside which it shows; none where it shows by itself. */
+  /** The faults that reveal the mutant. Empty: it shows without faults. */
   readonly faults: readonly FaultName[];
-  /** How it is played, where that is not the usual way. */
+  /** Deviations from the usual plan of a round. */
   readonly play?: Partial<Pick<PlanOptions, 'pace' | 'size' | 'topology' | 'canStepClocks'>>;
-  /** One of these must speak. */
+  /** At least one of these checkers must report a violation. */
   readonly caughtBy: readonly Invariant[];
 }
 

@@ -5,12 +5,12 @@ import { ROOT } from '../../../support/root';
 
 const SCRIPTS = 'generated/redis/scripts.js';
 
-/** A change of the Lua in all scripts; lines without indentation and comments, names as the sources have them. */
+/** A change of the Lua in all scripts. Write lines without indentation and comments, with the names of the sources. */
 export function luaPatch(find: string, replace: string): Patch {
   return { file: SCRIPTS, find: embedded(find), replace: embedded(replace) };
 }
 
-/** As it stands in the built file: a JavaScript string, in which the prelude's constants have become their values. */
+/** Converts Lua to its form in the built file: a JavaScript string with the values of the constants. */
 function embedded(lua: string): string {
   const inlined = lua.replace(/(?<!')\b[A-Z][A-Z_]+\b(?!')/g, (name) => constants().get(name) ?? name);
   return JSON.stringify(inlined).slice(1, -1);

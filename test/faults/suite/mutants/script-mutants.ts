@@ -1,10 +1,10 @@
 import type { Mutant } from './mutants';
 import { luaPatch } from './patch';
 
-/** Mistakes in what is atomic. */
+/** Mistakes in the Lua scripts. */
 export const scriptMutants = {
   'no-owner-compare': {
-    about: 'a release frees whoever holds the name',
+    about: 'a release frees any holder of the name',
     patches: [
       luaPatch(
         "if not r or r.k ~= secret or r.s ~= 'H' or (attach ~= '' and r.o ~= attach) then",
@@ -19,7 +19,7 @@ if not r or r.s ~= 'H' then`,
     caughtBy: ['exclusion', 'resurrection', 'false_loss'],
   },
   'resend-without-idempotence': {
-    about: 'a request that comes again is a new one',
+    about: 'a repeated request counts as a new one',
     patches: [
       luaPatch(
         `local r = records[id]
@@ -33,7 +33,7 @@ if not exists(initial_limit)`,
     caughtBy: ['idempotence'],
   },
   'wake-up-by-message-alone': {
-    about: 'an offer is seen only if its message arrives: a touch does not ask for it',
+    about: 'an offer is noticed only by its pub/sub message, not by a touch',
     patches: [
       luaPatch(
         'if r and server_of(r.a) == server then wake(r.a, id) end\nend\nend\npromote()',
@@ -48,7 +48,7 @@ if not exists(initial_limit)`,
     caughtBy: ['lost_wake_up'],
   },
   'no-liveness-check': {
-    about: 'waiters whose server is gone are offered permits like any other',
+    about: 'waiters of a dead server get offers like all others',
     patches: [
       luaPatch(
         'local function is_silent(server)',
@@ -60,7 +60,7 @@ if not exists(initial_limit)`,
     caughtBy: ['recovery', 'lost_wake_up', 'dead_grant', 'leak'],
   },
   'renewal-resurrects': {
-    about: 'renewing an ended lease puts it back',
+    about: 'renewing an ended lease recreates it',
     patches: [
       luaPatch("store(id, { s = 'E', c = cause, a = r.a, k = r.k })", "r.s, r.c = 'E', cause\nstore(id, r)"),
       luaPatch(
@@ -78,19 +78,19 @@ if not known or r.s ~= 'H' or not speaks or r.v then`,
     caughtBy: ['resurrection', 'exclusion'],
   },
   'counter-only-token': {
-    about: 'tokens are counted and know no clock',
+    about: 'tokens are a counter without the clock',
     patches: [luaPatch('meta.token = math.max(meta.token + 1, now)', 'meta.token = meta.token + 1')],
     faults: ['resource-deleted', 'store-flushed'],
     caughtBy: ['fencing'],
   },
   'permits-leaked-on-cancel': {
-    about: 'a waiter that cancels while it has an offer keeps the permits counted',
+    about: 'the permits of a cancelled offer stay counted as used',
     patches: [
       luaPatch(
         "if r.s == 'O' then redis.call('ZREM', OFFERS, id) else end_lease(id) end\nmeta.used = meta.used - r.n",
         "if r.s == 'O' then redis.call('ZREM', OFFERS, id) else end_lease(id) end",
       ),
-      // Else the count would be put right again whenever nobody holds anything.
+      // Without this patch the count is corrected whenever a name has no holders.
       luaPatch('meta.used = 0\nreturn permits <= meta.limit', 'return false'),
     ],
     faults: [],
@@ -108,7 +108,7 @@ if not known or r.s ~= 'H' or not speaks or r.v then`,
     caughtBy: ['fifo'],
   },
   'double-grant-on-reconnect': {
-    about: 'a held request that comes again by a stream gets a new lease',
+    about: 'a held request that is repeated by a stream gets a new lease',
     patches: [
       luaPatch(
         'r.a, r.o, r.w, r.l = attach, attach, 0, math.max(r.l, ttl)',
@@ -122,7 +122,7 @@ r.k = secret`,
     caughtBy: ['idempotence'],
   },
   'lowered-limit-ignored': {
-    about: 'a limit only goes up',
+    about: 'a lowered limit is ignored',
     patches: [
       luaPatch(
         "meta.limit = limit\nredis.call('SET', LIMIT, int(limit))",
@@ -133,7 +133,7 @@ r.k = secret`,
     caughtBy: ['over_issue'],
   },
   'renewal-shortens': {
-    about: 'a renewal sets the end even if it was later before',
+    about: 'a renewal may shorten the lease',
     patches: [
       luaPatch(
         'lease_until(id, math.max(end_of(id), now + (ttl > 0 and ttl or r.l)))',
@@ -144,14 +144,14 @@ r.k = secret`,
     caughtBy: ['exclusion', 'truthful_offset', 'over_issue'],
   },
   'newcomer-passes-after-stall': {
-    about: 'after a stall of the store everybody is judged dead at once',
+    about: 'all waiters count as dead right after a stall of the store',
     patches: [luaPatch('if now - meta.seen > STALL_US then', 'if false then')],
     faults: ['store-stopped'],
     play: { pace: 'apart', size: 'crowded' },
     caughtBy: ['fifo'],
   },
   'weights-not-counted': {
-    about: 'a lease counts as one permit, however many it takes',
+    about: 'every lease counts as one permit',
     patches: [
       luaPatch('meta.used = meta.used + r.n\nmeta.token', 'meta.used = meta.used + 1\nmeta.token'),
       luaPatch('if meta.used + permits <= meta.limit', 'if meta.used + 1 <= meta.limit'),

@@ -5,24 +5,24 @@ import { ROOT } from '../../../support/root';
 import type { Catch } from '../mutants/hunt';
 import { MUTANT_NAMES, mutantOf } from '../mutants/mutants';
 import { faultOf } from '../nemesis/faults';
-import { KEPT } from './kept';
+import { SAVED } from './saved';
 import { mergeFaults, type RunReport } from './run-report';
 import { list, range } from './text';
 
 /** The page of what the kept runs did and found; it says nothing that no run has shown. */
 export function writeResults(): string {
-  const runs = kept<RunReport>('run-').sort(
+  const runs = saved<RunReport>('run-').sort(
     (a, b) => a.topology.localeCompare(b.topology) || a.seed - b.seed,
   );
   const page = join('test', 'faults', 'RESULTS.md');
-  writeFileSync(join(ROOT, page), resultsPage(runs, kept<Catch>('mutant-')));
+  writeFileSync(join(ROOT, page), resultsPage(runs, saved<Catch>('mutant-')));
   return page;
 }
 
-function kept<Kept>(prefix: string): Kept[] {
-  return readdirSync(join(ROOT, KEPT))
+function saved<Saved>(prefix: string): Saved[] {
+  return readdirSync(join(ROOT, SAVED))
     .filter((name) => name.startsWith(prefix) && name.endsWith('.json'))
-    .map((name) => JSON.parse(readFileSync(join(ROOT, KEPT, name), 'utf8')) as Kept);
+    .map((name) => JSON.parse(readFileSync(join(ROOT, SAVED, name), 'utf8')) as Saved);
 }
 
 export function resultsPage(runs: readonly RunReport[], catches: readonly Catch[]): string {

@@ -6,28 +6,28 @@ import type { FleetStore } from '../fleet';
 import { PREFIX } from '../observer';
 import type { Wanted } from './traffic/traffic';
 
-/** All that the store has as held of one name, and its time, as one script read them. */
-interface Look {
+/** The leases that the store keeps for one name, and the store's time, read by one script. */
+interface Sample {
   readonly name: string;
   readonly before: Micros;
   readonly at: Micros;
   readonly redisTimeUs: Micros;
-  /** By request. */
+  /** By request id. */
   readonly ends: ReadonlyMap<string, Micros>;
 }
 
 const EVERY_MS = 250;
-/** Of the names that few want, one of so many is looked at each time: to look at all would be much of Redis's work. */
+/** A name with few requests is sampled every n-th turn, to keep the load of Redis low. */
 const TURNS = 6;
 const READ_ENDS = `local time = redis.call('TIME')
 return { time[1] * 1000000 + time[2], redis.call('ZRANGE', KEYS[1], '0', '-1', 'WITHSCORES') }`;
 
 /**
- * Looks into the store over and over, for the checkers to compare it with what clients believe. Which lease an entry
- * is only its client knows, so that is put together when all is over.
+ * Samples the leases in the store, so that the checkers can compare them with what clients believe. Only the clients
+ * know the lease of an entry, so samples become events at the end of the round.
  */
-export class Looks {
-  private readonly looks: Look[] = [];
+export class StoreSampler {
+  private readonly samples: Sample[] = [];
   private stopped = false;
   private running: Promise<void> | undefined;
 
@@ -45,7 +45,7 @@ export class Looks {
     await this.running;
   }
 
-  /** What was seen of the leases that the history knows. */
+  /** The samples of the leases that the history knows. */
   events(history: History): ExpiryObserved[] {
     const grants = new Map<string, Granted[]>();
     for (const event of history) {
@@ -55,7 +55,7 @@ export class Looks {
       grants.set(event.name, known);
     }
     let seq = 0;
-    return this.looks.flatMap(({ name, ends, ...read }) =>
+    return this.samples.flatMap(({ name, ends, ...read }) =>
       leasesAround(grants.get(name) ?? [], read.before).flatMap(({ lease, requestId }) => {
         seq += 1;
         const expiryUs = ends.get(requestId) ?? null;
@@ -67,14 +67,14 @@ export class Looks {
   private async run(): Promise<void> {
     for (let turn = 0; !this.stopped; turn += 1) {
       for (const [index, wanted] of this.wanted.entries()) {
-        if (wanted.share > 1 || (index + turn) % TURNS === 0) await this.look(wanted);
+        if (wanted.share > 1 || (index + turn) % TURNS === 0) await this.sample(wanted);
       }
       await sleep(EVERY_MS);
     }
   }
 
-  /** What cannot be read right now, for the fault that there is, is left out. */
-  private async look({ service, name }: Wanted): Promise<void> {
+  /** Reads that fail during a fault are left out. */
+  private async sample({ service, name }: Wanted): Promise<void> {
     const [, ends = ''] = permitsKeys(PREFIX, { service, name });
     const before = monotonicMicros();
     const reply = await this.store.command('EVAL', READ_ENDS, 1, ends).catch(() => undefined);
@@ -83,11 +83,11 @@ export class Looks {
     const [time, pairs] = reply as [string, string[]];
     const found = new Map<string, Micros>();
     for (let i = 0; i < pairs.length; i += 2) found.set(pairs[i] ?? '', Number(pairs[i + 1]));
-    this.looks.push({ name, before, at, redisTimeUs: Number(time), ends: found });
+    this.samples.push({ name, before, at, redisTimeUs: Number(time), ends: found });
   }
 }
 
-/** An older lease is certainly over, or its stream's renewals show it. */
+/** An older lease has certainly ended, or the renewals of its stream show it. */
 const RECENT: Micros = 12_000_000;
 
 function leasesAround(grants: readonly Granted[], at: Micros): readonly Granted[] {

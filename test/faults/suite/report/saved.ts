@@ -1,0 +1,29 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../../../support/root';
+import type { Catch } from '../mutants/hunt';
+import type { RoundOutcome } from '../round';
+import type { RunReport } from './run-report';
+
+/** Below the project's folder, and not committed. */
+export const SAVED = join('.holdfast', 'faults');
+
+/** Keeps the history of a round that failed, one event a line; the file, from the project's folder. */
+export function saveHistory({ plan, history }: RoundOutcome): string {
+  const text = history.map((event) => `${JSON.stringify(event)}\n`).join('');
+  return save(`history-${plan.seed}.jsonl`, text);
+}
+
+export function saveReport(report: RunReport): string {
+  return save(`run-${report.topology}-${report.seed}.json`, `${JSON.stringify(report, null, 2)}\n`);
+}
+
+export function saveCatch(caught: Catch): void {
+  save(`mutant-${caught.mutant}.json`, `${JSON.stringify(caught, null, 2)}\n`);
+}
+
+function save(name: string, text: string): string {
+  mkdirSync(join(ROOT, SAVED), { recursive: true });
+  writeFileSync(join(ROOT, SAVED, name), text);
+  return join(SAVED, name);
+}
