@@ -78,19 +78,22 @@ function numberOf<Usual>(text: string | undefined, name: string, usual: Usual): 
 
 function topologyOf(text = 'one'): Topology {
   const found = TOPOLOGIES.find((topology) => topology === text);
-  if (found === undefined) throw new UsageError(`--topology ${text} does not exist; choose one of ${TOPOLOGIES.join(', ')}`);
+  if (found === undefined)
+    throw new UsageError(`--topology ${text} does not exist; choose one of ${TOPOLOGIES.join(', ')}`);
   return found;
 }
 
 function faultNamed(text: string): FaultName {
-  if (!isFaultName(text)) throw new UsageError(`--faults ${text} does not exist; choose from ${FAULT_NAMES.join(', ')}`);
+  if (!isFaultName(text))
+    throw new UsageError(`--faults ${text} does not exist; choose from ${FAULT_NAMES.join(', ')}`);
   return text;
 }
 
 function mutantsNamed(text: string): readonly MutantName[] {
   if (text === 'all') return MUTANT_NAMES;
   return text.split(',').map((name) => {
-    if (!isMutantName(name)) throw new UsageError(`--mutant ${name} does not exist; choose from ${MUTANT_NAMES.join(', ')}`);
+    if (!isMutantName(name))
+      throw new UsageError(`--mutant ${name} does not exist; choose from ${MUTANT_NAMES.join(', ')}`);
     return name;
   });
 }

@@ -6,26 +6,26 @@ import { FAULT_NAMES, faultOf, type FaultName } from './nemesis/faults';
 export const TOPOLOGIES = ['one', 'sentinel', 'cluster'] as const;
 export type Topology = (typeof TOPOLOGIES)[number];
 
-/** A resource of a round, before it has its name there. */
+/** A planned resource of a round. The round gives it a name. */
 export interface PlannedResource {
   readonly service: Service;
   readonly label: string;
-  /** Of a semaphore: its first limit. */
+  /** The first limit of a semaphore. */
   readonly limit: number;
   readonly mostPermits: number;
   readonly sharedPercent: number;
-  /** How often it is chosen, beside the others. */
+  /** The relative frequency with which workers choose the resource. */
   readonly share: number;
 }
 
-/** A limit that is set while all goes on. */
+/** A change of a limit during the traffic. */
 export interface LimitMove {
   readonly atMs: number;
   readonly label: string;
   readonly limit: number;
 }
 
-/** All that a round does on purpose. It follows from its seed; in which order processes run does not. */
+/** Everything that a round does on purpose. The seed determines the plan, but not the scheduling of processes. */
 export interface RoundPlan {
   readonly seed: number;
   readonly topology: Topology;
@@ -36,7 +36,7 @@ export interface RoundPlan {
   readonly withClocks: boolean;
   readonly processCount: number;
   readonly workerCount: number;
-  /** Of a hundred waits, so many outlast a stall of the store. */
+  /** The percentage of waits that outlast a stall of the store. */
   readonly longWaitPercent: number;
   readonly resources: readonly PlannedResource[];
   readonly trafficMs: number;
@@ -47,16 +47,16 @@ export interface RoundPlan {
 export interface PlanOptions {
   readonly seed: number;
   readonly topology: Topology;
-  /** Draws from these only. */
+  /** Default: draws from all faults. */
   readonly faults?: readonly FaultName[];
-  /** Where no clock can be stepped, no such fault is drawn. */
+  /** false: no fault that steps a clock is drawn. */
   readonly canStepClocks: boolean;
   readonly trafficMs?: number;
-  /** In each process; default: by its size. */
+  /** Workers per process. Default: by size. */
   readonly workerCount?: number;
-  /** How faults follow each other where there is a mutant to be caught; default: drawn. */
+  /** The pace of the faults when a mutant is to be caught. Default: drawn. */
   readonly pace?: keyof typeof MUTANT_PACES_MS;
-  /** How much there is of everything; default `whole`. */
+  /** The numbers of servers, processes, workers and names. Default: `whole`. */
   readonly size?: keyof typeof SIZES;
 }
 
@@ -69,9 +69,9 @@ const SIZES = {
     quietNames: 300,
     longWaitPercent: 25,
   },
-  /** For a test among others. */
+  /** For a test in the slow run. */
   small: { memberCount: 2, processCount: 2, workerCount: 6, hotNames: 5, quietNames: 8, longWaitPercent: 25 },
-  /** Everybody wants the same few names, and waits for them: long queues, which outlast a stall of the store. */
+  /** All workers request the same few names and wait long, so queues outlast a stall of the store. */
   crowded: {
     memberCount: 3,
     processCount: 3,
@@ -81,23 +81,23 @@ const SIZES = {
     longWaitPercent: 90,
   },
 } as const;
-/** How often a name that many want is chosen, beside one that few want. */
+/** The relative frequency of a hot name beside a quiet one. */
 const HOT_SHARE = 3;
 const TRAFFIC_MS = 90_000;
-/** Several Redis cannot say that nothing is lost, whatever this is. */
+/** Sentinel and Cluster cannot prove that nothing is lost, so `always` makes no difference there. */
 const WEAK_FSYNCS = ['everysec', 'no'] as const;
 const FSYNCS = ['always', 'always', ...WEAK_FSYNCS] as const;
-/** Between the beginnings of two faults: from a storm to calm enough for what is owed only in quiet times. */
+/** The time between the starts of two faults. The longest leaves quiet times, in which more is guaranteed. */
 const PACES_MS: readonly (readonly [number, number])[] = [
   [300, 2500],
   [2000, 6000],
   [6000, 15_000],
 ];
-/** How many faults of a round may make grants pause: a pause takes a quarter of it, and what is tried in it is refused. */
-const MOST_PAUSES = [0, 0, 1, 1, 1, 2, 2, Infinity] as const;
-/** For a mutant: soon and many, with time for long queues between them, or a single one. */
+/** How many faults of a round may pause grants. A pause takes a quarter of the round, and requests are refused in it. */
+const MAX_PAUSES = [0, 0, 1, 1, 1, 2, 2, Infinity] as const;
+/** Paces for mutants: many faults, faults with time for long queues between them, or a single one. */
 const MUTANT_PACES_MS = { often: [2000, 4000], apart: [8000, 8600], once: [3_600_000, 3_600_000] } as const;
-/** Traffic gets going first, and goes on for a while after the last fault. */
+/** The traffic runs without faults at its start and end. */
 const QUIET_START_MS = 1000;
 const QUIET_END_MS = 10_000;
 const LIMIT_EVERY_MS = [3000, 9000] as const;
@@ -108,7 +108,7 @@ export function planRound(options: PlanOptions): RoundPlan {
   const { workerCount: usual, ...nameCounts } = sized;
   const { workerCount = usual } = options;
   const random = seeded(seed);
-  // A process under the shim reads its clock by way of it, which is slower: not in every round.
+  // Not in every round: the shim makes reading the clock slower.
   const appendfsync = oneOf(random, topology === 'one' ? FSYNCS : WEAK_FSYNCS);
   const withClocks = canStepClocks && (random() < 0.4 || (options.faults ?? []).some(needsClocks));
   const names = (options.faults ?? FAULT_NAMES).filter(
@@ -119,7 +119,7 @@ export function planRound(options: PlanOptions): RoundPlan {
   const drawing: Drawing = {
     names,
     pausing: new Set(names.filter((name) => faultOf(name).pauses?.({ topology, appendfsync }) ?? false)),
-    mostPauses: options.faults === undefined ? oneOf(random, MOST_PAUSES) : Infinity,
+    maxPauses: options.faults === undefined ? oneOf(random, MAX_PAUSES) : Infinity,
   };
   const steps = planSteps(random, drawing, pace, trafficMs);
   const needs = new Set(steps.map(({ fault }) => faultOf(fault).needs));
@@ -143,7 +143,7 @@ export function planRound(options: PlanOptions): RoundPlan {
 
 type NameCounts = Readonly<Record<'hotNames' | 'quietNames', number>>;
 
-/** A few names that many want, for queues; and many that few want, for numbers. */
+/** Plans a few hot names with long queues, and many quiet names for throughput. */
 function planResources(random: Random, { hotNames, quietNames }: NameCounts): PlannedResource[] {
   const lock = (label: string, sharedPercent = 0) =>
     ({ service: 'lock', label, limit: 1, mostPermits: 1, sharedPercent }) as const;
@@ -166,14 +166,14 @@ function planResources(random: Random, { hotNames, quietNames }: NameCounts): Pl
 
 interface Drawing {
   readonly names: readonly FaultName[];
-  /** Those after which grants may pause. */
+  /** The faults after which grants may pause. */
   readonly pausing: ReadonlySet<FaultName>;
-  readonly mostPauses: number;
+  readonly maxPauses: number;
 }
 
 function planSteps(
   random: Random,
-  { names, pausing, mostPauses }: Drawing,
+  { names, pausing, maxPauses }: Drawing,
   pace: readonly [number, number],
   trafficMs: number,
 ): Step[] {
@@ -182,7 +182,7 @@ function planSteps(
   let pauses = 0;
   const last = Math.max(QUIET_START_MS + 1, trafficMs - Math.min(QUIET_END_MS, trafficMs / 3));
   for (let atMs = QUIET_START_MS; atMs < last; atMs += between(random, ...pace)) {
-    const possible = pauses < mostPauses ? names : lasting;
+    const possible = pauses < maxPauses ? names : lasting;
     if (possible.length === 0) break;
     const fault = drawFault(random, possible);
     if (pausing.has(fault)) pauses += 1;
@@ -203,11 +203,11 @@ function planLimits(random: Random, resources: readonly PlannedResource[], traff
     const { label, limit, mostPermits } = oneOf(random, semaphores);
     moves.push({ atMs, label, limit: oneOf(random, [limit, limit, mostPermits, 1, 0, 2 * limit]) });
   }
-  // What is paused for good would leave its waiters with nothing to wait for.
+  // At the end every semaphore has its first limit again, so that all waiters can be served.
   return [...moves, ...semaphores.map(({ label, limit }) => ({ atMs: trafficMs, label, limit }))];
 }
 
-/** One member keeps the straight ways, so that there is one to compare with. */
+/** The first member never has a proxy, for comparison. */
 function proxies(memberCount: number, needed: boolean): boolean[] {
   return Array.from({ length: memberCount }, (_, index) => needed && index > 0);
 }

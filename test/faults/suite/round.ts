@@ -11,7 +11,7 @@ import { Crowd } from './crowd';
 import { LimitMover } from './limit-mover';
 import { StoreSampler } from './store-sampler';
 import { faultOf } from './nemesis/faults';
-import { Nemesis, type Deed } from './nemesis/nemesis';
+import { Nemesis, type Injection } from './nemesis/nemesis';
 import type { RoundPlan } from './plan';
 import { ALLOWANCES, QUARANTINE_MS, SERVER_ENV } from './settings';
 import { Stage } from './stage';
@@ -21,7 +21,7 @@ import { openStore } from './stores/open';
 import type { SuiteStore } from './stores/store';
 import type { Wanted } from './traffic/traffic';
 
-/** Where the programs of a round are, if not in this tree: a mutant's. */
+/** The programs of a mutant. Default: the built programs of this tree. */
 export interface Programs {
   readonly server: string;
   readonly client: string;
@@ -30,18 +30,18 @@ export interface Programs {
 export interface RoundOutcome {
   readonly plan: RoundPlan;
   readonly history: History;
-  readonly deeds: readonly Deed[];
+  readonly injections: readonly Injection[];
   readonly checks: CheckResult;
-  /** What went wrong beside the invariants: a server that crashed or logged a defect, sockets left open. */
+  /** Defects beside violations: a crashed server, a logged error, open sockets. */
   readonly defects: readonly string[];
 }
 
-/** Until an offer that nobody claims has lapsed, in the grace after a stall for the second time. */
+/** Longer than an unclaimed offer lives after two stalls. */
 const OFFERS_LAPSE_MS = 10_000;
-/** Past the quarantine: for what is still to be noticed. */
+/** The quarantine and the time to notice it. */
 const SETTLING_MS = QUARANTINE_MS + 15_000;
 
-/** One round: everything is started, disturbed as planned, left to come to rest, checked, and ended. */
+/** Runs one round: starts everything, injects the planned faults, waits for rest, checks, and ends everything. */
 export async function runRound(plan: RoundPlan, programs?: Programs): Promise<RoundOutcome> {
   const clocks = plan.withClocks ? await openClocks(plan.memberCount) : undefined;
   try {
@@ -50,7 +50,7 @@ export async function runRound(plan: RoundPlan, programs?: Programs): Promise<Ro
     try {
       outcome = await playRound(plan, fleet, clocks, programs);
     } catch (error) {
-      await fleet.close().catch(() => undefined); // what went wrong first says more
+      await fleet.close().catch(() => undefined); // the first error is thrown
       throw error;
     }
     const defects: string[] = [];
@@ -120,7 +120,9 @@ async function playRound(
     const nemesis = new Nemesis(stage);
     const limits = new LimitMover(scenario, fleet, wanted);
     sampler.start();
-    const unwatch = watchStalls((from, to) => scenario.past('machine_stalled', 'nobody ran', from, to));
+    const unwatch = watchStalls((from, to) =>
+      scenario.past('machine_stalled', 'the runner was not scheduled', from, to),
+    );
     try {
       await Promise.all(Array.from({ length: plan.processCount }, () => crowd.join()));
       await Promise.all([nemesis.run(plan.steps), limits.run(plan.limitMoves)]);
@@ -128,15 +130,15 @@ async function playRound(
       await settle(fleet, scenario);
       await scenario.comeToRest(OFFERS_LAPSE_MS);
     } catch (error) {
-      // What clients saw until then is checked all the same.
-      defects.push(`the round did not come to its end: ${(error as Error).message}`);
+      // The history so far is still checked.
+      defects.push(`the round failed: ${(error as Error).message}`);
     } finally {
       await sampler.stop();
       unwatch();
     }
     const told = scenario.history();
     const history = mergeHistories(told, sampler.events(told));
-    return { plan, history, deeds: nemesis.deeds, checks: checkAll(history, ALLOWANCES), defects };
+    return { plan, history, injections: nemesis.injections, checks: checkAll(history, ALLOWANCES), defects };
   } finally {
     await scenario.close();
   }
@@ -145,7 +147,7 @@ async function playRound(
 async function makeResources(plan: RoundPlan, scenario: Scenario): Promise<Wanted[]> {
   const made: Wanted[] = [];
   for (const { service, label, limit, mostPermits, sharedPercent, share } of plan.resources) {
-    // To look at all of them through a server would be most of its work.
+    // Polling all names would be most of a server's work.
     const watched = share > 1;
     const name =
       service === 'lock' ? scenario.lock(label, watched) : await scenario.semaphore(label, limit, watched);
@@ -154,7 +156,7 @@ async function makeResources(plan: RoundPlan, scenario: Scenario): Promise<Wante
   return made;
 }
 
-/** Waits until the servers grant again: after the last fault they may be in quarantine, or just starting. */
+/** Waits until all servers grant again. After the last fault they may be in quarantine or starting. */
 async function settle(fleet: Fleet<SuiteStore>, scenario: Scenario): Promise<void> {
   const name = scenario.lock('settled', false);
   for (const { address } of fleet.members) {

@@ -2,12 +2,12 @@ import type { Micros } from '../../support/history';
 import { monotonicMicros } from '../../support/history-recorder';
 
 const EVERY_MS = 50;
-/** Later than this by so much, a process did not run that should have. */
+/** A timer that is late by more than this shows a stall. */
 const STALLED_US: Micros = 300_000;
 
 /**
- * Tells of the times in which this process did not come to run: stopped, or the machine busy with other things. What
- * a stalled machine does to leases is not the service's doing. Answers how to stop watching.
+ * Reports the spans in which this process did not run: it was stopped, or the machine was busy. Their effects on leases
+ * are no defects of the service. Returns a function that stops watching.
  */
 export function watchStalls(onStall: (from: Micros, to: Micros) => void): () => void {
   let last = monotonicMicros();

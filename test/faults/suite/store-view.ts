@@ -3,16 +3,16 @@ import type { RedisProcess } from '../../support/processes/redis-process';
 import type { SuiteStore } from './stores/store';
 import { PREFIX } from '../observer';
 
-/** What a lease in the store is known by, and its end by the store's clock (us). */
+/** The end of each lease (us, by the store's clock), by key and request id. */
 export type StoredLeases = ReadonlyMap<string, number>;
 
 const PATIENCE = { timeoutMs: 15_000, everyMs: 100 };
 
-/** What the store says of itself, past all servers: by it a fault's effect is measured. */
+/** Reads the store directly, without a server, to measure the effects of faults. */
 export class StoreView {
   constructor(private readonly store: SuiteStore) {}
 
-  /** Leases that are held now, by key and request. A node that was just started is waited for. */
+  /** The leases that are held now. Waits for a node that was just started. */
   leases(): Promise<StoredLeases> {
     return eventually('every master to show its leases', () => this.heldNow(), PATIENCE);
   }
@@ -23,7 +23,7 @@ export class StoreView {
       const now = await timeUs(redis);
       for (const key of await keysOf(redis, `${PREFIX}:{*}:?:ends:*`)) {
         const reply = (await redis.command('ZRANGE', key, 0, -1, 'WITHSCORES')) as string[] | string[][];
-        const pairs = reply.flat(); // by the older protocol it is flat already
+        const pairs = reply.flat(); // RESP2 answers a flat list
         for (let i = 0; i < pairs.length; i += 2) {
           const end = Number(pairs[i + 1]);
           if (end > now) found.set(`${key} ${pairs[i]}`, end);
@@ -33,21 +33,21 @@ export class StoreView {
     return found;
   }
 
-  /** How many of these leases the store should have still and has not. */
+  /** How many of these leases have not expired and are missing in the store. */
   async missing(before: StoredLeases): Promise<number> {
     const after = await this.leases();
     const now = await this.timeUs();
     return [...before].filter(([lease, end]) => end > now && !after.has(lease)).length;
   }
 
-  /** By the clock of one of them. */
+  /** The time of one master. */
   async timeUs(): Promise<number> {
     const [redis] = await this.store.masters();
-    if (redis === undefined) throw new Error('this store has no master');
+    if (redis === undefined) throw new Error('the store has no master now');
     return timeUs(redis);
   }
 
-  /** How many scripts have run since the store was started. */
+  /** The number of scripts that ran since the start of the store. */
   async scriptRuns(redis: RedisProcess): Promise<number> {
     const stats = String(await redis.command('INFO', 'commandstats'));
     const counts = [...stats.matchAll(/^cmdstat_evalsha:calls=(\d+)|^cmdstat_eval:calls=(\d+)/gm)];
@@ -59,7 +59,7 @@ export class StoreView {
     return Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(text)?.[1] ?? NaN);
   }
 
-  /** How many commands Redis has refused for one reason, such as OOM, since it was started. */
+  /** The number of commands that Redis refused with an error, such as OOM, since its start. */
   async refusals(redis: RedisProcess, error: string): Promise<number> {
     const stats = String(await redis.command('INFO', 'errorstats'));
     return Number(new RegExp(`^errorstat_${error}:count=(\\d+)`, 'm').exec(stats)?.[1] ?? 0);

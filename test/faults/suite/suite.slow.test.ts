@@ -5,9 +5,9 @@ import { failureText } from './report/text';
 import { RunTally } from './report/run-report';
 import type { FaultName } from './nemesis/faults';
 
-/** Another seed looks further than the suite does: HOLDFAST_TEST_SEED=7. */
+/** HOLDFAST_TEST_SEED selects another round. */
 const SEED = Number(process.env['HOLDFAST_TEST_SEED'] ?? 20261121);
-/** Such as are over soon: the whole list is for `npm run test:faults`. */
+/** Short faults. `npm run test:faults` draws from all faults. */
 const FAULTS: readonly FaultName[] = ['reply-dropped', 'scripts-flushed', 'commands-cut', 'clients-killed'];
 
 let outcome: RoundOutcome;
@@ -31,7 +31,7 @@ test('a short round of the fault suite ends without a violation', () => {
   expect(failed === undefined ? '' : failureText(failed)).toBe('');
 });
 
-test('and puts the invariants to the test: many operations, and faults that changed something', () => {
+test('the short round has many operations, many grants, and faults that changed something', () => {
   const { operations, grants, faults } = tallyRound(outcome);
   expect(operations).toBeGreaterThan(40);
   expect(grants).toBeGreaterThan(20);

@@ -11,8 +11,7 @@ const tellWhatIsInDoubt: Patch = {
 /** Mistakes about a store that lost data or had its clock stepped. */
 export const epochMutants = {
   'no-epoch': {
-    about:
-      'a script does not check the epoch, so it grants although the store has lost data',
+    about: 'a script does not check the epoch, so it grants although the store has lost data',
     patches: [luaPatch('if epoch == expected then', 'if true then')],
     faults: ['store-flushed'],
     caughtBy: ['exclusion', 'over_issue'],

@@ -3,7 +3,7 @@ import type { Fault } from './fault';
 
 const STOPPED_MS = [500, 5000] as const;
 
-/** kill -9 of a process with all its workers; others take their place. */
+/** Kills a client process with all its workers, and starts another one. */
 export const clientsKilled: Fault = {
   about: 'SIGKILL of a client process',
   touches: ['clients'],
@@ -17,7 +17,7 @@ export const clientsKilled: Fault = {
   },
 };
 
-/** SIGSTOP of a process with all its workers, for a part of a ttl or for longer than any of its leases lives. */
+/** Stops a client process with all its workers, for a part of a ttl or for longer than any of its leases. */
 export const clientsStopped: Fault = {
   about: 'SIGSTOP of a client process',
   touches: ['clients'],

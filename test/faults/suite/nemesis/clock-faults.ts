@@ -5,7 +5,7 @@ import type { Did, Fault } from './fault';
 
 const STEP_MS = [2000, 3_600_000] as const;
 
-/** A server's wall clock: nothing it says or does depends on it. */
+/** Steps a server's wall clock. Servers must not depend on it. */
 export const serverClockStepped: Fault = {
   about: "a server's wall clock is stepped",
   touches: ['clock'],
@@ -13,7 +13,7 @@ export const serverClockStepped: Fault = {
   carryOut: (stage, random) => stepped(stage, random, oneOf(random, stage.parts.clocks?.members ?? [])),
 };
 
-/** The clients' wall clock: their deadlines are kept by the other one. */
+/** Steps the clients' wall clock. Their deadlines use the monotonic clock. */
 export const clientClockStepped: Fault = {
   about: "the clients' wall clock is stepped",
   touches: ['clock'],

@@ -7,33 +7,33 @@ import { isFailoverStore, type FailoverStore } from '../stores/store';
 import type { Fault } from './fault';
 import { FORGETTING } from './forgetting';
 
-/** The writes of so long never come to the replica that takes over. */
+/** How long the replica misses the writes of its master. */
 const LAG_MS = [300, 2500] as const;
 const FAILOVER_MS = 20_000;
 
-/** An operator changes master and replica; nothing is lost, though nobody can prove it. */
+/** A planned failover. Nothing is lost, but the servers cannot prove that. */
 export const handedOver: Fault = {
-  about: 'failover in order: the replica has all when it takes over',
+  about: 'planned failover: the replica has all writes',
   topologies: ['sentinel', 'cluster'],
   pauses: () => true,
   touches: ['store'],
   carryOut: (stage, random) =>
     withMaster(stage, random, async (store, master) => {
       const before = await stage.store.leases();
-      const end = stage.scenario.fault('redis_restarted', 'failover in order', FORGETTING);
+      const end = stage.scenario.fault('redis_restarted', 'planned failover', FORGETTING);
       await store.handOver(master);
       await replaced(store, master);
       end();
-      return { failovers: 1, 'leases brought along': before.size - (await stage.store.missing(before)) };
+      return { failovers: 1, 'leases kept': before.size - (await stage.store.missing(before)) };
     }),
 };
 
 /**
- * The master is killed when its replicas have long not heard what it acknowledged: they stand still with their
- * connections open, are killed with what lies in them, and come back as of the moment before. One of them takes over.
+ * Kills a master while its replicas lack acknowledged writes. The replicas are stopped, killed with the unread writes in
+ * their sockets, and restarted with their older data. One of them takes over.
  */
 export const staleReplicaPromoted: Fault = {
-  about: 'SIGKILL of a master whose replica lags; the replica takes over',
+  about: 'SIGKILL of a master with a lagging replica, which takes over',
   topologies: ['sentinel', 'cluster'],
   pauses: () => true,
   forgets: true,
@@ -46,7 +46,7 @@ export const staleReplicaPromoted: Fault = {
       await Promise.all(replicas.map((replica) => replica.stop()));
       await stage.sleep(between(random, ...LAG_MS));
       const before = await stage.store.leases();
-      const end = stage.scenario.fault('redis_lost_writes', 'a replica that lags takes over', FORGETTING);
+      const end = stage.scenario.fault('redis_lost_writes', 'a lagging replica takes over', FORGETTING);
       await master.kill();
       await Promise.all(replicas.map((replica) => replica.kill()));
       await Promise.all(replicas.map((replica) => replica.restart()));
@@ -58,7 +58,7 @@ export const staleReplicaPromoted: Fault = {
     }),
 };
 
-/** A slot with all its keys goes to another master while they are used. */
+/** Migrates a slot with all its keys to another master while clients use them. */
 export const slotMoved: Fault = {
   about: 'migration of a slot',
   topologies: ['cluster'],

@@ -2,29 +2,29 @@ import type { Random } from '../../../support/random';
 import type { RoundPlan, Topology } from '../plan';
 import type { Stage } from '../stage';
 
-/** What a fault did, in numbers; where all are 0 it changed nothing, and does not count. */
+/** The measured effect of a fault. If all numbers are 0, the fault changed nothing and does not count. */
 export type Did = Readonly<Record<string, number>>;
 
-/** What two faults cannot do something to at the same time. */
+/** The things that at most one fault may touch at a time. */
 export type Touched = 'store' | 'store link' | 'client link' | 'clients' | 'clock';
 
 export interface Fault {
-  /** In a few words, for the report. */
+  /** A short description for the report. */
   readonly about: string;
   readonly touches: readonly Touched[];
-  /** What a round must have for it. */
+  /** What a round must have for this fault. */
   readonly needs?: 'store proxy' | 'client proxy' | 'clocks';
-  /** Writes that were acknowledged are gone after it. */
+  /** Whether the store loses acknowledged writes. */
   readonly forgets?: boolean;
-  /** Grants pause for a quarantine after it, or may. */
+  /** Whether grants may pause for a quarantine after the fault. */
   readonly pauses?: (round: Pick<RoundPlan, 'topology' | 'appendfsync'>) => boolean;
-  /** Where it can be done; default: everywhere. */
+  /** The topologies in which the fault is possible. Default: all. */
   readonly topologies?: readonly Topology[];
-  /** With which of Redis's settings it can happen; default: with all. */
+  /** The appendfsync settings with which the fault is possible. Default: all. */
   readonly appendfsyncs?: readonly RoundPlan['appendfsync'][];
-  /** How often it is drawn beside the others; default 1. */
+  /** The relative frequency of the fault. Default: 1. */
   readonly weight?: number;
-  /** Does it, undoes it, and says what it did; undefined: there was nothing to do it to. */
+  /** Injects the fault, undoes it, and measures its effect. undefined: there was no target. */
   readonly carryOut: (stage: Stage, random: Random) => Promise<Did | undefined>;
 }
 

@@ -17,7 +17,7 @@ import { storeKilled, storeTruncated } from './store-restarts';
 import { storeAsleep, storeFull, storePaused, storeStopped } from './store-stalls';
 import { commandsCut, hintsCut, scriptsFlushed } from './store-unnoticed';
 
-/** All there are, by the names that the command line and the reports call them. */
+/** All faults, by their names on the command line and in reports. */
 export const FAULTS = {
   'server-killed': serverKilled,
   'server-stopped': serverStopped,

@@ -4,12 +4,12 @@ import { SECOND_US } from './fault';
 
 type Marked = Required<Pick<FaultStarted, 'excuses' | 'explains' | 'graceUs'>>;
 
-/** Servers find out, wait the quarantine out, and serve whoever waited meanwhile. */
+/** The time to notice the loss and to serve the waiters after the quarantine. */
 const AFTERWARDS_US = 8 * SECOND_US;
 
 /**
- * What a store may do to clients that has forgotten some of its data: leases are lost, grants pause. Two holders, too
- * many permits, a token that goes back and a loss told after the next grant are not excused by anything.
+ * What a store that lost data may do to clients: leases are lost and grants pause. Nothing excuses two holders, too many
+ * permits, a token that goes back, or LOST after the next grant.
  */
 export const FORGETTING: Marked = {
   excuses: ['fifo', 'lost_wake_up', 'recovery', 'dead_grant', 'idempotence', 'truthful_offset'],
@@ -17,9 +17,7 @@ export const FORGETTING: Marked = {
   graceUs: QUARANTINE_MS * 1000 + AFTERWARDS_US,
 };
 
-/**
- * Of a store that comes back whole and cannot prove it: grants pause just as long, and every lease is still there.
- */
+/** What a store that kept all data but cannot prove it may do: grants pause as long, and every lease is kept. */
 export const SUSPECT: Marked = {
   excuses: ['lost_wake_up', 'recovery', 'dead_grant'],
   explains: ['EXPIRED', 'STORE_UNAVAILABLE'],

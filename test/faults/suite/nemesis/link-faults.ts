@@ -7,11 +7,11 @@ import type { Did, Fault } from './fault';
 const CUT_MS = [300, 5000] as const;
 const SLOW_MS = [500, 4000] as const;
 const DELAY_MS = [50, 900] as const;
-/** How long the next matching command is waited for. */
-const PATIENCE_MS = 5000;
+/** How long to wait for the next matching command. */
+const MATCH_TIMEOUT_MS = 5000;
 const DROPPED: readonly ScriptKind[] = ['acquire', 'claim', 'withdraw', 'renew', 'release'];
 
-/** Redis carries a command out, and its reply is lost with the connection. */
+/** Redis runs a command, and its reply is lost with the connection. */
 export const replyDropped: Fault = {
   about: 'a reply of Redis is lost with its connection',
   touches: ['store link'],
@@ -24,12 +24,12 @@ export const replyDropped: Fault = {
       random,
       async ({ redisProxy }) => {
         const end = stage.scenario.fault('reply_dropped', kind);
-        const patience = new AbortController();
+        const timeout = new AbortController();
         const dropped = await Promise.race([
           redisProxy.dropNextReply(runsOf(kind)).then(() => 1),
-          stage.sleep(PATIENCE_MS, patience.signal).then(() => 0),
+          stage.sleep(MATCH_TIMEOUT_MS, timeout.signal).then(() => 0),
         ]);
-        patience.abort();
+        timeout.abort();
         redisProxy.forgetTraps();
         end();
         return { [`replies to ${kind} lost`]: dropped };
@@ -39,7 +39,7 @@ export const replyDropped: Fault = {
   },
 };
 
-/** Nothing passes between one server and Redis, in one direction or in both; at its end what was held comes late. */
+/** Nothing passes between one server and Redis, in one or both directions. At the end all held bytes arrive late. */
 export const storeLinkCut: Fault = {
   about: 'black hole between a server and Redis, one-way or both ways',
   touches: ['store link'],
@@ -50,7 +50,7 @@ export const storeLinkCut: Fault = {
     stage.withMember(random, (member) => held(stage, random, member.redisProxy), stage.parts.withStoreProxy),
 };
 
-/** The same between one server and its clients. */
+/** The same black hole between one server and its clients. */
 export const clientLinkCut: Fault = {
   about: 'black hole between a server and its clients, one-way or both ways',
   touches: ['client link'],
@@ -64,7 +64,7 @@ export const clientLinkCut: Fault = {
     ),
 };
 
-/** A connection whose other end is gone without a word: it stays open on one side, and then is reset. */
+/** A half-open connection: one side stays open without the other, and then is reset. */
 export const storeLinkHalfOpen: Fault = {
   about: 'half-open connections of a server to Redis, then a reset',
   touches: ['store link'],
@@ -78,7 +78,7 @@ export const storeLinkHalfOpen: Fault = {
     ),
 };
 
-/** Everything between one server and Redis comes late. */
+/** Delays everything between one server and Redis. */
 export const storeLinkSlow: Fault = {
   about: 'slow link between a server and Redis',
   touches: ['store link'],
@@ -89,7 +89,7 @@ export const storeLinkSlow: Fault = {
     stage.withMember(random, (member) => slow(stage, random, member.redisProxy), stage.parts.withStoreProxy),
 };
 
-/** Everything between one server and its clients comes late. */
+/** Delays everything between one server and its clients. */
 export const clientLinkSlow: Fault = {
   about: 'slow link between a server and its clients',
   touches: ['client link'],
@@ -118,7 +118,7 @@ async function held(stage: Stage, random: Random, proxy: TcpProxy, lost = false)
 async function slow(stage: Stage, random: Random, proxy: TcpProxy): Promise<Did> {
   const direction = oneOf<Direction>(random, ['both', 'toTarget', 'toClient']);
   const delayMs = between(random, ...DELAY_MS);
-  const end = stage.scenario.fault('link_slow', `${delayMs} ms later: ${direction}`);
+  const end = stage.scenario.fault('link_slow', `delay of ${delayMs} ms: ${direction}`);
   const before = sent(proxy, direction);
   proxy.delay(direction, delayMs);
   await stage.sleep(between(random, ...SLOW_MS));

@@ -5,37 +5,37 @@ import type { Stage } from '../stage';
 import type { Did, Touched } from './fault';
 import { faultOf, type FaultName } from './faults';
 
-/** One fault of a plan: when it begins, counted from the round's beginning, and what it draws its numbers from. */
+/** One fault of a plan: when it begins, counted from the start of the round, and the seed of its own numbers. */
 export interface Step {
   readonly atMs: number;
   readonly fault: FaultName;
   readonly seed: number;
 }
 
-/** A fault that was carried out. */
-export interface Deed {
+/** A fault that was injected. */
+export interface Injection {
   readonly fault: FaultName;
   readonly from: Micros;
   readonly to: Micros;
-  /** Undefined: there was nothing to do it to. */
+  /** undefined: the fault had no target. */
   readonly did: Did | undefined;
 }
 
-/** Carries out a plan's faults. Those that touch the same thing wait for each other, all others may meet. */
+/** Injects the faults of a plan. Faults that touch the same thing wait for each other. Others may overlap. */
 export class Nemesis {
-  readonly deeds: Deed[] = [];
+  readonly injections: Injection[] = [];
   private readonly busy = new Map<Touched, Promise<void>>();
 
   constructor(private readonly stage: Stage) {}
 
-  /** Resolves when all are undone; rejects with what one failed with, once the others are undone. */
+  /** Resolves when all faults are undone. Rejects with the first failure after the others are undone. */
   async run(steps: readonly Step[]): Promise<void> {
     const started = performance.now();
     const running: Promise<void>[] = [];
     for (const step of steps) {
       await this.stage.sleep(Math.max(0, step.atMs - (performance.now() - started)));
       const turn = this.takeTurn(step);
-      turn.catch(() => undefined); // told below, with the others
+      turn.catch(() => undefined); // thrown below, after the other faults
       running.push(turn);
     }
     const outcomes = await Promise.allSettled(running);
@@ -57,8 +57,8 @@ export class Nemesis {
     const did = await faultOf(fault)
       .carryOut(this.stage, seeded(seed))
       .catch((cause: unknown) => {
-        throw new Error(`${fault} could not be carried out: ${(cause as Error).message}`, { cause });
+        throw new Error(`the fault ${fault} failed: ${(cause as Error).message}`, { cause });
       });
-    this.deeds.push({ fault, from, to: monotonicMicros(), did });
+    this.injections.push({ fault, from, to: monotonicMicros(), did });
   }
 }

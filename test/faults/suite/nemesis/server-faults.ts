@@ -6,7 +6,7 @@ import type { Fault } from './fault';
 const DOWN_MS = [100, 2500] as const;
 const STOPPED_MS = [500, 6000] as const;
 
-/** kill -9 of one server; another process takes its place. */
+/** Kills one server, and starts another process in its place. */
 export const serverKilled: Fault = {
   about: 'SIGKILL of a server',
   touches: [],
@@ -23,14 +23,14 @@ export const serverKilled: Fault = {
     }),
 };
 
-/** A machine is gone with all that ran on it: one server, and the clients too. Others take their places. */
+/** Kills one server and all clients, as the loss of a machine does, and replaces them. */
 export const machineKilled: Fault = {
   about: 'SIGKILL of a server and of all clients at once',
   touches: ['clients'],
   carryOut: (stage, random) =>
     stage.withMember(random, async (member) => {
-      const end = stage.scenario.fault('server_killed', 'SIGKILL, and of all clients');
-      // The server first: it must not come to hear that its clients are gone.
+      const end = stage.scenario.fault('server_killed', 'SIGKILL of a server and all clients');
+      // The server is killed first, so that it does not notice the end of its clients.
       const gone = member.server.kill();
       stage.crowd.killAll();
       await gone;
@@ -40,7 +40,7 @@ export const machineKilled: Fault = {
     }),
 };
 
-/** SIGSTOP for a part of a ttl, or for longer than any lease lives. */
+/** Stops one server, for a part of a ttl or for longer than any lease. */
 export const serverStopped: Fault = {
   about: 'SIGSTOP of a server',
   touches: [],
@@ -58,14 +58,14 @@ export const serverStopped: Fault = {
     }),
 };
 
-/** SIGTERM: the server drains; another process takes its place. */
+/** Drains one server, and starts another process in its place. */
 export const serverDrained: Fault = {
-  about: 'SIGTERM of a server: it drains',
+  about: 'SIGTERM of a server, which drains',
   touches: [],
   carryOut: (stage, random) => stage.withMember(random, (member) => drain(stage, member)),
 };
 
-/** All servers, one after the other, as an update of the software does it. */
+/** Drains and replaces all servers, one after the other, as a software update does. */
 export const rollingRestart: Fault = {
   about: 'rolling restart of all servers',
   touches: [],
@@ -93,7 +93,7 @@ async function drain(stage: Stage, member: Member) {
   return { 'servers drained': 1, 'connections moved': connections };
 }
 
-/** Roughly: beside its clients a server has one socket to listen on, and two connections to the store. */
+/** An estimate: a server has one listening socket and two connections to the store beside its clients. */
 async function clientConnections(member: Member): Promise<number> {
   const OWN_SOCKETS = 3;
   return Math.max(0, ((await member.sockets()) ?? OWN_SOCKETS + 1) - OWN_SOCKETS);

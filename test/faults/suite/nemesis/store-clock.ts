@@ -6,16 +6,16 @@ import { FORGETTING } from './forgetting';
 import type { Did, Fault } from './fault';
 
 const STEP_MS = [700, 120_000] as const;
-/** Longer than anybody tolerates, and short enough for a command that was just sent not to be late by it. */
+/** Longer than the tolerated difference, and too short to make a new command late. */
 const SHORT_STEP_MS = [700, COMMAND_TIMEOUT_MS - 50] as const;
 
 /**
- * Tokens may go back where the clock was set back by more than the quarantine and the store has then forgotten them too:
- * that is not promised, so in a round with both it is set back by less.
+ * Tokens may go back if the clock is set back by more than the quarantine and the store then loses them. The product
+ * does not promise more, so a round with both faults sets the clock back by less.
  */
-const MOST_BACK_MS = QUARANTINE_MS - 4000;
+const MAX_BACK_MS = QUARANTINE_MS - 4000;
 
-/** Redis's wall clock, by which all ends are kept, is set forward or back. */
+/** Steps Redis's wall clock forward or back. All lease ends are kept by this clock. */
 export const storeClockStepped: Fault = {
   about: "Redis's wall clock is stepped",
   pauses: () => true,
@@ -24,13 +24,13 @@ export const storeClockStepped: Fault = {
   carryOut: (stage, random) =>
     stepped(stage, (clock) => {
       const step = between(random, ...STEP_MS) * (random() < 0.5 ? -1 : 1);
-      return Math.max(step, stage.parts.mayForget ? clock.highestMs - MOST_BACK_MS - clock.offMs : step);
+      return Math.max(step, stage.parts.mayForget ? clock.highestMs - MAX_BACK_MS - clock.offMs : step);
     }),
 };
 
-/** It is set forward by less than a command may take: none is late by it, and what they grant shows it first. */
+/** Steps Redis's clock forward by less than the command timeout: no command is late, so only a grant's reply shows the step. */
 export const storeClockNudged: Fault = {
-  about: "Redis's wall clock is stepped forward by less than a command may take",
+  about: "Redis's wall clock is stepped forward by less than the command timeout",
   pauses: () => true,
   touches: ['store', 'clock'],
   needs: 'clocks',
@@ -42,7 +42,7 @@ async function stepped(stage: Stage, by: (clock: WallClock) => number): Promise<
   if (clock === undefined) return undefined;
   const before = await stage.store.timeUs();
   const started = performance.now();
-  const end = stage.scenario.fault('clock_jumped', 'of the store', FORGETTING);
+  const end = stage.scenario.fault('clock_jumped', 'wall clock of the store', FORGETTING);
   clock.step(by(clock));
   const passedUs = (performance.now() - started) * 1000;
   const steppedUs = (await stage.store.timeUs()) - before - passedUs;

@@ -4,7 +4,7 @@ import { PREFIX } from '../../observer';
 import type { Fault } from './fault';
 import { FORGETTING } from './forgetting';
 
-/** FLUSHALL: Redis lives on, and knows nothing. */
+/** Removes all data of a running Redis. */
 export const storeFlushed: Fault = {
   about: 'FLUSHALL',
   forgets: true,
@@ -14,7 +14,7 @@ export const storeFlushed: Fault = {
   carryOut: async (stage, random) => {
     const redis = await stage.master(random);
     const before = await stage.store.leases();
-    // One of several has only some of the names, so that nobody's lease is certainly gone.
+    // One of several masters has only some of the names, so no lease is certainly lost.
     const isAll = (await stage.fleet.redis.masters()).length === 1;
     const end = stage.scenario.fault(isAll ? 'redis_flushed' : 'redis_lost_writes', 'FLUSHALL', FORGETTING);
     await redis.command('FLUSHALL');
@@ -24,8 +24,8 @@ export const storeFlushed: Fault = {
 };
 
 /**
- * DEL of one resource's keys. No protocol of the store's can know of it, so the name is left out of what must not
- * happen; tokens must rise all the same, and nobody else may notice.
+ * Deletes the keys of one resource. The store cannot notice that, so most invariants do not apply to this name. Its
+ * tokens must still rise, and other names must not be affected.
  */
 export const resourceDeleted: Fault = {
   about: "DEL of one resource's keys",
@@ -33,7 +33,7 @@ export const resourceDeleted: Fault = {
   touches: ['store'],
   carryOut: async (stage, random) => {
     const { service, name } = oneOf(random, stage.parts.wanted);
-    // A limit that was set is kept: without it nobody knows what the semaphore is.
+    // The limit stays: without a limit the semaphore does not exist.
     const keys = permitsKeys(PREFIX, { service, name }).slice(0, 7);
     const held = (await stage.fleet.redis.command('ZCARD', keys[1] ?? '')) as string;
     const end = stage.scenario.fault('redis_deleted', `DEL of ${name}`, { names: [name] });

@@ -6,10 +6,10 @@ import type { Fault } from './fault';
 import { FORGETTING, SUSPECT } from './forgetting';
 
 const DOWN_MS = [50, 2500] as const;
-/** The writes of so long are taken back. */
+/** The span of the lost writes. */
 const LOST_MS = [300, 2500] as const;
 
-/** kill -9 of Redis. What the operating system had is on the disk, whatever appendfsync says: nothing is lost. */
+/** Kills and restarts Redis. The operating system keeps all written data, whatever appendfsync says: nothing is lost. */
 export const storeKilled: Fault = {
   about: 'SIGKILL of Redis, and a restart with all its data',
   pauses: ({ topology, appendfsync }) => topology !== 'one' || appendfsync !== 'always',
@@ -27,16 +27,16 @@ export const storeKilled: Fault = {
     await redis.restart();
     await stage.agreed();
     end();
-    return { restarts: 1, 'leases brought back': before.size - (await stage.store.missing(before)) };
+    return { restarts: 1, 'leases kept': before.size - (await stage.store.missing(before)) };
   },
 };
 
 /**
- * kill -9 of Redis, and its append-only file cut back to what it was a moment before: acknowledged writes are lost. With
- * `always` they are on the disk before they are acknowledged, and no disk is assumed that forgets.
+ * Kills Redis and truncates its append-only file to an earlier length, so acknowledged writes are lost. Not with
+ * `always`: then the disk has every write before its acknowledgement, and disks are assumed to keep data.
  */
 export const storeTruncated: Fault = {
-  about: 'SIGKILL of Redis, and a restart with its append-only file cut short',
+  about: 'SIGKILL of Redis, and a restart with its append-only file truncated',
   topologies: ['one'],
   appendfsyncs: ['everysec', 'no'],
   forgets: true,
@@ -50,7 +50,7 @@ export const storeTruncated: Fault = {
     const { size } = await stat(file);
     await stage.sleep(between(random, ...LOST_MS));
     const before = await stage.store.leases();
-    const end = stage.scenario.fault('redis_lost_writes', 'append-only file cut short', FORGETTING);
+    const end = stage.scenario.fault('redis_lost_writes', 'append-only file truncated', FORGETTING);
     await redis.kill();
     const bytes = (await stat(file)).size - size;
     await truncate(file, size);
@@ -61,7 +61,7 @@ export const storeTruncated: Fault = {
   },
 };
 
-/** The part that Redis appends to; undefined where its files cannot be got at. */
+/** The file that Redis appends to. undefined if its files are not accessible. */
 async function appendOnlyFile(redis: RedisProcess): Promise<string | undefined> {
   if (redis.folder === undefined) return undefined;
   const folder = join(redis.folder, 'appendonlydir');

@@ -1,20 +1,20 @@
 import { between, oneOf } from '../../../support/random';
 import type { Fault } from './fault';
 
-/** For a part of a ttl; or for longer than any lease, and than a server may be silent before its waiters are passed over. */
+/** A part of a ttl, or longer than any lease and than the silence after which a server counts as dead. */
 const FROZEN_MS: readonly (readonly [number, number])[] = [
   [300, 3000],
   [4000, 6500],
 ];
 const PAUSED_MS = [300, 4000] as const;
 
-/** Where there is one to take the place of a Redis that is silent. */
-const anotherTakesOver: Fault['pauses'] = ({ topology }) => topology !== 'one';
+/** With replicas, one of them may take over from a silent master. */
+const replicaTakesOver: Fault['pauses'] = ({ topology }) => topology !== 'one';
 
-/** SIGSTOP: what was sent meanwhile is carried out at the end, whoever gave it up. */
+/** Stops Redis. Commands sent meanwhile run at the end, even if their callers gave them up. */
 export const storeStopped: Fault = {
   about: 'SIGSTOP of Redis',
-  pauses: anotherTakesOver,
+  pauses: replicaTakesOver,
   touches: ['store'],
   weight: 2,
   carryOut: async (stage, random) => {
@@ -31,10 +31,10 @@ export const storeStopped: Fault = {
   },
 };
 
-/** CLIENT PAUSE: the same, by Redis's own hand. */
+/** Delays all commands by a command of Redis. */
 export const storePaused: Fault = {
   about: 'CLIENT PAUSE',
-  pauses: anotherTakesOver,
+  pauses: replicaTakesOver,
   touches: ['store'],
   carryOut: async (stage, random) => {
     const redis = await stage.master(random);
@@ -50,10 +50,10 @@ export const storePaused: Fault = {
   },
 };
 
-/** DEBUG SLEEP: one command that takes seconds, as a slow script does. */
+/** Blocks Redis by one long command, as a slow script does. */
 export const storeAsleep: Fault = {
   about: 'DEBUG SLEEP',
-  pauses: anotherTakesOver,
+  pauses: replicaTakesOver,
   touches: ['store'],
   carryOut: async (stage, random) => {
     const redis = await stage.master(random);
@@ -69,7 +69,7 @@ export const storeAsleep: Fault = {
 
 const FULL_MS = [1000, 4000] as const;
 
-/** No memory: new requests are refused, and whoever holds renews and releases as ever. */
+/** Fills the memory: new requests are refused, while renewals and releases run as usual. */
 export const storeFull: Fault = {
   about: 'maxmemory reached (noeviction)',
   touches: ['store'],

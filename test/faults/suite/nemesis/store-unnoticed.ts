@@ -2,7 +2,7 @@ import { between, type Random } from '../../../support/random';
 import type { Stage } from '../stage';
 import type { Did, Fault } from './fault';
 
-/** SCRIPT FLUSH: servers bring their scripts again, and nobody notices. */
+/** Drops all scripts. The servers load them again, without any effect on clients. */
 export const scriptsFlushed: Fault = {
   about: 'SCRIPT FLUSH',
   touches: ['store'],
@@ -16,16 +16,16 @@ export const scriptsFlushed: Fault = {
   },
 };
 
-/** CLIENT KILL: commands on the way are sent again by the connection that comes next. */
+/** Closes the command connections. The next connection repeats commands in flight. */
 export const commandsCut: Fault = {
   about: 'CLIENT KILL TYPE normal',
   touches: ['store'],
   carryOut: (stage, random) => killed(stage, random, 'normal', 1),
 };
 
-/** The connections that bring hints; several times, so that hints are certainly lost. */
+/** Closes the pub/sub connections many times, so that hints are certainly lost. */
 export const hintsCut: Fault = {
-  about: 'CLIENT KILL TYPE pubsub, over and over',
+  about: 'CLIENT KILL TYPE pubsub, many times',
   touches: ['store'],
   carryOut: (stage, random) => killed(stage, random, 'pubsub', between(random, 10, 40)),
 };

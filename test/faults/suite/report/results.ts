@@ -9,7 +9,7 @@ import { SAVED } from './saved';
 import { mergeFaults, type RunReport } from './run-report';
 import { list, range } from './text';
 
-/** The page of what the kept runs did and found; it says nothing that no run has shown. */
+/** Writes the page about the saved runs. */
 export function writeResults(): string {
   const runs = saved<RunReport>('run-').sort(
     (a, b) => a.topology.localeCompare(b.topology) || a.seed - b.seed,
@@ -28,8 +28,8 @@ function saved<Saved>(prefix: string): Saved[] {
 export function resultsPage(runs: readonly RunReport[], catches: readonly Catch[]): string {
   return `# What the fault suite found
 
-Written by \`npm run test:faults -- --write-results\` from the runs that were made; do not edit. How a run works and
-what its words mean: [suite/README.md](suite/README.md).
+Written by \`npm run test:faults -- --write-results\` from the saved runs; do not edit. For how a run works and what
+its terms mean see [suite/README.md](suite/README.md).
 
 Machine: ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), Node ${process.versions.node}. Each run can be repeated at
 its commit: \`npm run test:faults -- --topology T --seed N --workers W\`.
@@ -42,14 +42,15 @@ ${violations(runs)}
 
 ## Faults
 
-A fault that changed nothing does not count. _Did_ is measured at the store, the processes and the links; _next grant_
-is from the fault's end to the next grant of anything: median and longest.
+A fault that changed nothing does not count. _Effect_ is measured at the store, the processes and the links. _Next
+grant_ is the time from the fault's end to the next grant of any name: median and longest.
 
-${table(['fault', 'what it is', 'drawn', 'counted', 'did', 'next grant'], mergeFaults(runs.flatMap(({ faults }) => faults)).map(faultRow))}
+${table(['fault', 'what it is', 'drawn', 'counted', 'effect', 'next grant'], mergeFaults(runs.flatMap(({ faults }) => faults)).map(faultRow))}
 
 ## Mutants
 
-Each is a mistake built into a copy of the product; it is caught when one of the checkers speaks that must.
+A mutant is a mistake that is built into a copy of the product. It is caught when one of its checkers reports a
+violation.
 
 ${table(
   ['mutant', 'what it does wrong', 'caught after', 'by (violations)'],
@@ -67,7 +68,7 @@ function sumRow(runs: readonly RunReport[]): string[] {
   return ['all', '', '', '', ...numbersOf(runs)];
 }
 
-/** Added up; all but the first columns. */
+/** The sums of all columns but the first ones. */
 function numbersOf(runs: readonly RunReport[]): string[] {
   const sum = (of: (run: RunReport) => number) => runs.reduce((all, run) => all + of(run), 0);
   const seconds = sum((run) => run.seconds);
@@ -103,7 +104,7 @@ function faultRow(tally: ReturnType<typeof mergeFaults>[number]): string[] {
 function mutantRow(name: (typeof MUTANT_NAMES)[number], catches: readonly Catch[]): string[] {
   const { about } = mutantOf(name);
   const caught = catches.find(({ mutant }) => mutant === name);
-  if (caught === undefined) return [name, about, 'not tried', ''];
+  if (caught === undefined) return [name, about, 'not run', ''];
   if (caught.afterSeconds === undefined) return [name, about, 'NOT CAUGHT', ''];
   return [name, about, `${caught.afterSeconds.toFixed(1)} s`, list(caught.by)];
 }

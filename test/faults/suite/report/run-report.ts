@@ -3,28 +3,28 @@ import { sum, tallyRound, type FaultTally, type RoundTally } from './tally';
 import type { RoundOutcome } from '../round';
 import type { Topology } from '../plan';
 
-/** A round in which something was not as it must be. */
+/** A round with violations or other defects. */
 export interface FailedRound {
   readonly seed: number;
-  /** How many violations of which invariant. */
+  /** The number of violations by invariant. */
   readonly violations: Readonly<Record<string, number>>;
   readonly defects: readonly string[];
-  /** The one that shows it by the fewest events, as text. */
+  /** The violation with the fewest events, as text. */
   readonly smallest: string | undefined;
 }
 
-/** What is run. */
+/** What a run was started with. */
 export interface RunSubject {
-  /** Of its first round. */
+  /** The seed of the first round. */
   readonly seed: number;
   readonly topology: Topology;
-  /** What the plan of a seed is drawn by, and what was tried. */
+  /** The commit that was tested. It determines the plan of each seed, too. */
   readonly commit: string;
-  /** In each client process; undefined: as the plan has it. */
+  /** Workers per client process. undefined: by the plan. */
   readonly workerCount?: number | undefined;
 }
 
-/** What a run did and found; all of it is kept, histories only of rounds that failed. */
+/** The report of a run. Histories are saved only for failed rounds. */
 export interface RunReport extends RunSubject {
   readonly seconds: number;
   readonly rounds: number;
@@ -37,7 +37,7 @@ export interface RunReport extends RunSubject {
   readonly failed: readonly FailedRound[];
 }
 
-/** Adds up the rounds of a run; of a round only numbers are kept. */
+/** Sums the numbers of the rounds of a run. */
 export class RunTally {
   private readonly tallies: RoundTally[] = [];
   private readonly failed: FailedRound[] = [];
@@ -51,7 +51,7 @@ export class RunTally {
     return failed;
   }
 
-  /** A round that could not be played to its end. */
+  /** Adds a round that could not be completed. */
   addBroken(seed: number, error: Error): FailedRound {
     const broken = { seed, violations: {}, defects: [error.message], smallest: undefined };
     this.failed.push(broken);
@@ -76,19 +76,19 @@ export class RunTally {
   }
 }
 
-/** One row for each kind. */
+/** Merges the tallies of each fault into one row. */
 export function mergeFaults(all: readonly FaultTally[]): FaultTally[] {
   const kinds = [...new Set(all.map(({ fault }) => fault))].sort();
   return kinds.map((fault) => {
-    const those = all.filter((tally) => tally.fault === fault);
+    const tallies = all.filter((tally) => tally.fault === fault);
     return {
       fault,
-      drawn: those.reduce((count, { drawn }) => count + drawn, 0),
-      counted: those.reduce((count, { counted }) => count + counted, 0),
-      did: sum(those.map(({ did }) => did)),
-      felt: sum(those.map(({ felt }) => felt)),
-      firstGrantMs: those.flatMap(({ firstGrantMs }) => firstGrantMs),
-      allGrantedMs: those.flatMap(({ allGrantedMs }) => allGrantedMs),
+      drawn: tallies.reduce((count, { drawn }) => count + drawn, 0),
+      counted: tallies.reduce((count, { counted }) => count + counted, 0),
+      did: sum(tallies.map(({ did }) => did)),
+      felt: sum(tallies.map(({ felt }) => felt)),
+      firstGrantMs: tallies.flatMap(({ firstGrantMs }) => firstGrantMs),
+      allGrantedMs: tallies.flatMap(({ allGrantedMs }) => allGrantedMs),
     };
   });
 }
@@ -96,7 +96,7 @@ export function mergeFaults(all: readonly FaultTally[]): FaultTally[] {
 function failureOf({ plan, checks, defects }: RoundOutcome): FailedRound | undefined {
   const { violations } = checks;
   if (violations.length === 0 && defects.length === 0 && checks.grantCount > 0) return undefined;
-  const nothing = checks.grantCount === 0 ? ['nothing was granted, so nothing was shown'] : [];
+  const nothing = checks.grantCount === 0 ? ['no grant, so the round proves nothing'] : [];
   const counts: Record<string, number> = {};
   for (const { invariant } of violations) counts[invariant] = (counts[invariant] ?? 0) + 1;
   return {
@@ -107,7 +107,7 @@ function failureOf({ plan, checks, defects }: RoundOutcome): FailedRound | undef
   };
 }
 
-/** The violation that the fewest events show. */
+/** The violation with the fewest events. */
 function smallest(violations: readonly Violation[]): string | undefined {
   const [first] = [...violations].sort((a, b) => a.trace.length - b.trace.length);
   return first && formatViolation(first);

@@ -5,10 +5,10 @@ import type { Catch } from '../mutants/hunt';
 import type { RoundOutcome } from '../round';
 import type { RunReport } from './run-report';
 
-/** Below the project's folder, and not committed. */
+/** Below the project's folder. Not committed. */
 export const SAVED = join('.holdfast', 'faults');
 
-/** Keeps the history of a round that failed, one event a line; the file, from the project's folder. */
+/** Saves the history of a failed round, one event per line. Returns the path below the project's folder. */
 export function saveHistory({ plan, history }: RoundOutcome): string {
   const text = history.map((event) => `${JSON.stringify(event)}\n`).join('');
   return save(`history-${plan.seed}.jsonl`, text);

@@ -1,19 +1,19 @@
 import type { Ended, Micros } from '../../../support/history';
 import type { Did } from '../nemesis/fault';
-import type { Deed } from '../nemesis/nemesis';
+import type { Injection } from '../nemesis/nemesis';
 import type { FaultName } from '../nemesis/faults';
 import type { RoundOutcome } from '../round';
 
-/** What the faults of one kind did, over all rounds of a run. */
+/** The effects of one kind of fault over all rounds of a run. */
 export interface FaultTally {
   readonly fault: FaultName;
   /** How often it was drawn, and how often it changed something. */
   readonly drawn: number;
   readonly counted: number;
   readonly did: Did;
-  /** What clients felt while it lasted and in the second after it; where faults met, both are named. */
+  /** What clients experienced during the fault and the second after. Overlapping faults share these numbers. */
   readonly felt: Did;
-  /** From a fault's end to the next grant of anything, and until every name was granted again (ms). */
+  /** From the fault's end to the next grant of any name, and until every name was granted (ms). */
   readonly firstGrantMs: readonly number[];
   readonly allGrantedMs: readonly number[];
 }
@@ -21,21 +21,21 @@ export interface FaultTally {
 export interface RoundTally {
   readonly seed: number;
   readonly trafficMs: number;
-  /** Calls of clients that the checkers looked at, by how the history names what was asked. */
+  /** The client calls in the history. */
   readonly operations: number;
-  /** Of those, how many were told that the service could not: no server, no store, a quarantine, no memory. */
+  /** The calls that were refused for a fault: no server, no store, a quarantine, no memory. */
   readonly refused: number;
   readonly grants: number;
   readonly streamEvents: number;
-  /** For how long the runner did not come to run, and much is excused (ms). */
+  /** How long the runner was not scheduled (ms). Much is excused for that time. */
   readonly stalledMs: number;
   readonly faults: readonly FaultTally[];
 }
 
 const AFTERWARDS_US: Micros = 1_000_000;
 
-/** What one round adds to the sums. */
-export function tallyRound({ plan, history, deeds }: RoundOutcome): RoundTally {
+/** Counts the events and effects of one round. */
+export function tallyRound({ plan, history, injections }: RoundOutcome): RoundTally {
   let operations = 0;
   let refused = 0;
   let grants = 0;
@@ -50,16 +50,16 @@ export function tallyRound({ plan, history, deeds }: RoundOutcome): RoundTally {
   }
   const grantsByName = grantTimes(history);
   const end = history.at(-1)?.at ?? 0;
-  const kinds = [...new Set(deeds.map(({ fault }) => fault))];
+  const kinds = [...new Set(injections.map(({ fault }) => fault))];
   const faults = kinds.map((fault): FaultTally => {
-    const those = deeds.filter((deed) => deed.fault === fault);
-    const effects = those.map((deed) => ({ deed, felt: feltDuring(history, deed) }));
-    const recoveries = those.map(({ to }) => recovery(grantsByName, to, end));
+    const ofKind = injections.filter((injection) => injection.fault === fault);
+    const effects = ofKind.map((injection) => ({ felt: feltDuring(history, injection) }));
+    const recoveries = ofKind.map(({ to }) => recovery(grantsByName, to, end));
     return {
       fault,
-      drawn: those.length,
-      counted: those.filter(changedSomething).length,
-      did: sum(those.flatMap(({ did }) => (did === undefined ? [] : [did]))),
+      drawn: ofKind.length,
+      counted: ofKind.filter(changedSomething).length,
+      did: sum(ofKind.flatMap(({ did }) => (did === undefined ? [] : [did]))),
       felt: sum(effects.map(({ felt }) => felt)),
       firstGrantMs: recoveries.flatMap(({ firstMs }) => firstMs ?? []),
       allGrantedMs: recoveries.flatMap(({ allMs }) => allMs ?? []),
@@ -78,8 +78,8 @@ export function tallyRound({ plan, history, deeds }: RoundOutcome): RoundTally {
   };
 }
 
-/** A fault that changed nothing does not count. */
-export function changedSomething({ did }: Deed): boolean {
+/** Whether a fault changed something. Others do not count. */
+export function changedSomething({ did }: Injection): boolean {
   return did !== undefined && Object.values(did).some((number) => number > 0);
 }
 
@@ -91,7 +91,7 @@ export function sum(all: readonly Did[]): Did {
   return total;
 }
 
-function feltDuring(history: RoundOutcome['history'], { from, to }: Deed): Did {
+function feltDuring(history: RoundOutcome['history'], { from, to }: Injection): Did {
   const felt: Record<string, number> = {};
   for (const event of history) {
     if (event.at < from || event.at > to + AFTERWARDS_US) continue;
@@ -103,7 +103,7 @@ function feltDuring(history: RoundOutcome['history'], { from, to }: Deed): Did {
 
 const OUTAGES = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED', 'INTERNAL', 'RESOURCE_EXHAUSTED'];
 
-/** A stream that has come to its age goes on elsewhere, which is no outage. */
+/** Whether a call ended for a fault. REATTACH is none: the stream reached its maximum age. */
 function isOutage({ code, reason }: Ended): boolean {
   return OUTAGES.includes(code) && reason !== 'REATTACH';
 }
@@ -145,7 +145,7 @@ function grantTimes(history: RoundOutcome['history']): ReadonlyMap<string, reado
   return times;
 }
 
-/** Undefined where the round ended first. */
+/** The times from `from` to the next grants. undefined if the round ended first. */
 function recovery(
   grants: ReadonlyMap<string, readonly Micros[]>,
   from: Micros,

@@ -4,14 +4,14 @@ import { faultOf } from '../nemesis/faults';
 import type { FailedRound, RunReport } from './run-report';
 import type { FaultTally } from './tally';
 
-/** A run's report for the terminal. */
+/** Formats a run's report for the terminal. */
 export function reportText(report: RunReport): string {
   const { seconds, operations, refused, grants, streamEvents, stalledMs, rounds, failed } = report;
   const answered = operations - refused;
   return [
     `${rounds} rounds in ${Math.round(seconds)} s: ${operations} operations, ${refused} of them refused for a fault, ` +
-      `${answered} answered (${Math.round(answered / Math.max(1, seconds))} a second); ${grants} grants, ${streamEvents} stream events`,
-    `the machine did not let the runner run for ${(stalledMs / 1000).toFixed(1)} s of it`,
+      `${answered} answered (${Math.round(answered / Math.max(1, seconds))} per second); ${grants} grants, ${streamEvents} stream events`,
+    `the runner was not scheduled for ${(stalledMs / 1000).toFixed(1)} s`,
     '',
     ...report.faults.map(faultText),
     '',
@@ -25,9 +25,9 @@ function faultText(tally: FaultTally): string {
   const recovered = `next grant after ${range(firstGrantMs)}, all names after ${range(allGrantedMs)}`;
   return [
     `${fault} (${faultOf(fault).about}): ${counted} of ${drawn} changed something`,
-    `    did   ${list(did)}`,
-    `    felt  ${list(felt)}`,
-    `    ${recovered}`,
+    `    effect      ${list(did)}`,
+    `    on clients  ${list(felt)}`,
+    `    recovery    ${recovered}`,
   ].join('\n');
 }
 
@@ -49,9 +49,9 @@ export function list(did: Did): string {
   return entries.length === 0 ? 'nothing' : entries.map(([what, number]) => `${number} ${what}`).join(', ');
 }
 
-/** Median and longest. */
+/** Formats the median and the longest time. */
 export function range(all: readonly number[]): string {
-  if (all.length === 0) return 'no time that was seen';
+  if (all.length === 0) return 'not observed';
   const sorted = [...all].sort((a, b) => a - b);
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
   return `${Math.round(median)} ms (median), ${Math.round(sorted.at(-1) ?? 0)} ms (longest)`;

@@ -9,17 +9,17 @@ type Session = (worker: Worker, request: Request) => Promise<void>;
 const WORK_MS = [1, 30] as const;
 const LONG_WORK_MS = [300, 3500] as const;
 const CANCEL_AFTER_MS = [1, 150] as const;
-/** How long after its own deadline a client comes that does not look at its clock. */
+/** How long after its deadline a client comes back that ignores its clock. */
 const LATE_MS = [20, 500] as const;
 
-/** Short work by unary calls. */
+/** Holds for a short time with unary calls. */
 async function briefly(worker: Worker, request: Request): Promise<void> {
   const held = await worker.acquire(request);
   await sleep(worker.between(WORK_MS));
   await worker.release(held);
 }
 
-/** Long work by unary calls, renewed in time; with another ttl than granted, the shorter one of which changes nothing. */
+/** Holds for a long time with unary renewals, some with another ttl. A shorter ttl must change nothing. */
 async function renewing(worker: Worker, request: Request): Promise<void> {
   let held = await worker.acquire(request);
   const until = performance.now() + worker.between(LONG_WORK_MS);
@@ -33,19 +33,19 @@ async function renewing(worker: Worker, request: Request): Promise<void> {
   if (worker.happens(80)) await worker.release(held);
 }
 
-/** Does not wait. */
+/** Requests without waiting. */
 async function atOnce(worker: Worker, request: Request): Promise<void> {
   await briefly(worker, { ...request, waitMs: 0 });
 }
 
-/** Short work by a stream. */
+/** Holds for a short time with a stream. */
 async function streaming(worker: Worker, request: Request): Promise<void> {
   const lease = await StreamedLease.open(worker, request);
   await lease.keep(worker.between(WORK_MS));
   await lease.release();
 }
 
-/** Work that takes longer than the ttl, by a stream; it may be taken over in the middle by another one. */
+/** Holds for longer than the ttl with a stream, which another stream may take over. */
 async function streamingLong(worker: Worker, request: Request): Promise<void> {
   const lease = await StreamedLease.open(worker, request);
   if (worker.happens(25)) await lease.reattach();
@@ -54,7 +54,7 @@ async function streamingLong(worker: Worker, request: Request): Promise<void> {
   else await lease.abandon();
 }
 
-/** Gives the wait up after a moment; what it got by then is left to its ttl. */
+/** Cancels a wait after a moment. A lease that was granted by then expires. */
 async function cancelling(worker: Worker, request: Request): Promise<void> {
   const stream = worker.servers.current.hold(request);
   await sleep(worker.between(CANCEL_AFTER_MS));
@@ -62,14 +62,14 @@ async function cancelling(worker: Worker, request: Request): Promise<void> {
   await stream.ended;
 }
 
-/** Walks away from a lease and says nothing. */
-async function walkingAway(worker: Worker, request: Request): Promise<void> {
+/** Abandons a lease without a release. */
+async function abandoning(worker: Worker, request: Request): Promise<void> {
   const lease = await StreamedLease.open(worker, request);
   await lease.keep(worker.between(WORK_MS));
   await lease.abandon();
 }
 
-/** Comes back to its lease when that is over, as a program does that was paused, and renews and releases it. */
+/** Renews and releases a lease after its deadline, as a paused program does. */
 async function comingLate(worker: Worker, request: Request): Promise<void> {
   const held = await worker.acquire({ ...request, ttlMs: worker.between([150, 500]) });
   await sleep(Math.max(0, (held.deadline - monotonicMicros()) / 1000) + worker.between(LATE_MS));
@@ -77,7 +77,7 @@ async function comingLate(worker: Worker, request: Request): Promise<void> {
   await worker.release(held);
 }
 
-/** Sends its request again while it holds, at another server, and once more when it has ended. */
+/** Repeats its request at another server while it holds the lease, and again after the end. */
 async function repeating(worker: Worker, request: Request): Promise<void> {
   const held = await worker.acquire(request);
   worker.servers.next();
@@ -88,7 +88,7 @@ async function repeating(worker: Worker, request: Request): Promise<void> {
   if (worker.happens(50)) await worker.acquire(request).catch(gone);
 }
 
-/** Holds by unary calls, then by a stream that asks with the same id; the unary lease and the stream's are one. */
+/** Acquires with a unary call, then opens a stream with the same request id for the same lease. */
 async function takingOver(worker: Worker, request: Request): Promise<void> {
   await worker.acquire(request);
   worker.servers.next();
@@ -97,7 +97,7 @@ async function takingOver(worker: Worker, request: Request): Promise<void> {
   await lease.release();
 }
 
-/** How often of a hundred each is chosen. */
+/** The relative frequency of each session. */
 const SESSIONS: readonly (readonly [number, Session])[] = [
   [46, briefly],
   [3, renewing],
@@ -105,7 +105,7 @@ const SESSIONS: readonly (readonly [number, Session])[] = [
   [22, streaming],
   [3, streamingLong],
   [7, cancelling],
-  [2, walkingAway],
+  [2, abandoning],
   [2, comingLate],
   [7, repeating],
   [2, takingOver],
@@ -120,7 +120,7 @@ export function pickSession(worker: Worker): Session {
   return briefly;
 }
 
-/** The lease or the request is over; that is an answer too. */
+/** Accepts the answer that the lease or request has ended. */
 function gone(error: unknown): undefined {
   const reasons = ['LEASE_NOT_HELD', 'REQUEST_FINISHED'];
   if (error instanceof CallEnded && reasons.includes(error.ending.reason ?? '')) return undefined;

@@ -3,26 +3,26 @@ import { Recorder, type EventSink } from '../../../support/history-recorder';
 import { watchStalls } from '../stalls';
 import { Worker } from './worker';
 
-/** A resource that many want, and how they ask for it. */
+/** A resource of the round, and how workers request it. */
 export interface Wanted {
   readonly service: Service;
   readonly name: string;
-  /** Of a semaphore: the heaviest request. */
+  /** The heaviest request for a semaphore. */
   readonly mostPermits: number;
-  /** Of a lock: how many of a hundred ask for it shared. */
+  /** For locks: the percentage of shared requests. */
   readonly sharedPercent: number;
-  /** How often it is chosen, beside the others. */
+  /** The relative frequency of the resource. */
   readonly share: number;
 }
 
-/** Workers of one process that use several resources in all the ways there are, for a while. */
+/** The workers of one process. They use the resources in all kinds of sessions for a while. */
 export interface TrafficTask {
   readonly call: 'traffic';
-  /** The workers' names begin with it. */
+  /** The prefix of the workers' names. */
   readonly client: string;
   readonly workerCount: number;
   readonly longWaitPercent: number;
-  /** The servers; each worker begins at one, and goes on at the next where one fails it. */
+  /** The servers. Each worker starts at one and moves to the next after a failure. */
   readonly addresses: readonly string[];
   readonly wanted: readonly Wanted[];
   readonly seed: number;
@@ -33,7 +33,7 @@ export function workersOf({ client, workerCount }: TrafficTask): string[] {
   return Array.from({ length: workerCount }, (_, index) => `${client}.${index}`);
 }
 
-/** Resolves when the time is over and every worker has come to the end of what it was at. */
+/** Resolves when the time is over and every worker has finished its last session. */
 export async function runTraffic(task: TrafficTask, sink: EventSink): Promise<void> {
   const until = performance.now() + task.forMs;
   let stallCount = 0;
@@ -42,7 +42,7 @@ export async function runTraffic(task: TrafficTask, sink: EventSink): Promise<vo
   const unwatch = watchStalls((from, to) => {
     stallCount += 1;
     const fault = `${task.client} stall ${stallCount}`;
-    const what = 'its process did not come to run';
+    const what = 'the client process was not scheduled';
     recorder.record({ type: 'fault_started', fault, kind: 'client_stopped', what, clients }, from);
     recorder.record({ type: 'fault_ended', fault }, to);
   });

@@ -11,23 +11,23 @@ import type { TrafficTask, Wanted } from './traffic';
 
 export type Request = EitherWanted & { readonly requestId: string };
 
-/** Of a hundred leases, some are so short that a stall of the machine outlasts them. */
+/** The percentage of leases that are shorter than a stall of the machine may be. */
 const SHORT_PERCENT = 20;
 const SHORT_TTL_MS = [300, 900] as const;
 const TTL_MS = [1000, 2500] as const;
 const WAIT_MS = [200, 4000] as const;
-/** Some waits are so long that they outlast a stall of the store. */
+/** Waits that outlast a stall of the store. */
 const LONG_WAIT_MS = [4000, 12_000] as const;
 const THINK_MS = [0, 15] as const;
 const PAUSE_MS = [20, 150] as const;
-/** Told when to come again, a client does, but looks again after so long at the latest. */
+/** The longest pause, even if the server asks for a longer one. */
 const LONGEST_PAUSE_MS = 1200;
-/** Of a hundred refusals, some are not heeded: the moment in which grants go on is to be met from both sides. */
+/** The percentage of refusals without the requested pause, so that some calls arrive just before grants resume. */
 const IMPATIENT_PERCENT = 8;
-/** How long one request is tried again and again before its worker gives it up. */
-const PATIENCE_MS = 8000;
+/** How long a worker retries one request. */
+const RETRY_MS = 8000;
 
-/** One client that goes from one session to the next: each uses a lease in another way. */
+/** A client that runs one session after the other. Each kind of session uses a lease in another way. */
 export class Worker {
   readonly random: Random;
   readonly servers: Servers;
@@ -48,7 +48,7 @@ export class Worker {
         this.servers.use(wanted.service);
         await pickSession(this)(this, this.request(wanted, until));
       } catch (error) {
-        // Whatever the service says is its business, and the checkers'; any other error is a mistake here.
+        // The checkers judge the answers of the service. Any other error is a defect of this program.
         if (!(error instanceof CallEnded) && !(error instanceof Silence)) throw error;
         if (isOutage(error)) this.servers.next();
         await sleep(this.pauseAfter(error));
@@ -58,13 +58,13 @@ export class Worker {
     this.servers.close();
   }
 
-  /** The same request again, at another server, as long as nobody knows what became of it. */
+  /** Acquires, and repeats the same request at another server after an outage. */
   async acquire(request: Request): Promise<Held> {
     return this.again(() => this.servers.current.acquire(request));
   }
 
   async again<T>(attempt: () => Promise<T>): Promise<T> {
-    const until = performance.now() + PATIENCE_MS;
+    const until = performance.now() + RETRY_MS;
     for (;;) {
       try {
         return await attempt();
@@ -88,7 +88,7 @@ export class Worker {
     return this.random() * 100 < percent;
   }
 
-  /** After a refusal: contract-abiding clients do not hammer a service that says when it can again. */
+  /** The pause before a retry. Most clients follow the retry time of the server. */
   private pauseAfter(error: unknown): number {
     const usual = this.between(PAUSE_MS);
     if (!isOutage(error) || !(error instanceof CallEnded) || this.happens(IMPATIENT_PERCENT)) return usual;
@@ -102,7 +102,7 @@ export class Worker {
       name,
       requestId: randomUUID(),
       ttlMs: this.between(this.happens(SHORT_PERCENT) ? SHORT_TTL_MS : TTL_MS),
-      // At the end nobody waits for long: all others have gone by then.
+      // At the end of the traffic waits are short.
       waitMs: Math.min(waitMs, WAIT_MS[0] + Math.max(0, Math.ceil(until - performance.now()))),
       permits: service === 'lock' ? 1 : 1 + Math.floor(this.random() ** 2 * mostPermits),
       mode: service === 'lock' && this.happens(sharedPercent) ? 'shared' : 'exclusive',
@@ -110,11 +110,11 @@ export class Worker {
   }
 }
 
-/** The server is gone, or nobody knows what it did. */
+/** Whether the server is unavailable or the outcome is unknown. */
 export function isOutage(error: unknown): boolean {
   if (error instanceof Silence) return true;
   if (!(error instanceof CallEnded)) return false;
   const { code } = error.ending;
-  // A server that is forced to end says CANCELLED, one that crashes in the middle of an answer INTERNAL.
+  // A server that is forced to end answers CANCELLED. A crash during an answer shows as INTERNAL.
   return ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED', 'INTERNAL'].includes(code);
 }
