@@ -20,7 +20,7 @@ export const WITHOUT: readonly Patch[] = [
   },
   {
     file: 'generated/redis/scripts.js',
-    find: 'r.f, remaining, r.l, r.k, r.n, NOW)',
+    find: 'r.f, remaining, r.l, r.k, r.n)',
     replace: 'r.f, remaining, r.l, r.k, r.n)',
   },
   {

@@ -7,24 +7,24 @@ export class ChangeSignal {
 
   constructor(private readonly clock: Clock) {}
 
-  /** False when nothing has changed by then, or nothing will any more. */
+  /** Resolves with false if nothing changes before the deadline, or after `close`. */
   before(deadline: number): Promise<boolean> {
-    const left = deadline - this.clock.now();
-    if (this.closed || left <= 0) return Promise.resolve(false);
+    const remainingMs = deadline - this.clock.now();
+    if (this.closed || remainingMs <= 0) return Promise.resolve(false);
     return new Promise((resolve) => {
       const finish = (changed: boolean) => {
         timer.cancel();
-        this.waiting.delete(wake);
+        this.waiting.delete(onChange);
         resolve(changed);
       };
-      const wake = () => finish(!this.closed);
-      const timer = this.clock.after(left, () => finish(false));
-      this.waiting.add(wake);
+      const onChange = () => finish(!this.closed);
+      const timer = this.clock.after(remainingMs, () => finish(false));
+      this.waiting.add(onChange);
     });
   }
 
   changed(): void {
-    for (const wake of [...this.waiting]) wake();
+    for (const onChange of [...this.waiting]) onChange();
   }
 
   close(): void {

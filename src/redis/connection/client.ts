@@ -1,16 +1,30 @@
 import { Redis } from 'ioredis';
-import type { Endpoint, RedisOptions } from '../address';
+import type { RedisEndpoint, RedisOptions } from '../address';
 
-/** Of ioredis's own commands (PING, INFO): a slow disk is no reason to cut the connection ... */
+/** Timeouts of ioredis's own commands (PING, INFO): a slow disk must not cost the connection ... */
 const SHORTEST_TIMEOUT_MS = 1000;
-/** ... but a half-open one is to be found out before the leases end that are renewed through it. */
+/** ... and a half-open connection must be found before the leases end that are renewed over it. */
 const LONGEST_TIMEOUT_MS = 2000;
-/** How long a connection that is given up may take to end in order; then it is destroyed. */
+/** How long an abandoned connection may take to close, before it is destroyed. */
 const DISCONNECT_TIMEOUT_MS = 50;
 
+/** How long operations wait for a connection that is down. */
+export const RECONNECT_PATIENCE_MS = 1000;
+/** The longest pause between two attempts to connect while operations wait, and after that. */
+const LONGEST_PAUSE_WHILE_WAITING_MS = 100;
+const LONGEST_PAUSE_MS = 500;
+/** The pauses of so many attempts last longer than `RECONNECT_PATIENCE_MS`. */
+const ATTEMPTS_WHILE_WAITING = 12;
+
+/** The pause after a failed attempt to connect (ms). `attempt` counts from 1. */
+function reconnectPauseMs(attempt: number): number {
+  if (attempt > ATTEMPTS_WHILE_WAITING) return LONGEST_PAUSE_MS;
+  return Math.min(10 * 2 ** attempt, LONGEST_PAUSE_WHILE_WAITING_MS);
+}
+
 /**
- * Without `socketTimeout`, which would be wound up anew by each command: the PING ends a connection that does
- * not answer.
+ * Options of ioredis that keep locks safe: the library queues nothing while the connection is down and sends nothing
+ * twice. There is no `socketTimeout`, because each command would restart it; an unanswered PING ends the connection.
  */
 export function safeOptions(commandTimeoutMs: number) {
   return {
@@ -22,11 +36,10 @@ export function safeOptions(commandTimeoutMs: number) {
     connectTimeout: commandTimeoutMs,
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     stringNumbers: true,
-    retryStrategy: (attempt: number) => Math.min(10 * 2 ** Math.min(attempt, 10), 500),
+    retryStrategy: reconnectPauseMs,
   } satisfies RedisOptions;
 }
 
-/** A client of ioredis, with the options that keep locks safe. */
-export function openClient(endpoint: Endpoint, options: RedisOptions): Redis {
+export function openClient(endpoint: RedisEndpoint, options: RedisOptions): Redis {
   return typeof endpoint === 'string' ? new Redis(endpoint, options) : new Redis({ ...options, ...endpoint });
 }

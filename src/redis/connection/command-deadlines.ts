@@ -2,24 +2,22 @@ import type { Clock, Timer } from '../../engine/clock';
 import { TIMED_OUT } from './failure-class';
 import type { ScriptCommand } from './script-command';
 
-/** How often unanswered commands are looked for. */
-const SWEEP_INTERVAL_MS = 20;
+const CHECK_INTERVAL_MS = 20;
 
-/** One timer for all commands: a little late is as good as on time for one that will not be answered. */
-export class Deadlines {
-  /** Sent and perhaps not yet settled. */
+/** Fails commands at their deadlines, with one timer for all commands: up to `CHECK_INTERVAL_MS` late. */
+export class CommandDeadlines {
+  /** Sent, and perhaps not yet settled. */
   private pending: ScriptCommand[] = [];
   private timer: Timer | undefined;
 
   constructor(private readonly clock: Clock) {}
 
-  /** Fails the command at its deadline, unless it has been settled by then. */
-  keep(command: ScriptCommand): void {
+  add(command: ScriptCommand): void {
     this.pending.push(command);
-    this.timer ??= this.clock.after(SWEEP_INTERVAL_MS, () => this.sweep());
+    this.timer ??= this.clock.after(CHECK_INTERVAL_MS, () => this.check());
   }
 
-  private sweep(): void {
+  private check(): void {
     const now = this.clock.now();
     const { pending } = this;
     this.pending = [];
@@ -29,6 +27,6 @@ export class Deadlines {
       else command.reject(new Error(TIMED_OUT));
     }
     this.timer =
-      this.pending.length === 0 ? undefined : this.clock.after(SWEEP_INTERVAL_MS, () => this.sweep());
+      this.pending.length === 0 ? undefined : this.clock.after(CHECK_INTERVAL_MS, () => this.check());
   }
 }

@@ -1,27 +1,77 @@
-/** What became of a command that failed, from how it failed. */
+/** What failed commands mean. No other file reads error texts of Redis or of ioredis. */
 
+/** The text of the error of a command at its deadline. ioredis uses the same text. */
 export const TIMED_OUT = 'Command timed out';
 
-/** Refused before a script's first line: certainly not carried out. */
-const refusals = /^(LOADING|MISCONF|BUSY|NOREPLICAS|NOAUTH|NOPERM)\b/;
-/** Likewise, and where there are several nodes another one may take it, or this one a moment later. */
-const turnings = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|READONLY|MASTERDOWN)\b/;
+/** Redis refused the command before the first line of the script. */
+const REFUSALS = /^(LOADING|MISCONF|BUSY|NOREPLICAS|NOAUTH|NOPERM)\b/;
+/** As a refusal, but another node may take the command, or the same node a moment later. */
+const REDIRECTIONS = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|READONLY|MASTERDOWN)\b/;
 
-/** Redis's own word, as against the connection's (ioredis exports the class untyped). */
+/**
+ * - `refused`, `redirected`, `full`, `unknown-script`, `not-written`: the command did certainly not run.
+ * - `connection-lost`, `timed-out`: nobody knows whether the command ran.
+ * - `defect`: the script or this program is wrong.
+ */
+export type FailureClass =
+  | 'refused'
+  | 'redirected'
+  | 'full'
+  | 'unknown-script'
+  | 'not-written'
+  | 'connection-lost'
+  | 'timed-out'
+  | 'defect';
+
+export function failureClassOf(error: unknown): FailureClass {
+  if (isReplyError(error)) {
+    const { message } = error;
+    if (message.startsWith('NOSCRIPT')) return 'unknown-script';
+    if (message.startsWith('OOM')) return 'full';
+    if (REDIRECTIONS.test(message)) return 'redirected';
+    return REFUSALS.test(message) ? 'refused' : 'defect';
+  }
+  if (!(error instanceof Error)) return 'defect';
+  if (error.message.startsWith("Stream isn't writeable")) return 'not-written';
+  return error.message === TIMED_OUT ? 'timed-out' : 'connection-lost';
+}
+
+/** Redis answered with an error (ioredis exports the class untyped). */
 export function isReplyError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }
 
-export type FailureClass =
-  'refused' | 'turned-away' | 'full' | 'not-written' | 'cut' | 'timed-out' | 'defect';
+/** Where a redirected command belongs. */
+export interface Redirection {
+  readonly kind: 'moved' | 'ask' | 'try-again' | 'read-only' | 'no-master';
+  /** `moved` and `ask` name the slot and its node. The host is empty if the answering node does not know its own. */
+  readonly slot: number;
+  readonly host: string;
+  readonly port: number;
+}
 
-export function failureClassOf(error: unknown): FailureClass {
-  if (isReplyError(error)) {
-    if (error.message.startsWith('OOM')) return 'full';
-    if (turnings.test(error.message)) return 'turned-away';
-    return refusals.test(error.message) ? 'refused' : 'defect';
-  }
-  if (!(error instanceof Error)) return 'defect';
-  if (error.message.startsWith("Stream isn't writeable")) return 'not-written';
-  return error.message === TIMED_OUT ? 'timed-out' : 'cut';
+const KINDS: Readonly<Record<string, Redirection['kind']>> = {
+  MOVED: 'moved',
+  ASK: 'ask',
+  TRYAGAIN: 'try-again',
+  READONLY: 'read-only',
+};
+
+/** Undefined: this error is no redirection. */
+export function redirectionOf(error: unknown): Redirection | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const [word] = REDIRECTIONS.exec(error.message) ?? [];
+  if (word === undefined) return undefined;
+  const [, slot, host = '', port] = /^\w+ (\d+) (\S*):(\d+)/.exec(error.message) ?? [];
+  return { kind: KINDS[word] ?? 'no-master', slot: Number(slot), host, port: Number(port) };
+}
+
+/** This Redis user may not run the command. */
+export function isNotPermitted(error: unknown): boolean {
+  return isReplyError(error) && error.message.startsWith('NOPERM');
+}
+
+/** The command is not permitted, or this Redis does not have it. */
+export function isNotOffered(error: unknown): boolean {
+  return isReplyError(error) && /^(NOPERM|ERR)\b/.test(error.message);
 }

@@ -1,61 +1,52 @@
 import type { Redis } from 'ioredis';
 import type { Clock, Timer } from '../../engine/clock';
-import { isReplyError } from './failure-class';
-import {
-  askClock,
-  askInfo,
-  askSettings,
-  nodeReportOf,
-  type Answers,
-  type NodeReport,
-  type Topology,
-} from './node-report';
+import { failureClassOf, isReplyError } from './failure-class';
+import { askClock, askInfo, askSettings, type NodeAnswers, type Topology } from './node-answers';
+import { nodeReportOf, type NodeReport } from './node-report';
 import type { ClockSample } from './server-clock';
 
-export interface Witness {
-  /** Before any other command is sent through a new connection, and about each second after that. */
-  found(findings: NodeReport, sample: ClockSample): void;
+export interface ProbeListener {
+  /** Called before any other command is sent over a new connection, and then about once a second. */
+  onReport(report: NodeReport, sample: ClockSample): void;
 }
 
-export interface PulseOptions {
-  /** What this Redis is a part of; default: of nothing. */
+export interface NodeProbeOptions {
+  /** Undefined: a single Redis. */
   readonly topology?: Topology;
-  /** No lease is believed for longer (ms). */
   readonly quarantineMs?: number;
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
-  /** Hears what the Redis says of itself. */
-  readonly witness?: Witness;
-  /** The Redis at the other end has said who it is. */
+  readonly listener?: ProbeListener | undefined;
+  /** The Redis of a new connection has said which run it is. */
   readonly onIdentified: () => void;
-  /** It answers or not, or is dangerous in another way than before. */
+  /** The node has begun or ceased to answer, or its warnings have changed. */
   readonly onChange: () => void;
 }
 
-const PING_INTERVAL_MS = 1000;
-/** Before a Redis that did not say who it is (it is busy) is asked again. */
+const PROBE_INTERVAL_MS = 1000;
+/** Before a Redis that is busy is asked again which run it is. */
 const IDENTIFY_PAUSE_MS = 50;
 
-/** Who the Redis is at the other end of a connection, how it is set up, what its clock shows, and whether it answers. */
+/** Finds out which run of Redis a connection leads to, its settings, its clock, and whether the node answers. */
 export class NodeProbe {
   suitable = true;
   warnings: readonly string[] = [];
   answering = false;
-  /** Its Redis has said who it is: nothing is sent through this connection before. */
+  /** The Redis of this connection has said which run it is. No command is sent before. */
   identified = false;
-  private answers: Answers = { info: new Map(), settings: undefined };
-  private heardAt = -Infinity;
+  private answers: NodeAnswers = { info: new Map(), settings: undefined };
+  private answeredAt = -Infinity;
   private timer: Timer | undefined;
   private closed = false;
 
   constructor(
     private readonly client: Redis,
-    private readonly options: PulseOptions,
+    private readonly options: NodeProbeOptions,
   ) {
-    this.ping();
+    this.schedule();
   }
 
-  /** When it was asked last it was a master. */
+  /** The last probe found a master. */
   get wasMaster(): boolean {
     return this.answers.info.get('role') === 'master';
   }
@@ -64,13 +55,13 @@ export class NodeProbe {
     this.identify(this.client.stream);
   }
 
-  lost(): void {
+  disconnected(): void {
     this.identified = false;
   }
 
-  /** Some command was answered. */
-  heard(): void {
-    this.heardAt = this.options.clock.now();
+  /** Redis has answered some command. */
+  answered(): void {
+    this.answeredAt = this.options.clock.now();
   }
 
   observe(answering: boolean): void {
@@ -84,35 +75,41 @@ export class NodeProbe {
     this.timer?.cancel();
   }
 
-  /** A Redis that is stopped keeps its connections: only an unanswered PING shows it. */
-  private ping(): void {
-    this.timer = this.options.clock.after(PING_INTERVAL_MS, () => {
-      if (this.client.status !== 'ready') return this.ping();
-      const sentAt = this.options.clock.now();
-      if (this.identified && this.options.witness) this.probe().catch(this.options.onError);
-      this.client
-        .ping()
-        .then(
-          () => this.observe(true),
-          (error: unknown) => this.onPingFailed(error, sentAt),
-        )
+  private schedule(): void {
+    this.timer = this.options.clock.after(PROBE_INTERVAL_MS, () => {
+      if (this.client.status !== 'ready') return this.schedule();
+      if (this.identified && this.options.listener) this.probe().catch(this.options.onError);
+      this.ping()
         .finally(() => {
-          if (!this.closed) this.ping();
+          if (!this.closed) this.schedule();
         })
         .catch(this.options.onError);
     });
   }
 
+  /** A stopped Redis keeps its connections: only an unanswered PING shows that Redis has stopped. */
+  private async ping(): Promise<void> {
+    const sentAt = this.options.clock.now();
+    try {
+      await this.client.ping();
+      this.observe(true);
+    } catch (error) {
+      this.onPingFailed(error, sentAt);
+    }
+  }
+
   private onPingFailed(error: unknown, sentAt: number): void {
     if (this.closed || this.client.status !== 'ready') return;
-    if (!isReplyError(error) && this.heardAt > sentAt) return; // slow, but there
+    // The connection has just ended, and 'close' comes next. The ping never left, so it says nothing about Redis.
+    if (failureClassOf(error) === 'not-written') return;
+    if (!isReplyError(error) && this.answeredAt > sentAt) return; // slow, but Redis answers
     this.observe(false);
-    // An answer that refuses (LOADING, BUSY, MISCONF) shows a Redis that is there and takes no commands. None at
-    // all: it is stopped, or the connection is half open, and only another one can tell.
+    // A refusal (LOADING, BUSY, MISCONF) shows a Redis that takes no commands. Without an answer Redis is stopped or the
+    // connection is half open, and only a new connection can tell.
     if (!isReplyError(error)) this.client.disconnect(true);
   }
 
-  /** Asks who this Redis is that has just been connected to, until it answers or the connection is another one. */
+  /** Asks the Redis of a new connection which run it is, until Redis answers or the connection is replaced. */
   private identify(stream: Redis['stream']): void {
     Promise.all([
       askInfo(this.client),
@@ -121,19 +118,18 @@ export class NodeProbe {
     ])
       .then(
         ([info, sample, settings]) => {
-          if (!this.isThere(stream)) return;
+          if (!this.isCurrent(stream)) return;
           this.answers = { info, settings };
-          const findings = this.judge();
-          this.options.witness?.found(findings, sample);
+          this.options.listener?.onReport(this.judge(), sample);
           this.identified = true;
           this.options.onIdentified();
           this.observe(true);
         },
         (error: Error) => {
           this.options.onError(error);
-          if (!this.isThere(stream)) return;
+          if (!this.isCurrent(stream)) return;
           this.options.clock.after(IDENTIFY_PAUSE_MS, () => {
-            if (this.isThere(stream)) this.identify(stream);
+            if (this.isCurrent(stream)) this.identify(stream);
           });
         },
       )
@@ -141,36 +137,36 @@ export class NodeProbe {
   }
 
   /**
-   * Looks at what can change while a connection lasts: the clock, settings, replicas, whether it is a master. Resolves
-   * once the witness has heard of it; rejects if Redis does not answer.
+   * Reports what can change while a connection lasts: the clock, settings, replicas, the role. Resolves when the
+   * listener has heard the report. Rejects if Redis does not answer.
    */
   async probe(): Promise<void> {
-    const { witness, topology, clock } = this.options;
+    const { listener, topology, clock } = this.options;
     const { stream } = this.client;
     const { info, settings } = this.answers;
-    const [sample, roles, now] = await Promise.all([
+    const [sample, replication, newSettings] = await Promise.all([
       askClock(this.client, () => clock.now()),
       info.size > 0 ? askInfo(this.client, 'replication') : info,
       settings && askSettings(this.client),
     ]);
-    if (!this.isThere(stream)) return;
-    const isDemoted = info.get('role') === 'master' && roles.get('role') !== 'master';
+    if (!this.isCurrent(stream)) return;
+    const isDemoted = info.get('role') === 'master' && replication.get('role') !== 'master';
     if (isDemoted && topology !== 'cluster') return this.client.disconnect(true);
-    this.answers = { info: new Map([...info, ...roles]), settings: now };
-    witness?.found(this.judge(), sample);
+    this.answers = { info: new Map([...info, ...replication]), settings: newSettings };
+    listener?.onReport(this.judge(), sample);
   }
 
-  private isThere(stream: Redis['stream']): boolean {
+  private isCurrent(stream: Redis['stream']): boolean {
     return !this.closed && this.client.status === 'ready' && this.client.stream === stream;
   }
 
   private judge(): NodeReport {
-    const findings = nodeReportOf(this.answers, this.options.topology, this.options.quarantineMs);
-    const { warnings, unsuitable } = findings;
-    const isNews = this.suitable === unsuitable || warnings.join() !== this.warnings.join();
+    const report = nodeReportOf(this.answers, this.options.topology, this.options.quarantineMs);
+    const { warnings, unsuitable } = report;
+    const isChanged = this.suitable === unsuitable || warnings.join() !== this.warnings.join();
     this.warnings = warnings;
     this.suitable = !unsuitable;
-    if (isNews) this.options.onChange();
-    return findings;
+    if (isChanged) this.options.onChange();
+    return report;
   }
 }

@@ -1,26 +1,26 @@
 import { createHash } from 'node:crypto';
 import { StoreFailure } from '../../engine/errors';
-import type { Reply } from './script-command';
+import type { GuardedReply } from './guarded-reply';
 
-/** What a script's last arguments and the first words of its reply are for, where it must not run anywhere, at any time. */
+/** Keeps a script from running on the wrong run of Redis, or too late. See docs/design/epochs.md. */
 export interface EpochGuard {
   /**
-   * Arguments that hold for the connection that is there now, and for a command that is waited for until `deadline`;
-   * undefined: it must not be sent through this one.
+   * The epoch arguments of a script that the present connection sends now, for a caller that waits until `deadline`.
+   * Undefined: the script must not be sent over this connection.
    */
   epochArguments(deadline: number, keys: readonly string[]): readonly (string | number)[] | undefined;
   /**
-   * Undefined: nothing is said against the reply. Else it did nothing, or is in doubt, and the promise tells what to do
-   * once it resolves.
+   * Undefined: the reply counts. Otherwise the script did nothing or its outcome is in doubt, and the promise says how
+   * the operation goes on.
    */
-  epochCheck(reply: readonly Reply[], keys: readonly string[], sentAt: number): Promise<Verdict> | undefined;
+  epochCheck(reply: GuardedReply, keys: readonly string[]): Promise<Verdict> | undefined;
 }
 
-/** In doubt: it was carried out, and should not have been. */
+/** `in doubt`: the script granted, and should not have granted. */
 export type Verdict =
   { readonly kind: 'again' | 'in doubt' } | { readonly kind: 'quarantined'; readonly forMs: number };
 
-/** 'of-node': the guard of whichever node it is sent to. Another one is of one node, and the operation is for that alone. */
+/** `of-node`: the guard of the node that receives the script. Any other guard binds the operation to one node. */
 export type GuardChoice = EpochGuard | 'of-node';
 
 export interface Script {
@@ -32,35 +32,35 @@ export function script(text: string): Script {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
-/** An argument of which bytes are sent as they are. */
+/** Bytes are sent unchanged. */
 export type RawArgument = string | number | Uint8Array;
 
 export interface Operation<T> {
-  readonly what: Script;
-  /** Of a command that is no script: its first argument. */
+  readonly script: Script;
+  /** For one of Redis's own commands: its first argument. */
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
-  /** Set where not all arguments are text: the bytes to send. */
+  /** The bytes to send, where some arguments are not text. */
   readonly bytes: ((verb: 'eval' | 'evalsha') => Buffer) | undefined;
-  /** The reply is read as it comes. */
-  readonly raw: boolean;
-  /** It is not sent again once it may have run. */
+  /** Texts of the reply stay bytes. */
+  readonly isRaw: boolean;
+  /** The operation is not sent again once it may have run. */
   readonly once: boolean;
   readonly guard: GuardChoice | undefined;
-  readonly read: (reply: never[], sentAt: number) => T | Promise<T>;
+  readonly read: (reply: never, sentAt: number) => T | Promise<T>;
   readonly deadline: number;
   readonly resolve: (answer: T | Promise<T>) => void;
   readonly reject: (error: unknown) => void;
-  /** How many nodes have turned it away. */
-  turns: number;
+  /** How many nodes have redirected the operation. */
+  redirectCount: number;
 }
 
-/** A reply that could not be read: our mistake, and nothing that another try would mend. */
+/** The reply of a script could not be read. This is a defect, and another try would not help. */
 export class UnreadableReply extends Error {
   override readonly name = 'UnreadableReply';
 }
 
-/** What is about a node itself is nothing to another one. */
+/** An operation with a node's own guard is about that node: no other node may carry it out. */
 export function isForOneNode({ guard }: Pick<Operation<unknown>, 'guard'>): boolean {
   return typeof guard === 'object';
 }
@@ -69,10 +69,11 @@ export function isText(args: readonly RawArgument[]): args is readonly (string |
   return args.every((arg) => typeof arg !== 'object');
 }
 
+/** The last send of an operation did nothing. An earlier send may have done something if its reply was lost. */
 export function notDone(
-  writtenBefore: boolean,
+  mayHaveRun: boolean,
   kind: 'unavailable' | 'quarantined' = 'unavailable',
   forMs?: number,
-) {
-  return new StoreFailure(writtenBefore ? 'unknown' : 'no', kind, { retryAfterMs: forMs });
+): StoreFailure {
+  return new StoreFailure(mayHaveRun ? 'unknown' : 'no', kind, { retryAfterMs: forMs });
 }

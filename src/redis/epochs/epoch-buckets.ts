@@ -1,104 +1,89 @@
 import { StoreFailure } from '../../engine/errors';
+import { redirectionOf } from '../connection/failure-class';
 import { BUCKET_COUNT, epochKey } from '../keys';
-import type { Reply } from '../connection/script-command';
 
-/** Of one command: it holds Redis for less than a tenth of a millisecond. */
-const EPOCHS_AT_ONCE = 64;
-/** How many of a few buckets each are on their way at a time. */
-const AT_A_TIME = 16;
+/** One command with so many epochs holds Redis for less than a tenth of a millisecond. */
+const EPOCHS_PER_COMMAND = 64;
+/** How many commands are in flight where each command has few buckets. */
+const COMMANDS_IN_FLIGHT = 16;
 const EVERYTHING: readonly (readonly number[])[] = Array.from(
-  { length: BUCKET_COUNT / EPOCHS_AT_ONCE },
-  (_, group) => Array.from({ length: EPOCHS_AT_ONCE }, (_, at) => group * EPOCHS_AT_ONCE + at),
+  { length: BUCKET_COUNT / EPOCHS_PER_COMMAND },
+  (_, group) => Array.from({ length: EPOCHS_PER_COMMAND }, (_, at) => group * EPOCHS_PER_COMMAND + at),
 );
 
-/** What one of several nodes has; it changes. */
+/** The buckets of one node. They change in a Cluster. */
 export interface NodeBuckets {
-  /** Its buckets, those together that one command may be about. */
+  /** The node's buckets, in groups that one command can name. */
   buckets(): readonly (readonly number[])[];
-  /** Runs of other nodes from which the buckets of these epochs may have been moved here as they were. */
+  /** Runs of other nodes that moved the buckets of these epochs here without a loss. */
   sourceRuns(keys: readonly string[]): Promise<readonly string[]>;
-  /** All epochs here are those of the run that is here now, which was new. */
-  settled?(): void;
+  /** Called when all epochs of a new run of this node are in force. */
+  onSettled?(): void;
 }
 
-/** What epochs say while nothing pauses, beside the run that they are in force for. */
+/** What the epochs of a node have in common while grants do not pause, beside their run. */
 export interface Bounds {
+  /** The longest quarantine of any server (ms). */
   readonly longestMs: number;
+  /** `a`: every acknowledged write is on disk; `w`: some may not be. */
   readonly durability: string;
   readonly overlapMs: number;
 }
 
-/** What one look at all epochs found. */
-export interface Sweep extends Bounds {
-  readonly leftUs: number;
-  readonly cause: string;
-}
-
-/** All buckets, of one node that has them all. */
+/** The buckets of a node that has all of them. */
 export const ALL_BUCKETS: NodeBuckets = {
   buckets: () => EVERYTHING,
   sourceRuns: () => Promise.resolve([]),
 };
 
-/** Does something with the epochs of all buckets that are here; some may be leaving, and are told of. */
-export async function eachOf<T>(
-  share: NodeBuckets,
+/**
+ * Runs a command for each group of epochs of a node. `onLeaving` hears of epochs that could not be reached because
+ * their slot is moving to another node.
+ */
+export async function forEachGroup<T>(
+  nodeBuckets: NodeBuckets,
   prefix: string,
   run: (keys: readonly string[]) => Promise<T>,
-  leaves: (keys: readonly string[]) => void = () => undefined,
+  onLeaving: (keys: readonly string[]) => void = () => undefined,
 ): Promise<T[]> {
   const answers: T[] = [];
-  const groups = [...share.buckets()];
-  const hasSome = groups.length > 0;
-  const isAlone = share === ALL_BUCKETS;
-  const most = isAlone ? 1 : AT_A_TIME;
-  for (let next = groups.splice(0, most); next.length > 0; next = groups.splice(0, most)) {
-    const groupsOfKeys = next.map((buckets) => buckets.map((bucket) => epochKey(prefix, bucket)));
-    const settled = await Promise.allSettled(groupsOfKeys.map(run));
-    for (const [index, one] of settled.entries()) {
-      if (one.status === 'fulfilled') answers.push(one.value);
-      // Of several nodes another one may have it by now; whoever needs it asks there.
-      else if (isAlone || !isElsewhere(one.reason)) throw one.reason;
-      else if (!isMoved(one.reason)) leaves(groupsOfKeys[index] ?? []);
+  const groups = nodeBuckets.buckets().map((buckets) => buckets.map((bucket) => epochKey(prefix, bucket)));
+  const hasAll = nodeBuckets === ALL_BUCKETS;
+  const inFlight = hasAll ? 1 : COMMANDS_IN_FLIGHT;
+  for (let first = 0; first < groups.length; first += inFlight) {
+    const batch = groups.slice(first, first + inFlight);
+    const outcomes = await Promise.allSettled(batch.map(run));
+    for (const [index, outcome] of outcomes.entries()) {
+      if (outcome.status === 'fulfilled') answers.push(outcome.value);
+      // In a Cluster the bucket may have moved: a later command asks the new owner.
+      else if (hasAll || !isElsewhere(outcome.reason)) throw outcome.reason;
+      else if (!isMoved(outcome.reason)) onLeaving(batch[index] ?? []);
     }
   }
-  // Nothing was done at all: it is this node that takes no commands.
-  if (hasSome && answers.length === 0) throw new StoreFailure('no', 'unavailable');
+  if (groups.length > 0 && answers.length === 0) throw new StoreFailure('no', 'unavailable');
   return answers;
 }
 
-export function wasNotDone(error: unknown): boolean {
+/** The command certainly did not run. */
+export function wasNotDone(error: unknown): error is StoreFailure {
   return error instanceof StoreFailure && error.carriedOut === 'no';
 }
 
+/** The slot of the command has moved to another node, or is moving. */
 export function isElsewhere(error: unknown): boolean {
-  const cause = wasNotDone(error) ? (error as StoreFailure).cause : undefined;
-  return cause instanceof Error && /^(MOVED|ASK|TRYAGAIN)\b/.test(cause.message);
+  const kind = wasNotDone(error) ? redirectionOf(error.cause)?.kind : undefined;
+  return kind === 'moved' || kind === 'ask' || kind === 'try-again';
 }
 
+/** The slot of the command has moved to another node. */
 export function isMoved(error: unknown): boolean {
-  return ((error as StoreFailure).cause as Error).message.startsWith('MOVED');
+  return wasNotDone(error) && redirectionOf(error.cause)?.kind === 'moved';
 }
 
-export function worst(a: Bounds, b: Bounds): Bounds {
+export function worstOf(a: Bounds, b: Bounds): Bounds {
   return {
     longestMs: Math.max(a.longestMs, b.longestMs),
     durability: b.durability === 'a' ? a.durability : b.durability,
     overlapMs: Math.max(a.overlapMs, b.overlapMs),
-  };
-}
-
-/** It did nothing, since it ran too late. */
-export const LATE = 'late';
-
-export function readSweep([word, , , left, cause, longest, durability, overlap]: Reply[]):
-  Sweep | typeof LATE {
-  if (word === 'STALE') return LATE;
-  return {
-    leftUs: Number(left),
-    cause: cause as string,
-    longestMs: Number(longest),
-    durability: durability as string,
-    overlapMs: Number(overlap),
   };
 }

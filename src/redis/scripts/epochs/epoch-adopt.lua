@@ -12,8 +12,9 @@
 --       7 time after which nobody waits for the answer (us)
 --       8 overlap of this run (ms)
 --       9 run_ids of other nodes that gave buckets away whole and live on, with a space between
--- Reply OK | STALE, epochs that paused by this, epochs that are paused, us until the last of them is not, its cause, the
---       longest quarantine (ms), the weakest durability, the longest overlap (ms)
+-- Reply { word, 0, {}, now, us until no epoch is paused }, the header of all guarded scripts (leases/shared/answers.lua);
+--       OK: epochs that paused by this, epochs that are paused, the cause of the pause that ends last, the longest
+--       quarantine (ms), the weakest durability, the longest overlap (ms) | STALE
 -- Holds Repeated, or by another server, it neither shortens a pause nor begins it anew: the first one counts. Only a
 --       clock found set forward begins one anew, and each server finds that once.
 local run_id, durability, quarantine, known = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
@@ -22,7 +23,7 @@ local not_after, overlap, givers = tonumber(ARGV[7]), tonumber(ARGV[8]), ' ' .. 
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 -- What was known of runs and givers when it was sent is no longer true.
-if now > not_after then return { 'STALE', 0, 0, 0, '', 0, durability, 0 } end
+if now > not_after then return { 'STALE', 0, {}, now, 0 } end
 
 local paused, still, left, why, most, weakest, widest = 0, 0, 0, '', quarantine, durability, overlap
 for _, key in ipairs(KEYS) do
@@ -66,4 +67,4 @@ for _, key in ipairs(KEYS) do
   most, widest = math.max(most, longest), math.max(widest, own)
   if kept ~= 'a' then weakest = kept end
 end
-return { 'OK', paused, still, left, why, most, weakest, widest }
+return { 'OK', 0, {}, now, left, paused, still, why, most, weakest, widest }

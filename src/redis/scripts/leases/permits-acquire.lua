@@ -5,7 +5,7 @@
 -- ARGV  1 server  2 request id  3 attach  4 secret for a new lease  5 permits  6 mode  7 holder_id
 --       8 metadata  9 ttl (us)  10 wait: 1 queue, 0 try once  11 take over a held lease: 1 a stream, 0 not
 --       12 limit if the resource is new ("": then it must exist)  13 most waiters  14 retention (ms)
--- Reply GRANTED token remaining_us ttl_us secret permits now_us | WAITING ticket position outlook | REFUSED outlook |
+-- Reply GRANTED token remaining_us ttl_us secret permits | WAITING ticket position outlook | REFUSED outlook |
 --       MISMATCH field | FINISHED cause | NEVER_FITS limit | QUEUE_FULL waiters | UNKNOWN | AGAIN
 -- Holds A new request is granted only if nobody waits; order: purge, known id, promote, grant or wait.
 local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]

@@ -4,7 +4,7 @@
 -- KEYS  the resource's keys (prelude)
 -- ARGV  1 server  2 request id  3 attach  4 secret  5 permits  6 mode  7 holder_id  8 metadata  9 ttl (us)
 --       10 limit if the resource is new ("": then it must exist)  11 ticket  12 retention (ms)
--- Reply GRANTED token remaining_us ttl_us secret permits now_us | WAITING ticket position outlook | SUPERSEDED |
+-- Reply GRANTED token remaining_us ttl_us secret permits | WAITING ticket position outlook | SUPERSEDED |
 --       FINISHED cause | NEVER_FITS limit | UNKNOWN | AGAIN
 -- Holds Acts only for the stored attach. Claiming twice gives the same lease, never a shorter one.
 local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]

@@ -3,7 +3,7 @@
 -- KEYS  the resource's keys (prelude)
 -- ARGV  1 server  2 request id  3 secret  4 ttl (us; 0: as granted)  5 attach ("": a unary renewal)
 --       6 take over: 1 from now on `attach` speaks for the lease, 0 it must already  7 retention (ms)
--- Reply GRANTED token remaining_us ttl_us secret permits now_us | ENDED cause | GONE | SUPERSEDED | AGAIN
+-- Reply GRANTED token remaining_us ttl_us secret permits | ENDED cause | GONE | SUPERSEDED | AGAIN
 -- Holds Renews also while nothing may be granted, unless another Redis may have granted what was held as soon as it ended
 --       there. Never brings the end nearer, never puts back what has ended. A longer ttl becomes the lease's.
 local server, id, secret, ttl = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])

@@ -5,7 +5,7 @@
 -- ARGV  1 server  2 request id  3 attach  4 give back: 1 the caller is gone, 0 it takes a grant
 --       5 what is given back is the grant with this token, and nothing else ("": whatever the call was granted or waits for)
 --       6 retention (ms)
--- Reply GRANTED token remaining_us ttl_us secret permits now_us (only if 4 is 0) | WITHDRAWN outlook | KEPT (given back too
+-- Reply GRANTED token remaining_us ttl_us secret permits (only if 4 is 0) | WITHDRAWN outlook | KEPT (given back too
 --       late: another call was answered with the lease) | SUPERSEDED | FINISHED cause |
 --       AGAIN
 -- Holds Acts only for the stored attach; while nothing may be granted it takes no offer and no grant that nobody was told
@@ -43,5 +43,5 @@ if r and not give_back then
   end
   if r.s == 'H' then return granted(retention, id, r) end
 end
-if turned and not give_back then return answer(retention, turned[1], turned[4]) end
+if turned and not give_back then return answer(retention, turned[1]) end
 return answer(retention, 'WITHDRAWN', outlook())

@@ -24,8 +24,8 @@ local function outlook()
 end
 
 -- A resource as others may see it, with at most `most` holders and waiters: { limit ("": unknown), token, permits out,
--- holders, waiters, { a holder as in `describe` }, { a waiter: holder_id, metadata, permits, mode, queued us },
--- 1 if so many leases have expired and are not ended that `permits out` may be too many }
+-- holders, waiters, { a holder as in `describe` }, { a waiter: holder_id, metadata, permits, mode, queued us } }.
+-- `more` if so many leases have expired and are not ended that `permits out` may be too many.
 local function view(most)
   local after = '(' .. NOW
   local holders, held = {}, meta.used
@@ -43,15 +43,16 @@ local function view(most)
     local r = load(id)
     waiters[i] = r and { r.h, r.m, r.n, r.x, r.q } or {}
   end
+  if #over == BATCH then more = true end
   local holder_count = redis.call('ZCOUNT', ENDS, after, '+inf') + redis.call('ZCOUNT', OFFERS, after, '+inf')
   return {
     meta.limit or '', meta.token, held, holder_count, redis.call('ZCARD', QUEUE), holders, waiters,
-    #over == BATCH and 1 or 0,
   }
 end
 
 -- Writes back what has changed in one step, lets each key expire a retention time after the last lease's end, and
--- makes the reply: { word, more, own requests to look at, ... }. A key not touched here keeps its expiry: its
+-- makes the reply: the header that every guarded script and permits-inspect begin with, { word, more, own requests to
+-- look at, Redis's time (us), us for which grants still pause }, and what belongs to the word. A key not touched here keeps its expiry: its
 -- members are all younger than the retention time.
 local function answer(retention_ms, word, ...)
   meta.till = math.max(meta.till, now)
@@ -86,12 +87,12 @@ local function answer(retention_ms, word, ...)
   elseif was_moving then
     redis.call('UNLINK', STATE, ENDED) -- deleted, and no longer remembered
   end
-  return { word, alone or (more and 1 or 0), offers, ... }
+  return { word, alone or (more and 1 or 0), offers, NOW, paused, ... }
 end
 
 local function granted(retention_ms, id, r)
   local remaining = end_of(id) - now
-  return answer(retention_ms, 'GRANTED', r.f, remaining, r.l, r.k, r.n, NOW)
+  return answer(retention_ms, 'GRANTED', r.f, remaining, r.l, r.k, r.n)
 end
 
 local function never_fit(retention)

@@ -4,7 +4,7 @@
 -- epoch-adopt.lua.
 local EPOCH = KEYS[8]
 
--- The reply of a script that may not, { word, 0, {}, us until it may }, else nothing:
+-- The reply of a script that may not, a bare header (answers.lua), else nothing:
 --   STALE        too late, or Redis's clock is not what the server takes it for
 --   EPOCH        this Redis is not the one that the bucket was last in force for: it may have forgotten leases
 --   QUARANTINED  it has, perhaps, and leases may be believed that are not here
@@ -13,7 +13,7 @@ local EPOCH = KEYS[8]
 local function turned_back()
   local expected, not_after = ARGV[#ARGV - 1], tonumber(ARGV[#ARGV])
   alone = 1
-  if now > not_after then return { 'STALE', 0, {}, 0 } end
+  if now > not_after then return { 'STALE', 0, {}, NOW, 0 } end
   local epoch = redis.call('GET', EPOCH)
   if epoch == expected then
     alone = nil
@@ -25,7 +25,7 @@ local function turned_back()
   local expected_run, expected_overlap = string.match(expected, '^(%S+) %a %d+ (%d+)')
   if run_id ~= expected_run then
     rival = now + expected_overlap * 1000
-    return { 'EPOCH', 0, {}, 0 }
+    return { 'EPOCH', 0, {}, NOW, 0 }
   end
   local left = (tonumber(ends_at) or 0) - now
   if left <= 0 then
@@ -34,5 +34,6 @@ local function turned_back()
   end
   shift = tonumber(set_forward)
   if cause ~= 'clock' then rival = since + overlap * 1000 end
-  return { 'QUARANTINED', 0, {}, left }
+  paused = left
+  return { 'QUARANTINED', 0, {}, NOW, paused }
 end

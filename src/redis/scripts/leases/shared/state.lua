@@ -72,6 +72,7 @@ local self = ''        -- the calling server
 local own = ''         -- the request the script is about
 local alone = nil      -- set where others are not this script's business: it neither purges nor promotes. It is what
                        -- `more` answers then: 1 touch the resource to do that, 2 ask after the epoch
+local paused = 0       -- for how long grants still pause (us)
 local rival = 0        -- while grants pause: until then another Redis may grant whatever ends before then (us)
 local shift = 0        -- while grants pause for it: how far Redis's clock was set forward (us). Leases have so much longer
 

@@ -1,0 +1,289 @@
+import type { Redis } from 'ioredis';
+import { StoreFailure } from '../../engine/errors';
+import { CommandDeadlines } from './command-deadlines';
+import type { CommandLink, CommandOptions, RedirectedOperation } from './command-link';
+import { failureClassOf, redirectionOf } from './failure-class';
+import { readGuardedReply, type GuardedReply } from './guarded-reply';
+import {
+  isForOneNode,
+  isText,
+  notDone,
+  UnreadableReply,
+  type GuardChoice,
+  type Operation,
+  type RawArgument,
+  type Script,
+  type Verdict,
+} from './operation';
+import {
+  commandBytes,
+  commandText,
+  ScriptCommand,
+  type OnOutcome,
+  type RawReply,
+  type Reply,
+} from './script-command';
+
+/** How stores run commands. In a Cluster the first key decides which node runs the command. */
+export type Commands = Pick<CommandRunner, 'run' | 'runGuarded' | 'runRaw' | 'query'>;
+
+/** Before a retry on a connection that is called ready but could not be written to, and after a failed epoch check. */
+const RETRY_PAUSE_MS = 10;
+
+const ASKING = commandBytes(['ASKING']).toString();
+
+/**
+ * Runs scripts and commands over one connection. ioredis queues nothing and sends nothing twice; this class retries
+ * where a retry is safe, within the time of the operation, because the scripts are idempotent.
+ */
+export class CommandRunner {
+  private corkedStream: Redis['stream'] | undefined;
+  private readonly deadlines: CommandDeadlines;
+
+  constructor(
+    private readonly link: CommandLink,
+    private readonly options: CommandOptions,
+  ) {
+    this.deadlines = new CommandDeadlines(options.clock);
+  }
+
+  get isReady(): boolean {
+    return this.link.isReady;
+  }
+
+  /**
+   * Runs an idempotent script, and sends the script again if the connection is lost. `read` gets the reply, and the
+   * time of the send that got the reply.
+   */
+  run<T>(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    read: (reply: Reply[], sentAt: number) => T | Promise<T>,
+  ): Promise<T> {
+    return this.start({ script, keys, args, bytes: undefined, isRaw: false, once: false, guard: undefined, read });
+  }
+
+  /** As `run`, for a guarded script: also sent again if the script did nothing because its epoch was out of date. */
+  runGuarded<T>(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    read: (reply: GuardedReply) => T | Promise<T>,
+    guard: GuardChoice,
+  ): Promise<T> {
+    return this.start({ script, keys, args, bytes: undefined, isRaw: false, once: false, guard, read });
+  }
+
+  /**
+   * As `run`, for scripts with payloads: arguments may be bytes, and texts of the reply are bytes. With `once` the
+   * script is not sent again if it may have run.
+   */
+  runRaw<T>(
+    script: Script,
+    keys: readonly string[],
+    args: readonly RawArgument[],
+    read: (reply: RawReply[], sentAt: number) => T | Promise<T>,
+    once = false,
+  ): Promise<T> {
+    if (isText(args)) {
+      return this.start({ script, keys, args, bytes: undefined, isRaw: true, once, guard: undefined, read });
+    }
+    const bytes = (verb: 'eval' | 'evalsha') =>
+      commandBytes([verb, verb === 'eval' ? script.text : script.sha, keys.length, ...keys, ...args]);
+    return this.start({ script, keys, args: [], bytes, isRaw: true, once, guard: undefined, read });
+  }
+
+  /** As `runRaw`, for one of Redis's own commands that may run twice. A script would copy a long reply. */
+  query<T>(
+    command: string,
+    args: readonly RawArgument[],
+    read: (reply: RawReply[], sentAt: number) => T | Promise<T>,
+  ): Promise<T> {
+    return this.start({
+      script: { sha: command, text: command },
+      keys: [String(args[0])],
+      args: [],
+      bytes: () => commandBytes([command, ...args]),
+      isRaw: true,
+      once: false,
+      guard: undefined,
+      read,
+    });
+  }
+
+  /** Takes over an operation that another node redirected. Redis wants ASKING before it if the slot still moves here. */
+  resume({ operation, mayHaveRun }: RedirectedOperation, asking: boolean): void {
+    if (this.link.isReady) this.send(operation, 'evalsha', mayHaveRun, asking);
+    else this.retry(operation, mayHaveRun);
+  }
+
+  private start<T>(wanted: Omit<Operation<T>, 'deadline' | 'resolve' | 'reject' | 'redirectCount'>): Promise<T> {
+    const deadline = this.options.clock.now() + this.options.commandTimeoutMs;
+    return new Promise((resolve, reject) => {
+      this.sendOrRetry({ ...wanted, deadline, resolve, reject, redirectCount: 0 }, false);
+    });
+  }
+
+  private sendOrRetry<T>(operation: Operation<T>, mayHaveRun: boolean): void {
+    if (this.link.isReady) this.send(operation, 'evalsha', mayHaveRun);
+    else this.retry(operation, mayHaveRun);
+  }
+
+  private send<T>(
+    operation: Operation<T>,
+    verb: 'eval' | 'evalsha',
+    mayHaveRun: boolean,
+    asking = false,
+  ): void {
+    const { script, keys, bytes, isRaw, deadline } = operation;
+    const guard = operation.guard === 'of-node' ? this.options.nodeGuard : operation.guard;
+    let { args } = operation;
+    if (guard) {
+      const epochArguments = guard.epochArguments(deadline, keys);
+      if (!epochArguments) return operation.reject(notDone(mayHaveRun));
+      args = args.concat(epochArguments);
+    }
+    const text = bytes ? bytes(verb) : commandText(verb, verb === 'eval' ? script.text : script.sha, keys, args);
+    const sentAt = this.options.clock.now();
+    const onOutcome: OnOutcome = (error, reply) => {
+      if (error) return this.onFailure(operation, error, mayHaveRun, asking);
+      this.link.answered();
+      if (operation.guard === undefined) return this.settle(operation, reply as Reply[], sentAt);
+      const guarded = readGuardedReply(reply as Reply[], sentAt);
+      const check = guard?.epochCheck(guarded, keys);
+      if (check) this.followVerdict(operation, check, mayHaveRun);
+      else this.settle(operation, guarded, sentAt);
+    };
+    const command = new ScriptCommand(verb, text, deadline, onOutcome, isRaw);
+    this.cork();
+    if (asking) this.sendAsking(deadline);
+    this.deadlines.add(command);
+    void this.link.client.sendCommand(command.asCommand());
+  }
+
+  private settle<T>(operation: Operation<T>, reply: GuardedReply | Reply[] | RawReply[], sentAt: number): void {
+    let answer: T | Promise<T>;
+    try {
+      answer = operation.read(reply as never, sentAt);
+    } catch (cause) {
+      return operation.reject(
+        cause instanceof StoreFailure ? cause : new UnreadableReply(operation.script.sha, { cause }),
+      );
+    }
+    operation.resolve(answer);
+  }
+
+  /** ASKING holds for the next command of the connection. If ASKING fails, Redis redirects that command. */
+  private sendAsking(deadline: number): void {
+    const asking = new ScriptCommand('asking', ASKING, deadline, () => undefined, false);
+    this.deadlines.add(asking);
+    void this.link.client.sendCommand(asking.asCommand());
+  }
+
+  /** All commands of one round of the event loop leave in one write. */
+  private cork(): void {
+    const { stream } = this.link.client;
+    if (this.corkedStream === stream) return;
+    this.corkedStream = stream;
+    stream.cork();
+    setImmediate(() => {
+      if (this.corkedStream === stream) this.corkedStream = undefined;
+      stream.uncork();
+    });
+  }
+
+  private onFailure<T>(operation: Operation<T>, error: Error, ranBefore: boolean, asking: boolean): void {
+    const failureClass = failureClassOf(error);
+    const mayHaveRun = ranBefore || failureClass === 'connection-lost' || failureClass === 'timed-out';
+    switch (failureClass) {
+      case 'unknown-script':
+        return this.send(operation, 'eval', mayHaveRun, asking);
+      case 'defect':
+        return operation.reject(error);
+      case 'not-written':
+      case 'connection-lost':
+        if (mayHaveRun && operation.once) return operation.reject(notDone(mayHaveRun));
+        return this.retry(operation, mayHaveRun);
+      case 'redirected':
+        if (this.isRedirected(error)) return this.redirect(operation, error, mayHaveRun);
+        break;
+      case 'refused':
+      case 'full':
+      case 'timed-out':
+    }
+    const kind = failureClass === 'full' ? 'full' : 'unavailable';
+    operation.reject(new StoreFailure(mayHaveRun ? 'unknown' : 'no', kind, { cause: error }));
+  }
+
+  /** A single Redis that refuses writes, and was a master: behind its address there may be another master by now. */
+  private isRedirected(error: Error): boolean {
+    return (
+      this.options.isRedirectable || (redirectionOf(error)?.kind === 'read-only' && this.link.wasMaster)
+    );
+  }
+
+  private redirect<T>(operation: Operation<T>, error: Error, mayHaveRun: boolean): void {
+    const { onRedirect } = this.options;
+    if (onRedirect && isForOneNode(operation)) {
+      return operation.reject(
+        new StoreFailure(mayHaveRun ? 'unknown' : 'no', 'unavailable', { cause: error }),
+      );
+    }
+    if (onRedirect) {
+      const redirection = redirectionOf(error);
+      return onRedirect({ operation: operation as Operation<unknown>, mayHaveRun, redirection, from: this });
+    }
+    this.link.reconnect();
+    this.retry(operation, mayHaveRun);
+  }
+
+  private retry<T>(operation: Operation<T>, mayHaveRun: boolean): void {
+    const { onRedirect } = this.options;
+    if (onRedirect && !isForOneNode(operation)) {
+      const redirected = { operation: operation as Operation<unknown>, mayHaveRun, redirection: undefined };
+      // Commands in flight fail before the connection reports its loss.
+      return queueMicrotask(() => onRedirect({ ...redirected, from: this }));
+    }
+    this.readyAgain(operation.deadline)
+      .then((ready) => {
+        if (ready) this.send(operation, 'evalsha', mayHaveRun);
+        else operation.reject(notDone(mayHaveRun));
+      })
+      .catch(operation.reject);
+  }
+
+  private async readyAgain(deadline: number): Promise<boolean> {
+    // Commands in flight fail before the connection reports its loss.
+    await Promise.resolve();
+    // ioredis calls a connection ready until 'close', which comes a round of the event loop after the connection's end.
+    if (this.link.isReady) await this.pause();
+    return this.options.clock.now() < deadline && (await this.link.becomesReady(deadline));
+  }
+
+  private pause(): Promise<void> {
+    return new Promise((resolve) => this.options.clock.after(RETRY_PAUSE_MS, resolve));
+  }
+
+  /** The epoch check did not let the reply count. Its verdict decides how the operation goes on. */
+  private followVerdict<T>(operation: Operation<T>, check: Promise<Verdict>, mayHaveRun: boolean): void {
+    const { clock } = this.options;
+    const { deadline, reject } = operation;
+    const timer = clock.after(deadline - clock.now(), () => reject(notDone(mayHaveRun)));
+    check
+      .catch(async (error: unknown): Promise<Verdict> => {
+        if (!(error instanceof StoreFailure)) throw error;
+        // The check broke off because the connection was lost or the run of Redis changed.
+        await this.pause();
+        return { kind: 'again' };
+      })
+      .finally(() => timer.cancel())
+      .then((verdict) => {
+        if (verdict.kind === 'in doubt') reject(new StoreFailure('unknown', 'quarantined'));
+        else if (verdict.kind === 'quarantined') reject(notDone(mayHaveRun, 'quarantined', verdict.forMs));
+        else if (clock.now() >= deadline) reject(notDone(mayHaveRun));
+        else this.sendOrRetry(operation, mayHaveRun);
+      })
+      .catch(reject);
+  }
+}

@@ -1,0 +1,40 @@
+import type { Reply } from './script-command';
+
+/** What a script asks its server to do next: nothing, touch the resource, or check the epochs of the node. */
+export type FollowUp = 'none' | 'touch' | 'check-epochs';
+
+/**
+ * The reply of a guarded script. All of them begin with one header (`answer` in scripts/leases/shared), and no other
+ * file knows the positions of the header.
+ */
+export interface GuardedReply {
+  /** What the script did, or why it did nothing. */
+  readonly word: string;
+  readonly followUp: FollowUp;
+  /** Requests of this server to recheck. */
+  readonly recheckIds: readonly string[];
+  /** Redis's time when the script ran (ms). */
+  readonly redisTimeMs: number;
+  /** How long grants still pause (ms); 0: they do not pause. */
+  readonly pauseMs: number;
+  /** What belongs to the word. */
+  readonly values: readonly Reply[];
+  /** When the command of this reply was sent, by our clock (ms). */
+  readonly sentAt: number;
+}
+
+const HEADER_LENGTH = 5;
+const FOLLOW_UPS: Readonly<Record<string, FollowUp>> = { 1: 'touch', 2: 'check-epochs' };
+
+export function readGuardedReply(reply: readonly Reply[], sentAt: number): GuardedReply {
+  const [word, followUp, recheckIds, timeUs, pauseUs] = reply;
+  return {
+    word: word as string,
+    followUp: FOLLOW_UPS[followUp as string] ?? 'none',
+    recheckIds: recheckIds as string[],
+    redisTimeMs: Number(timeUs) / 1000,
+    pauseMs: Number(pauseUs) / 1000,
+    values: reply.slice(HEADER_LENGTH),
+    sentAt,
+  };
+}

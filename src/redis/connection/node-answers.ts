@@ -1,0 +1,62 @@
+import type { Redis } from 'ioredis';
+import { isNotOffered } from './failure-class';
+import type { ClockSample } from './server-clock';
+
+/** What a Redis may be part of. */
+export type Topology = 'sentinel' | 'cluster';
+
+/** What a Redis says about itself, as far as this user may ask. */
+export interface NodeAnswers {
+  /** Empty: this user may not run INFO. */
+  readonly info: ReadonlyMap<string, string>;
+  /** Settings that can change while Redis runs. Undefined: CONFIG is not offered, as in many a managed Redis. */
+  readonly settings: ReadonlyMap<string, string> | undefined;
+}
+
+const SETTINGS = [
+  'appendonly',
+  'appendfsync',
+  'no-appendfsync-on-rewrite',
+  'maxmemory-policy',
+  'min-replicas-to-write',
+  'min-replicas-max-lag',
+  'cluster-require-full-coverage',
+  'cluster-node-timeout',
+  'repl-backlog-ttl',
+];
+
+/** Rejects if Redis does not answer. */
+export async function askInfo(client: Redis, section?: 'replication'): Promise<NodeAnswers['info']> {
+  try {
+    return parseInfo(await (section ? client.info(section) : client.info()));
+  } catch (error) {
+    if (isNotOffered(error)) return new Map();
+    throw error;
+  }
+}
+
+/** Rejects if Redis does not answer. */
+export async function askSettings(client: Redis): Promise<NodeAnswers['settings']> {
+  try {
+    const flat = (await client.call('CONFIG', 'GET', ...SETTINGS)) as string[];
+    return new Map(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? '']] : [])));
+  } catch (error) {
+    if (isNotOffered(error)) return undefined;
+    throw error;
+  }
+}
+
+export async function askClock(client: Redis, now: () => number): Promise<ClockSample> {
+  const sentAt = now();
+  const [seconds, us] = await client.time();
+  return { time: Number(seconds) * 1000 + Number(us) / 1000, sentAt, receivedAt: now() };
+}
+
+function parseInfo(text: string): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const line of text.split('\r\n')) {
+    const colon = line.indexOf(':');
+    if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1));
+  }
+  return fields;
+}

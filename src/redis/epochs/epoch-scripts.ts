@@ -1,0 +1,139 @@
+import { epochAdopt, epochEnd } from '../../../generated/redis/scripts';
+import type { Clock } from '../../engine/clock';
+import { StoreFailure } from '../../engine/errors';
+import type { QuarantineCause } from '../../engine/store-health';
+import type { RedisConnection } from '../connection/connection';
+import type { GuardedReply } from '../connection/guarded-reply';
+import { script, type EpochGuard, type Verdict } from '../connection/operation';
+import type { Bounds, NodeBuckets } from './epoch-buckets';
+import { REPORT_VALID_MS, type KnownRun } from './known-run';
+import type { StoreTime } from './store-time';
+
+const scripts = { adopt: script(epochAdopt), end: script(epochEnd) };
+export const epochScripts = Object.values(scripts);
+
+/** How often an adoption is sent that runs too late, each time after a new probe. */
+const MOST_TRIES = 3;
+
+/** What a server knows when it adopts epochs. */
+export interface AdoptionFacts {
+  readonly runId: string;
+  readonly previousRunId: string;
+  readonly mayBeNew: boolean;
+  readonly setForwardUs: number;
+}
+
+/** A pause of grants that a script found or began. */
+export interface Pause {
+  /** 0: grants do not pause. */
+  readonly pauseMs: number;
+  readonly cause: QuarantineCause;
+}
+
+export interface Adopted extends Bounds, Pause {}
+
+export interface EpochScriptsOptions {
+  readonly quarantineMs: number;
+  readonly nodeBuckets: NodeBuckets;
+  readonly clock: Clock;
+  readonly connection: () => RedisConnection;
+  readonly run: KnownRun;
+  readonly time: StoreTime;
+  /** The bounds of the epochs that are in force. */
+  readonly bounds: () => Bounds;
+}
+
+/** Sends the scripts that write epochs, for the run of Redis that is known. */
+export class EpochScripts {
+  private probing: Promise<void> | undefined;
+
+  constructor(private readonly options: EpochScriptsOptions) {}
+
+  /** What is known now. Rejects nothing: throws if no run is known. */
+  facts(): AdoptionFacts {
+    const { id, previousId, mayBeNew } = this.options.run;
+    if (id === undefined) throw new StoreFailure('no', 'unavailable');
+    return { runId: id, previousRunId: previousId, mayBeNew, setForwardUs: this.options.time.setForwardUs };
+  }
+
+  /** Each try asks for the source runs anew, because an adoption may not use an old answer. */
+  async adopt(keys: readonly string[], facts: AdoptionFacts): Promise<Adopted> {
+    const { clock, nodeBuckets, connection } = this.options;
+    for (let tries = 1; ; tries += 1) {
+      const startedAt = clock.now();
+      const sourceRuns = await nodeBuckets.sourceRuns(keys);
+      const epochArguments = this.adoptArguments(facts, sourceRuns, startedAt);
+      const guard = { epochArguments, epochCheck: () => undefined };
+      const adopted = await connection().commands.runGuarded(scripts.adopt, keys, [], readAdopted, guard);
+      if (adopted !== 'late') return adopted;
+      if (tries === MOST_TRIES) throw new StoreFailure('no', 'unavailable');
+      await this.probe();
+    }
+  }
+
+  /** Ends the pauses of these epochs, for this run alone. Answers the longest pause that ended. */
+  end(keys: readonly string[], runId: string): Promise<Pause> {
+    const { connection, run, time } = this.options;
+    const guard: EpochGuard = {
+      epochArguments: (deadline) => (run.id === runId ? [runId, time.notAfterUs(deadline)] : undefined),
+      epochCheck: ({ word }) => (word === 'STALE' ? this.probe().then(again) : undefined),
+    };
+    return connection().commands.runGuarded(scripts.end, keys, [], readEnded, guard);
+  }
+
+  /** Callers that ask while a probe is under way share that probe. */
+  probe(): Promise<void> {
+    this.probing ??= this.options
+      .connection()
+      .probeNode()
+      .catch((cause: unknown) => {
+        throw new StoreFailure('no', 'unavailable', { cause });
+      })
+      .finally(() => (this.probing = undefined));
+    return this.probing;
+  }
+
+  private adoptArguments(
+    { runId, previousRunId, mayBeNew, setForwardUs }: AdoptionFacts,
+    sourceRuns: readonly string[],
+    startedAt: number,
+  ): EpochGuard['epochArguments'] {
+    const { run, time, bounds, quarantineMs } = this.options;
+    return (deadline) => {
+      if (run.id !== runId) return undefined;
+      return [
+        runId,
+        run.durable ? 'a' : 'w',
+        Math.max(quarantineMs, bounds().longestMs),
+        previousRunId,
+        mayBeNew ? 1 : 0,
+        setForwardUs,
+        time.notAfterUs(Math.min(deadline, startedAt + REPORT_VALID_MS)),
+        Math.max(run.overlapMs, bounds().overlapMs),
+        sourceRuns.join(' '),
+      ];
+    };
+  }
+}
+
+export function again(): Verdict {
+  return { kind: 'again' };
+}
+
+/** `late`: the script ran too late and did nothing. */
+function readAdopted({ word, pauseMs, values }: GuardedReply): Adopted | 'late' {
+  if (word === 'STALE') return 'late';
+  const [, , cause, longestMs, durability, overlapMs] = values;
+  return {
+    pauseMs,
+    cause: cause as QuarantineCause,
+    longestMs: Number(longestMs),
+    durability: durability as string,
+    overlapMs: Number(overlapMs),
+  };
+}
+
+function readEnded({ pauseMs, values }: GuardedReply): Pause {
+  const [, cause] = values;
+  return { pauseMs, cause: cause as QuarantineCause };
+}

@@ -1,0 +1,81 @@
+import { hasTakenOver, type NodeReport } from '../connection/node-report';
+import type { ClockSample } from '../connection/server-clock';
+
+/** Redis tells its uptime in whole seconds by two clocks: the uptime may be wrong by this much. */
+const UPTIME_SLACK_MS = 2000;
+/**
+ * Three probes. An older report may be out of date, also on a connection that lasts: while this process was stopped,
+ * another Redis may have been master.
+ */
+export const REPORT_VALID_MS = 3000;
+/** Stands for an unknown run: no run id has this value. */
+const UNKNOWN_RUN = 'none';
+
+/** What this server knows about the run of Redis behind a connection. It outlives connections. */
+export class KnownRun {
+  /** The run of the present connection, or of the last connection. */
+  id: string | undefined;
+  /** Since when all epochs of the node are known to belong to this run (ms by our clock); Infinity: not yet. */
+  settledSince = Infinity;
+  durable = false;
+  overlapMs = 0;
+  /** The run that this server knew before; '': this server knew no run. */
+  previousId = '';
+  private wasAlwaysDurable = false;
+  /** When this run answered last. */
+  private answeredAt = -Infinity;
+  /** When the question of the last report was sent. The answer may have been read late. */
+  private askedAt = -Infinity;
+
+  /** @param mayBeNew The operator's word that a bucket without an epoch was never used. */
+  constructor(public mayBeNew: boolean) {}
+
+  /** `weaker`: a restart of this run may lose more than before, or overlap longer. */
+  update(report: NodeReport, sample: ClockSample): 'new run' | 'weaker' | 'same' {
+    const { runId, durable, overlapMs } = report;
+    const isWeaker = (this.durable && !durable) || overlapMs > this.overlapMs;
+    const isNewRun = runId !== this.id;
+    this.durable = durable;
+    this.overlapMs = overlapMs;
+    if (isNewRun) this.replace(runId, report.uptimeSeconds, sample);
+    this.wasAlwaysDurable &&= durable;
+    if (runId !== undefined) {
+      this.answeredAt = sample.receivedAt;
+      this.askedAt = sample.sentAt;
+    }
+    if (isNewRun) return 'new run';
+    return isWeaker ? 'weaker' : 'same';
+  }
+
+  /** The last report is not older than a report may be that grants depend on. */
+  isCurrent(now: number): boolean {
+    return now - this.askedAt <= REPORT_VALID_MS;
+  }
+
+  /** All epochs of the node belong to this run from now on. */
+  settle(now: number): void {
+    this.previousId = this.id ?? '';
+    this.mayBeNew = false;
+    if (this.settledSince === Infinity) this.settledSince = now;
+  }
+
+  private replace(runId: string | undefined, uptimeSeconds: number, sample: ClockSample): void {
+    if (this.id !== undefined) {
+      // A run that ran beside the last run did not start with the last run's data.
+      const startedAt = sample.receivedAt - (uptimeSeconds + 1) * 1000;
+      const ranBeside = startedAt + UPTIME_SLACK_MS < this.answeredAt;
+      // Without durability throughout, the last run's file may end before the last run's last grants.
+      this.previousId = ranBeside || !this.wasAlwaysDurable ? UNKNOWN_RUN : this.id;
+      this.mayBeNew = false;
+    }
+    if (runId !== undefined && !mayBeRestart(runId, this.id)) this.previousId = UNKNOWN_RUN;
+    this.id = runId;
+    this.settledSince = Infinity;
+    this.wasAlwaysDurable = true;
+  }
+}
+
+/** A run that took over, or was a replica for a time, has another run's data, or less. */
+function mayBeRestart(runId: string, lastRunId: string | undefined): boolean {
+  return !hasTakenOver(runId) && !lastRunId?.startsWith(runId);
+}
