@@ -13,12 +13,13 @@ const SDK = join(ROOT, 'clients', 'typescript');
 /** The imports that each room may have. A room is a folder of src/, a file directly in src/, or the TypeScript SDK. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   engine: [],
-  redis: ['engine', 'redis-version', 'generated/redis'],
+  redis: ['engine', 'redis-address', 'redis-version', 'generated/redis'],
   wire: ['generated/typescript'],
   transport: ['engine', 'wire', 'generated/typescript'],
-  config: [],
+  config: ['redis-address'],
   log: ['config'],
   version: [],
+  'redis-address': [],
   'redis-version': [],
   startup: ['config', 'engine', 'redis'],
   server: ['config', 'startup', 'transport', 'engine', 'redis', 'version'],

@@ -19,23 +19,18 @@ export const WITHOUT: readonly Patch[] = [
     replace: 'local function turned_back()\\nif true then return nil end\\n',
   },
   {
-    file: 'generated/redis/scripts.js',
-    find: 'r.f, remaining, r.l, r.k, r.n)',
-    replace: 'r.f, remaining, r.l, r.k, r.n)',
-  },
-  {
     file: 'src/redis/epochs/epochs.js',
     find: 'epochArguments(deadline, keys) {\n',
     replace: 'epochArguments(deadline, keys) {\n        return NOTHING;\n',
   },
   {
     file: 'src/redis/epochs/epochs.js',
-    find: 'epochCheck(reply, keys, sentAt) {\n',
-    replace: 'epochCheck(reply, keys, sentAt) {\n        return undefined;\n',
+    find: 'epochCheck(reply, keys) {\n',
+    replace: 'epochCheck(reply, keys) {\n        return undefined;\n',
   },
   {
     file: 'src/redis/epochs/epochs.js',
-    find: 'const scripts = {',
+    find: 'class Epochs {',
     replace: 'const NOTHING = [];\nconst scripts = {',
   },
 ];

@@ -1,31 +1,7 @@
 import { isAbsolute } from 'node:path';
 import type { z } from 'zod';
+import type { RedisHost, RedisUser, StoreAddress } from '../redis-address';
 import { parsed } from './values';
-
-/** The address of one Redis process or sentinel. */
-export interface RedisHost {
-  readonly host: string;
-  readonly port: number;
-}
-
-export interface RedisUser {
-  readonly username: string | undefined;
-  readonly password: string | undefined;
-}
-
-/** The address of the store: one Redis, a master that sentinels name, or a Cluster. */
-export type StoreAddress =
-  /** `redis://…`, `rediss://…`, or the path of a unix socket. */
-  | { readonly kind: 'single'; readonly url: string; readonly tls: boolean }
-  | (RedisUser & {
-      readonly kind: 'sentinel';
-      readonly sentinels: readonly RedisHost[];
-      /** The name of the master in the configuration of the sentinels. */
-      readonly master: string;
-      readonly db: number;
-      readonly tls: boolean;
-    })
-  | (RedisUser & { readonly kind: 'cluster'; readonly seeds: readonly RedisHost[]; readonly tls: boolean });
 
 export interface RedisAddress {
   /** The full address, with the password. Not enumerable, so that no dump of the settings shows it. */

@@ -1,33 +1,13 @@
 import type { RedisOptions as AnyRedisOptions } from 'ioredis';
+import type { ClusterAddress, RedisHost, RedisUser } from '../redis-address';
 
-/** Replies come in the shapes of the old protocol, which is the one that is spoken. */
+/** Replies have the shapes of protocol 2, which all connections use. */
 export type RedisOptions = Omit<AnyRedisOptions, 'replyMapping'>;
 
-export interface Host {
-  readonly host: string;
-  readonly port: number;
-}
+/** The target of one connection for ioredis: a URL, or options. */
+export type RedisEndpoint = string | RedisOptions;
 
-export interface User {
-  readonly username: string | undefined;
-  readonly password: string | undefined;
-}
-
-/** How the Redis that keeps the state is reached: one, the one that Sentinel names, or a Cluster. */
-export type StoreAddress =
-  /** `redis://…`, `rediss://…`, or the path of a unix socket. */
-  | { readonly kind: 'single'; readonly url: string; readonly tls: boolean }
-  | (User & {
-      readonly kind: 'sentinel';
-      readonly sentinels: readonly Host[];
-      /** As the sentinels call the master. */
-      readonly master: string;
-      readonly db: number;
-      readonly tls: boolean;
-    })
-  | (User & { readonly kind: 'cluster'; readonly seeds: readonly Host[]; readonly tls: boolean });
-
-/** PEM texts for connections with TLS; what is undefined is left to the known authorities, or not shown. */
+/** PEM texts for TLS. Without `ca` the known authorities count; without `cert` the server shows no certificate. */
 export interface TlsFiles {
   readonly ca: Buffer | undefined;
   readonly cert: Buffer | undefined;
@@ -36,12 +16,9 @@ export interface TlsFiles {
 
 export interface Security {
   readonly tls: TlsFiles | undefined;
-  /** What the sentinels themselves ask for. */
-  readonly sentinelUser: User | undefined;
+  /** The user of the sentinels themselves. */
+  readonly sentinelUser: RedisUser | undefined;
 }
-
-/** What one connection is made to: a URL, or what ioredis is told. */
-export type Endpoint = string | RedisOptions;
 
 export function tlsOptions(tls: boolean, { tls: files }: Security): Pick<RedisOptions, 'tls'> {
   if (!tls) return {};
@@ -49,12 +26,12 @@ export function tlsOptions(tls: boolean, { tls: files }: Security): Pick<RedisOp
   return { tls: { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) } };
 }
 
-export function userOptions({ username, password }: User): Pick<RedisOptions, 'username' | 'password'> {
+export function userOptions({ username, password }: RedisUser): Pick<RedisOptions, 'username' | 'password'> {
   return { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
 }
 
-/** One Redis. What a URL says ioredis reads itself; a URL of TLS is given its files beside. */
-export function singleEndpoint(url: string, security: Security): Endpoint {
+/** A single Redis. ioredis reads the URL; a URL with TLS files becomes options. */
+export function singleEndpoint(url: string, security: Security): RedisEndpoint {
   if (!url.startsWith('rediss:') || security.tls === undefined) return url;
   const { hostname, port, username, password, pathname } = new URL(url);
   return {
@@ -69,8 +46,8 @@ export function singleEndpoint(url: string, security: Security): Endpoint {
 
 /** One node of a Cluster. */
 export function nodeEndpoint(
-  address: Extract<StoreAddress, { kind: 'cluster' }>,
-  { host, port }: Host,
+  address: ClusterAddress,
+  { host, port }: RedisHost,
   security: Security,
 ): RedisOptions {
   return { host, port, ...userOptions(address), ...tlsOptions(address.tls, security) };

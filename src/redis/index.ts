@@ -3,10 +3,12 @@ import type { DictionaryStore } from '../engine/autocomplete/dictionary-store';
 import type { RecentsStore } from '../engine/autocomplete/recents-store';
 import type { PermitsStore } from '../engine/leases/permits-store';
 import type { StoreHealth, StoreOperations } from '../engine/store-health';
-import { singleEndpoint, tlsOptions, userOptions, type Security, type StoreAddress } from './address';
+import type { ClusterAddress, SentinelAddress, StoreAddress } from '../redis-address';
+import { singleEndpoint, tlsOptions, userOptions, type Security } from './address';
 import { RedisCluster } from './topology/cluster';
 import { ClusterNotifications } from './topology/cluster-notifications';
-import { RedisConnection, type Commands } from './connection/connection';
+import type { Commands } from './connection/command-runner';
+import { RedisConnection } from './connection/connection';
 import type { Script } from './connection/operation';
 import { dictionaryScripts, RedisDictionaryStore } from './autocomplete/dictionary-store';
 import { RedisNode, type NodeOptions } from './topology/node';
@@ -19,22 +21,21 @@ import { Sentinels } from './topology/sentinels';
 export type { Security } from './address';
 
 export interface StoreOptions {
-  /** One Redis, the one that Sentinel names, or a Cluster. */
   readonly address: StoreAddress;
-  /** Of a replica that answers queries of dictionaries: `redis://…`; undefined: there is none. */
+  /** A replica that answers queries of dictionaries; undefined: there is none. */
   readonly replica: StoreAddress | undefined;
   readonly security: Security;
-  /** First part of every key; no colon and no brace. */
+  /** The first part of every key, without colons and braces. */
   readonly prefix: string;
-  /** Names this process among the servers that share the store; no dot, colon or space. */
+  /** The name of this process among the servers that share the store, without dots, colons and spaces. */
   readonly serverId: string;
   readonly commandTimeoutMs: number;
-  /** How long grants pause once the store may have forgotten leases; see `quarantineMs`. */
+  /** How long grants pause when the store may have forgotten leases: see `quarantineMs`. */
   readonly quarantineMs: number;
-  /** The operator's word that a store that knows nothing of us was never used. */
+  /** The operator's word that a store without data of this service was never used. */
   readonly storeIsNew: boolean;
   readonly retentionMs: number;
-  /** After which a list of recents goes that nothing is added to; undefined: never. */
+  /** How long a list of recents stays after the last add (ms); undefined: for ever. */
   readonly recentsRetentionMs: number | undefined;
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
@@ -44,40 +45,39 @@ export interface Store {
   readonly permits: PermitsStore;
   readonly recents: RecentsStore;
   readonly dictionaries: DictionaryStore;
-  /** Of the store as a whole. */
+  /** The health of the whole store. */
   readonly node: StoreHealth & StoreOperations;
   close(): void;
 }
 
 const scripts: readonly Script[] = [...permitsScripts, ...recentsScripts, ...dictionaryScripts];
 
-/** A replica that took over may lack this much: what `min-replicas-max-lag` lets through. */
+/** How much a replica that takes over may lack: the longest `min-replicas-max-lag`. */
 const REPLICA_LAG_MS = 10_000;
-/** For what else takes time between a grant and its loss. */
+/** For everything else that takes time between a grant and its loss. */
 const QUARANTINE_SLACK_MS = 5000;
 
-/** No lease that was granted before the store forgot is believed for longer than this after it. */
+/** After the store has lost leases, no client believes in one of them for longer than this. */
 export function quarantineMs(longestTtlMs: number): number {
   return longestTtlMs + REPLICA_LAG_MS + QUARANTINE_SLACK_MS;
 }
 
-/** The nodes of the store: where commands go, and how hints come back. */
+/** The nodes of the store: they run commands and send hints. */
 interface Nodes {
   readonly commands: Commands;
   readonly whole: StoreHealth & StoreOperations & Pick<RedisNode, 'ready' | 'setHints' | 'close'>;
-  listen(options: Listening): { close(): void };
-  /** Ends what belongs to both. */
+  listen(options: ListenOptions): { close(): void };
+  /** Closes what commands and hints share. */
   close(): void;
 }
 
-type Listening = Omit<NotificationsOptions, 'url'>;
-type Opening = Omit<StoreOptions, 'address'>;
-type Address<Kind extends StoreAddress['kind']> = Extract<StoreAddress, { kind: Kind }>;
+type ListenOptions = Omit<NotificationsOptions, 'endpoint'>;
+type OpenOptions = Omit<StoreOptions, 'address'>;
 
 function openNodes({ address, ...options }: StoreOptions): Nodes {
   switch (address.kind) {
     case 'single':
-      return openSingle({ ...options, scripts, url: singleEndpoint(address.url, options.security) });
+      return openSingle({ ...options, scripts, endpoint: singleEndpoint(address.url, options.security) });
     case 'sentinel':
       return openSentinel(address, options);
     case 'cluster':
@@ -88,55 +88,55 @@ function openNodes({ address, ...options }: StoreOptions): Nodes {
 function openSingle(options: NodeOptions): Nodes {
   const node = new RedisNode(options);
   return {
-    commands: node.connection,
+    commands: node.connection.commands,
     whole: node,
-    listen: (listening) => new Notifications({ ...listening, url: options.url }),
+    listen: (listenOptions) => new Notifications({ ...listenOptions, endpoint: options.endpoint }),
     close: () => undefined,
   };
 }
 
-function openSentinel(address: Address<'sentinel'>, options: Opening): Nodes {
+function openSentinel(address: SentinelAddress, options: OpenOptions): Nodes {
   const tls = tlsOptions(address.tls, options.security);
   const user = options.security.sentinelUser;
   const sentinels = new Sentinels({ ...options, ...address, user, tls });
   const Connector = connectorFor(sentinels, tls);
-  const url = { Connector, db: address.db, ...userOptions(address), ...tls };
-  const nodes = openSingle({ ...options, scripts, url, topology: 'sentinel' });
+  const endpoint = { Connector, db: address.db, ...userOptions(address), ...tls };
+  const nodes = openSingle({ ...options, scripts, endpoint, topology: 'sentinel' });
   return { ...nodes, close: () => sentinels.close() };
 }
 
-function openCluster(address: Address<'cluster'>, options: Opening): Nodes {
+function openCluster(address: ClusterAddress, options: OpenOptions): Nodes {
   const { security } = options;
   const cluster = new RedisCluster({ ...options, address, scripts });
   return {
     commands: cluster,
     whole: cluster,
-    listen: (listening) => new ClusterNotifications({ ...listening, cluster, address, security }),
+    listen: (listenOptions) => new ClusterNotifications({ ...listenOptions, cluster, address, security }),
     close: () => undefined,
   };
 }
 
-/** Nobody waits for it, and what it says of itself (that it is a replica) is no news. */
+/** The start of the server does not wait for the replica, and the replica's warnings are not shown. */
 function openReplica({ replica, security, ...options }: StoreOptions): RedisConnection | undefined {
   if (replica?.kind !== 'single') return undefined;
-  const url = singleEndpoint(replica.url, security);
-  return new RedisConnection({ ...options, url, scripts: dictionaryScripts });
+  const endpoint = singleEndpoint(replica.url, security);
+  return new RedisConnection({ ...options, endpoint, scripts: dictionaryScripts });
 }
 
 /**
- * Opens two connections to each node of the store: one for commands, one that hears hints. Resolves when it answers;
- * rejects with a `StoreFailure` if it does not within `patienceMs`, closing what was opened.
+ * Opens two connections to each node of the store: one for commands, one for hints. Resolves when the store answers.
+ * Otherwise closes both after `patienceMs` and rejects with a `StoreFailure`.
  */
 export async function connectStore(options: StoreOptions, patienceMs: number): Promise<Store> {
   const nodes = openNodes(options);
-  const { commands: connection, whole } = nodes;
-  const permits = new RedisPermitsStore({ ...options, connection, guard: 'of-node' });
-  const recents = new RedisRecentsStore({ ...options, connection, retentionMs: options.recentsRetentionMs });
+  const { commands, whole } = nodes;
+  const permits = new RedisPermitsStore({ ...options, commands, guard: 'of-node' });
+  const recents = new RedisRecentsStore({ ...options, commands, retentionMs: options.recentsRetentionMs });
   const replica = openReplica(options);
-  const dictionaries = new RedisDictionaryStore({ ...options, connection, replica });
+  const dictionaries = new RedisDictionaryStore({ ...options, commands, replica });
   const notifications = nodes.listen({
     ...options,
-    onLook: (resource, requestId) => permits.hint(resource, requestId),
+    onRecheck: (resource, requestId) => permits.hint(resource, requestId),
     onAllowed: (allowed) => whole.setHints(allowed),
   });
   const close = () => {

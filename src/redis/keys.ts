@@ -1,8 +1,8 @@
 import type { Resource, Service } from '../engine/leases/lease';
 
 /**
- * Names map to this many buckets by CRC16, and the bucket is the hash tag of all keys of its names: so one
- * script sees all keys of a name in Redis Cluster too, and a bucket always lives on one node.
+ * CRC16 maps each name to a bucket, and the bucket is the hash tag of all keys of its names. So all keys of a name, and
+ * all names of a bucket, are on one node of a Redis Cluster.
  */
 export const BUCKET_COUNT = 1024;
 
@@ -29,27 +29,27 @@ export const SLOT_COUNT = 16_384;
 
 const bucketSlots = Array.from({ length: BUCKET_COUNT }, (_, bucket) => crc16(String(bucket)) % SLOT_COUNT);
 
-/** The slot of Redis Cluster in which all keys of a bucket are. */
+/** The slot of all keys of a bucket in Redis Cluster. */
 export function slotOfBucket(bucket: number): number {
   return bucketSlots[bucket] as number;
 }
 
-/** Buckets that share a slot, together. */
+/** The buckets of each slot that has buckets. */
 export const bucketsBySlot: ReadonlyMap<number, readonly number[]> = bucketSlots.reduce(
   (map, slot, bucket) => map.set(slot, [...(map.get(slot) ?? []), bucket]),
   new Map<number, number[]>(),
 );
 
-/** The slot of a key of ours, each of which has its tag right behind the prefix. */
+/** The slot of a key of this service. Its hash tag follows the prefix. */
 export function slotOfKey(key: string): number {
   const tag = key.slice(key.indexOf('{') + 1, key.indexOf('}'));
   return bucketSlots[Number(tag)] ?? crc16(tag) % SLOT_COUNT;
 }
 
 /**
- * In the slot of that key, and never there. A script that is given it is refused by Redis Cluster (TRYAGAIN) as long as
- * the slot moves from one node to another. Else it could find one half of a name here and the other half gone, or be
- * stopped half-way by a key that it may not make any more.
+ * A key in the same slot that never exists. While the slot moves between nodes, Redis Cluster refuses a script with such
+ * a key (TRYAGAIN). Without it a script could find half of a name's keys, or fail half-way on a key that it may not
+ * create any more.
  */
 export function absentKey(key: string): string {
   return `${key.slice(0, key.indexOf('}') + 1)}:absent`;
@@ -57,43 +57,42 @@ export function absentKey(key: string): string {
 
 const serviceLetters = { lock: 'l', semaphore: 's' } as const;
 
-/** The keys of a resource, in the order of the scripts' KEYS (see scripts/prelude/permits/state.lua). */
+/** The keys of a resource, in the order of the scripts' KEYS (see scripts/leases/shared). */
 const lockParts = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live', 'epoch'] as const;
 const parts = { lock: lockParts, semaphore: [...lockParts, 'limit'] } as const;
-/** Which of a resource's keys is its bucket's epoch. */
+/** The position of the bucket's epoch among the keys of a resource. */
 export const EPOCH_AT = lockParts.indexOf('epoch');
 
 /**
- * Keys look like `holdfast:{17}:l:state:NAME`. The name comes last and whole, so whatever it contains it can
- * neither leave its place nor meet another name's keys; the hash tag is read from the first brace, which is
- * ours. One of them is the bucket's: its epoch.
+ * A key looks like `holdfast:{17}:l:state:NAME`. The name comes last and unchanged, so no name can form a key of another
+ * name. Redis reads the hash tag from the first brace, which precedes the name. The epoch belongs to the bucket.
  */
 export function permitsKeys(prefix: string, { service, name }: Resource): string[] {
   const heads = keyHeads(prefix, bucketOf(name), service);
   return heads.map((head, at) => (at === EPOCH_AT ? head : head + name));
 }
 
-const knownHeads = new Map<string, readonly string[]>();
-/** Those of all buckets, a few prefixes over. */
-const MOST_KNOWN_HEADS = 16 * BUCKET_COUNT;
+const headsByStart = new Map<string, readonly string[]>();
+/** Room for all buckets with several prefixes and services. */
+const MOST_CACHED_HEADS = 16 * BUCKET_COUNT;
 
-/** What stands before the name in each key of a bucket; remembered, for every call needs it. */
+/** The text before the name in each key of a bucket. Cached, because every call needs it. */
 function keyHeads(prefix: string, bucket: number, service: Service): readonly string[] {
-  const known = `${prefix}:{${bucket}}:${serviceLetters[service]}:`;
-  let heads = knownHeads.get(known);
+  const start = `${prefix}:{${bucket}}:${serviceLetters[service]}:`;
+  let heads = headsByStart.get(start);
   if (heads === undefined) {
-    heads = parts[service].map((part) => (part === 'epoch' ? epochKey(prefix, bucket) : `${known}${part}:`));
-    if (knownHeads.size < MOST_KNOWN_HEADS) knownHeads.set(known, heads);
+    heads = parts[service].map((part) => (part === 'epoch' ? epochKey(prefix, bucket) : `${start}${part}:`));
+    if (headsByStart.size < MOST_CACHED_HEADS) headsByStart.set(start, heads);
   }
   return heads;
 }
 
-/** The epoch of a bucket: scripts/epoch-adopt.lua. No name's key is spelt like it. */
+/** The epoch of a bucket (scripts/epochs/epoch-adopt.lua). No key of a name has this form. */
 export function epochKey(prefix: string, bucket: number): string {
   return `${prefix}:{${bucket}}:epoch`;
 }
 
-/** The resource whose `state` key this is; undefined if it is none of this prefix. */
+/** The resource of a `state` key; undefined if the key is no state key of this prefix. */
 export function resourceOfStateKey(prefix: string, key: string): Resource | undefined {
   if (!key.startsWith(`${prefix}:{`)) return undefined;
   const close = key.indexOf('}:', prefix.length + 2);
@@ -106,30 +105,30 @@ export function resourceOfStateKey(prefix: string, key: string): Resource | unde
   return service && { service, name: key.slice(close + 2 + 'l:state:'.length) };
 }
 
-/** Where a list of recents is. */
+/** The key of a list of recents. */
 export function recentsKey(prefix: string, list: string): string {
   return `${prefix}:{${bucketOf(list)}}:r:list:${list}`;
 }
 
-/** What marks one removal from a list as done, so that it can be sent again; beside the list, in its slot. */
+/** Marks one removal from a list as done, so that the removal can be sent again. In the slot of the list. */
 export function recentsRemovalKey(prefix: string, list: string, removalId: string): string {
   return `${prefix}:{${bucketOf(list)}}:r:removal:${removalId}`;
 }
 
 /**
- * Where a server hears which of its requests for names of a bucket to look at (see `wake` in the scripts). It has the
- * bucket's tag, so that in Redis Cluster whoever listens does so where the scripts run.
+ * The channel that tells a server to recheck requests for names of a bucket (see `wake` in the scripts). It has the
+ * bucket's hash tag, so in Redis Cluster a server listens at the node where the scripts run.
  */
 export function wakeChannel(prefix: string, bucket: number, serverId: string): string {
   return `${prefix}:{${bucket}}:wake:${serverId}`;
 }
 
-/** The one key of a dictionary that scripts are given; the names of all others begin as it does. */
+/** The only key of a dictionary in the scripts' KEYS. The scripts derive the other keys from it. */
 export function dictionaryKey(prefix: string, name: string): string {
   return `${prefix}:{${bucketOf(name)}}:d:meta:${name}`;
 }
 
-/** Where the names of all dictionaries are, in order. */
+/** The key of the sorted list of all dictionary names. */
 export function dictionaryNamesKey(prefix: string): string {
   return `${prefix}:{dictionaries}:names`;
 }

@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import { systemClock } from '../../src/engine/clock';
 import { RedisConnection } from '../../src/redis/connection/connection';
 import { script } from '../../src/redis/connection/operation';
@@ -13,11 +12,11 @@ const MAX_ATTEMPTS = 200;
 
 test('a command on a connection that has just ended waits for the next connection and does not block the process', async () => {
   const redis = await RedisProcess.start();
-  const options = { url: redis.url, commandTimeoutMs: 2000, clock: systemClock, onError: () => undefined };
+  const options = { endpoint: redis.url, commandTimeoutMs: 2000, clock: systemClock, onError: () => undefined };
   const connection = new RedisConnection(options);
   try {
     await connection.ready(5000);
-    const client = Reflect.get(connection, 'client') as Redis;
+    const { client } = connection;
     const send = client.sendCommand.bind(client);
     let tries = 0;
     client.sendCommand = (...args) => {
@@ -28,7 +27,7 @@ test('a command on a connection that has just ended waits for the next connectio
     // Until the socket's 'close' event, ioredis calls the connection ready but writes nothing to it.
     client.stream.destroy();
     expect(client.status).toBe('ready');
-    const { reply } = await connection.run(script("return {'done'}"), [], [], whole);
+    const { reply } = await connection.commands.run(script("return {'done'}"), [], [], whole);
     expect(reply).toEqual(['done']);
     expect(tries).toBeLessThan(20);
   } finally {

@@ -1,4 +1,6 @@
 import { epochAdopt, epochEnd } from '../../generated/redis/scripts';
+import { readGuardedReply } from '../../src/redis/connection/guarded-reply';
+import type { Reply } from '../../src/redis/connection/script-command';
 import { RedisProcess } from '../support/processes/redis-process';
 
 const [X, Y, Z] = ['a', 'b', 'c'].map((letter) => letter.repeat(40)) as [string, string, string];
@@ -34,13 +36,14 @@ class Bucket {
     const { runId, durability = 'a', quarantineMs = Q_MS, known = '' } = adoption;
     const { isNew = false, setForwardUs = 0, notAfter = NEVER, overlapMs = 0 } = adoption;
     const args = [runId, durability, quarantineMs, known, isNew ? 1 : 0, setForwardUs, notAfter, overlapMs];
-    const reply = (await redis.command('EVAL', epochAdopt, 1, this.key, ...args)) as string[];
-    const [word, paused, still, leftUs, cause, longestMs, weakest, overlap] = reply;
+    const raw = (await redis.command('EVAL', epochAdopt, 1, this.key, ...args)) as Reply[];
+    const { word, pauseMs, values } = readGuardedReply(raw, 0);
+    const [paused, still, cause, longestMs, weakest, overlap] = values;
     return {
       word,
       paused: Number(paused),
       still: Number(still),
-      leftUs: Number(leftUs),
+      leftUs: pauseMs * 1000,
       cause,
       longestMs,
       weakest,
@@ -49,7 +52,9 @@ class Bucket {
   }
 
   async end(runId: string, notAfter = NEVER) {
-    return (await redis.command('EVAL', epochEnd, 1, this.key, runId, notAfter)) as string[];
+    const raw = (await redis.command('EVAL', epochEnd, 1, this.key, runId, notAfter)) as Reply[];
+    const { word, pauseMs, values } = readGuardedReply(raw, 0);
+    return { word, leftUs: pauseMs * 1000, values };
   }
 
   async text(): Promise<string> {
@@ -92,7 +97,10 @@ describe('epoch-adopt', () => {
     const bucket = new Bucket();
     if ('runId' in before) await bucket.adopt(before);
     const text = await bucket.text();
-    expect(await bucket.adopt({ runId: Y, ...late, notAfter: 1 })).toMatchObject({ word: 'STALE', still: 0 });
+    expect(await bucket.adopt({ runId: Y, ...late, notAfter: 1 })).toMatchObject({
+      word: 'STALE',
+      leftUs: 0,
+    });
     expect(await bucket.text()).toBe(text);
   });
 
@@ -206,7 +214,8 @@ describe('epoch-adopt', () => {
     await many[3]?.adopt({ runId: X, isNew: true });
     const all = many.map(({ key }) => key);
     const reply = await redis.command('EVAL', epochAdopt, 64, ...all, X, 'a', Q_MS, '', 0, 0, NEVER, 0);
-    expect((reply as string[]).slice(0, 3)).toEqual(['OK', '63', '63']);
+    const { word, values } = readGuardedReply(reply as Reply[], 0);
+    expect([word, ...values.slice(0, 2)]).toEqual(['OK', '63', '63']);
   });
 });
 
@@ -214,11 +223,11 @@ describe('epoch-end', () => {
   it('ends the pause and answers its remaining time', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X });
-    const [word, ended, left, cause] = await bucket.end(X);
-    expect([word, ended, cause]).toEqual(['OK', '1', 'forgotten']);
-    expect(isWhole(Number(left))).toBe(true);
+    const { word, leftUs, values } = await bucket.end(X);
+    expect([word, ...values]).toEqual(['OK', '1', 'forgotten']);
+    expect(isWhole(leftUs)).toBe(true);
     expect(await bucket.text()).toBe(`${X} a ${Q_MS} 0`);
-    expect(await bucket.end(X)).toEqual(['OK', '0', '0', '']);
+    expect(await bucket.end(X)).toEqual({ word: 'OK', leftUs: 0, values: ['0', ''] });
     expect(await bucket.adopt({ runId: X })).toMatchObject({ still: 0 });
   });
 
@@ -226,14 +235,14 @@ describe('epoch-end', () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X });
     const before = await bucket.text();
-    expect(await bucket.end(Y)).toEqual(['OK', '0', '0', '']);
-    expect(await bucket.end(X, 1)).toEqual(['STALE', '0', '0', '']);
+    expect(await bucket.end(Y)).toEqual({ word: 'OK', leftUs: 0, values: ['0', ''] });
+    expect(await bucket.end(X, 1)).toEqual({ word: 'STALE', leftUs: 0, values: [] });
     expect(await bucket.text()).toBe(before);
   });
 
   it('changes nothing if no pause is in force', async () => {
     const bucket = new Bucket();
-    expect(await bucket.end(X)).toEqual(['OK', '0', '0', '']);
+    expect(await bucket.end(X)).toEqual({ word: 'OK', leftUs: 0, values: ['0', ''] });
     expect(await bucket.text()).toBeNull();
   });
 });

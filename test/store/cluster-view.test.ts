@@ -1,11 +1,12 @@
-import { clusterHealth, isSameHealth } from '../../src/redis/topology/cluster-health';
-import { bestOf, hostOf, readView, redirection } from '../../src/redis/topology/cluster-view';
+import { redirectionOf } from '../../src/redis/connection/failure-class';
 import { SLOT_COUNT } from '../../src/redis/keys';
+import { clusterHealth, isSameHealth } from '../../src/redis/topology/cluster-health';
+import { bestOf, hostOf, readView, redirectedAddress } from '../../src/redis/topology/cluster-view';
 
 const INFO = 'cluster_enabled:1\r\ncluster_state:ok\r\ncluster_current_epoch:7\r\n';
 
-describe("a Cluster, as one of its nodes' tells of it", () => {
-  it('has the master of each slot, its replicas, and whose no slot is', () => {
+describe('the view of a Cluster', () => {
+  it('has the master of each slot, the replicas, and the slots without a master', () => {
     const slots = [
       ['0', '99', ['10.0.0.1', '7000', 'a'], ['10.0.0.2', '7000', 'b']],
       ['200', '200', ['::1', '7001', 'c', ['hostname', 'x']]],
@@ -20,12 +21,15 @@ describe("a Cluster, as one of its nodes' tells of it", () => {
     expect(hostOf('::1:7001')).toEqual({ host: '::1', port: 7001 });
   });
 
-  it.each([[null], [''], ['?']])('is at the address that was asked where it calls itself %j', (host) => {
-    const view = readView(INFO, [['0', '1', [host, '7000', 'a']]], 'seed.example:6379');
-    expect(view.owners[0]).toBe('seed.example:7000');
-  });
+  it.each([[null], [''], ['?']])(
+    'puts the address of the asked node where the reply has the host %j',
+    (host) => {
+      const view = readView(INFO, [['0', '1', [host, '7000', 'a']]], 'seed.example:6379');
+      expect(view.owners[0]).toBe('seed.example:7000');
+    },
+  );
 
-  it('is believed of a node that works, and then of the one that knows of the last change', () => {
+  it('is believed if its Cluster works, and then by the newest change', () => {
     const view = (epoch: number, working: boolean) => ({ ...readView(INFO, [], 'a:1'), epoch, working });
     expect(bestOf([view(3, true), view(5, true), view(9, false)])).toMatchObject({ epoch: 5 });
     expect(bestOf([view(3, false), view(4, false)])).toMatchObject({ epoch: 4 });
@@ -33,15 +37,25 @@ describe("a Cluster, as one of its nodes' tells of it", () => {
   });
 
   it.each([
-    ['MOVED 3999 10.0.0.1:7000', { slot: 3999, address: '10.0.0.1:7000' }],
-    ['ASK 3999 10.0.0.1:7000', { slot: 3999, address: '10.0.0.1:7000' }],
-    ['MOVED 1 2001:db8::1:7000', { slot: 1, address: '2001:db8::1:7000' }],
-    ['MOVED 1 :7000', { slot: 1, address: 'from.example:7000' }],
-    ['MOVED 1 ?:7000', { slot: 1, address: 'from.example:7000' }],
-    ['TRYAGAIN Multiple keys request during rehashing of slot', undefined],
-    ['CLUSTERDOWN The cluster is down', undefined],
-  ])('redirects: %s', (word, expected) => {
-    expect(redirection(word, 'from.example:1')).toEqual(expected);
+    ['MOVED 3999 10.0.0.1:7000', { kind: 'moved', slot: 3999, address: '10.0.0.1:7000' }],
+    ['ASK 3999 10.0.0.1:7000', { kind: 'ask', slot: 3999, address: '10.0.0.1:7000' }],
+    ['MOVED 1 2001:db8::1:7000', { kind: 'moved', slot: 1, address: '2001:db8::1:7000' }],
+    ['MOVED 1 :7000', { kind: 'moved', slot: 1, address: 'from.example:7000' }],
+    ['MOVED 1 ?:7000', { kind: 'moved', slot: 1, address: 'from.example:7000' }],
+  ])('takes the new node from the redirection %s', (text, expected) => {
+    const redirection = redirectionOf(new Error(text))!;
+    const { kind, slot } = redirection;
+    expect({ kind, slot, address: redirectedAddress(redirection, 'from.example:1') }).toEqual(expected);
+  });
+
+  it.each([
+    ['TRYAGAIN Multiple keys request during rehashing of slot', 'try-again'],
+    ['CLUSTERDOWN The cluster is down', 'no-master'],
+    ['READONLY You can not write against a read only replica.', 'read-only'],
+    ['ERR unknown command', undefined],
+  ])('takes no node from the error %s', (text, kind) => {
+    expect(redirectionOf(new Error(text))?.kind).toBe(kind);
+    expect(redirectionOf(new Error(text))?.slot ?? NaN).toBeNaN();
   });
 });
 
@@ -50,7 +64,7 @@ describe('the health of a Cluster', () => {
   const up = (...warnings: string[]): Node => ({ reachable: true, suitable: true, warnings });
   const DOWN: Node = { reachable: false, suitable: true, warnings: [] };
 
-  /** Shares the slots out among nodes called a, b, c, … */
+  /** Distributes the slots among nodes called a, b, c, … */
   function health(nodes: readonly Node[], slots = SLOT_COUNT) {
     const at = (index: number) => `${String.fromCharCode(97 + index)}:1`;
     const owners = Array.from({ length: SLOT_COUNT }, (_, slot) =>
@@ -68,7 +82,7 @@ describe('the health of a Cluster', () => {
     });
   });
 
-  it('is good enough while nodes answer that have half of the names, and says which ones do not', () => {
+  it('is reachable while half of the names have a node that answers, and names the other nodes', () => {
     const one = health([up(), DOWN, up()]);
     expect(one).toMatchObject({ reachable: true, whole: false });
     expect(one.warnings).toEqual([
@@ -80,24 +94,24 @@ describe('the health of a Cluster', () => {
     expect(clusterHealth([], () => DOWN)).toMatchObject({ reachable: false, warnings: [] });
   });
 
-  it('says that slots have no node at all', () => {
+  it('warns of slots without a node', () => {
     const { reachable, warnings, whole } = health([up()], SLOT_COUNT * 0.9);
     expect({ reachable, whole }).toEqual({ reachable: true, whole: false });
     expect(warnings).toEqual([expect.stringContaining('10 % of all names')]);
   });
 
-  it('does not complain yet of a node that has not had the time to answer, and does not count it either', () => {
+  it('neither warns of a new node nor counts its slots', () => {
     expect(health([up(), 'new', up()])).toMatchObject({ reachable: true, whole: false, warnings: [] });
     expect(health(['new', 'new'])).toMatchObject({ reachable: false, warnings: [] });
   });
 
-  it('is unsuitable if one node is, and names the nodes of a warning unless all have it', () => {
+  it('is unsuitable if one node is unsuitable, and names the nodes of a warning unless all nodes have the warning', () => {
     const evicting: Node = { reachable: true, suitable: false, warnings: ['evicts', 'same'] };
     const { suitable, warnings } = health([evicting, up('same')]);
     expect({ suitable, warnings }).toEqual({ suitable: false, warnings: ['evicts (a:1)', 'same'] });
   });
 
-  it('is another one when it counts or says something else', () => {
+  it('changes with what it counts and with its warnings', () => {
     expect(isSameHealth(health([up()]), health([up(), up()]))).toBe(true);
     expect(isSameHealth(health([up(), DOWN]), health([DOWN, up()]))).toBe(false);
   });

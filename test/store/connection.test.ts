@@ -31,7 +31,7 @@ describe('RedisConnection', () => {
 
   function open(url: string): RedisConnection {
     const connection = new RedisConnection({
-      url,
+      endpoint: url,
       commandTimeoutMs: COMMAND_TIMEOUT_MS,
       clock: systemClock,
       onError: () => undefined,
@@ -47,7 +47,7 @@ describe('RedisConnection', () => {
   }
 
   const increment = async (connection: RedisConnection) =>
-    Number((await connection.run(count, ['n'], [], whole)).reply[0]);
+    Number((await connection.commands.run(count, ['n'], [], whole)).reply[0]);
 
   async function failureOf(promise: Promise<unknown>): Promise<{ failure: StoreFailure; tookMs: number }> {
     const start = performance.now();
@@ -63,7 +63,7 @@ describe('RedisConnection', () => {
   it('returns large numbers and any text exactly (chapter 27)', async () => {
     const connection = await connect();
     const text = 'ünï {}: \0 \u001b 😀';
-    const { reply } = await connection.run(exact, [], ['9007199254740991', text], whole);
+    const { reply } = await connection.commands.run(exact, [], ['9007199254740991', text], whole);
     expect(reply).toEqual(['9007199254740991', '9007199254740991', [text]]);
   });
 
@@ -75,7 +75,7 @@ describe('RedisConnection', () => {
     await redis.command('SCRIPT', 'FLUSH');
     for (const reason of ['the script is not known', 'the script is known']) {
       const args = [everyByte, 'ünï 😀', new Uint8Array(everyByte), empty, 42];
-      const reply = await connection.runRaw(echo, ['kéy'], args, (answer) => answer);
+      const reply = await connection.commands.runRaw(echo, ['kéy'], args, (answer) => answer);
       expect([reason, ...reply]).toEqual([
         reason,
         Buffer.from('kéy'),
@@ -88,7 +88,7 @@ describe('RedisConnection', () => {
       ]);
     }
     await redis.command('RPUSH', 'some bytes', everyByte, '1');
-    const list = await connection.query('LRANGE', ['some bytes', 0, -1], (answer) => answer);
+    const list = await connection.commands.query('LRANGE', ['some bytes', 0, -1], (answer) => answer);
     expect(list).toEqual([everyByte, Buffer.from('1')]);
   });
 
@@ -108,11 +108,11 @@ describe('RedisConnection', () => {
     connection.onChange(() => changes.push(connection.reachable));
     for (let i = 0; i < 5; i += 1) {
       const underWay = Promise.all(
-        Array.from({ length: 10 }, () => connection.run(exact, [], ['1', 'x'], whole)),
+        Array.from({ length: 10 }, () => connection.commands.run(exact, [], ['1', 'x'], whole)),
       );
       await redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
       await underWay;
-      await connection.run(exact, [], ['1', 'x'], whole);
+      await connection.commands.run(exact, [], ['1', 'x'], whole);
     }
     expect(changes).not.toContain(false);
   });
@@ -154,7 +154,7 @@ describe('RedisConnection', () => {
     const strict = script("#!lua\nreturn {redis.call('INCR', KEYS[1])}");
     await redis.command('CONFIG', 'SET', 'maxmemory', '1mb');
     try {
-      const { failure } = await failureOf(connection.run(strict, ['n'], [], whole));
+      const { failure } = await failureOf(connection.commands.run(strict, ['n'], [], whole));
       expect(failure).toMatchObject({ carriedOut: 'no', kind: 'full' });
     } finally {
       await redis.command('CONFIG', 'SET', 'maxmemory', '0');
@@ -167,7 +167,7 @@ describe('RedisConnection', () => {
     await increment(connection);
     const strict = script("#!lua\nreturn {redis.call('INCR', KEYS[1])}");
     await other.command('REPLICAOF', '127.0.0.1', String(await freePort()));
-    const readOnly = await failureOf(connection.run(strict, ['n'], [], whole));
+    const readOnly = await failureOf(connection.commands.run(strict, ['n'], [], whole));
     expect(readOnly.failure).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
     await other.command('REPLICAOF', 'NO', 'ONE');
 
@@ -206,7 +206,7 @@ describe('RedisConnection', () => {
         async () => {
           await other.command('CONFIG', 'SET', 'busy-reply-threshold', '10');
           const forEver = script('while true do end');
-          (await connect(other.url)).run(forEver, [], [], whole).catch(() => undefined);
+          (await connect(other.url)).commands.run(forEver, [], [], whole).catch(() => undefined);
         },
         () => other.command('SCRIPT', 'KILL'),
       ],
@@ -227,7 +227,7 @@ describe('RedisConnection', () => {
         await eventually(
           'health to say so',
           async () => {
-            await connection.run(exact, [], ['1', 'x'], whole).catch(() => undefined);
+            await connection.commands.run(exact, [], ['1', 'x'], whole).catch(() => undefined);
             return !connection.reachable;
           },
           { everyMs: 0 },
@@ -245,7 +245,9 @@ describe('RedisConnection', () => {
   it("passes a script's own error on as the defect it is", async () => {
     const connection = await connect();
     const broken = script("return redis.call('NO-SUCH-COMMAND')");
-    const error: unknown = await connection.run(broken, [], [], whole).catch((caught: unknown) => caught);
+    const error: unknown = await connection.commands
+      .run(broken, [], [], whole)
+      .catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(Error);
     expect(error).not.toBeInstanceOf(StoreFailure);
   });
@@ -257,7 +259,7 @@ describe('RedisConnection', () => {
       throw new RangeError('no number');
     };
     const calls = Array.from({ length: 9 }, (_, index) =>
-      connection.run(count, ['n'], [], index % 3 === 0 ? unreadable : whole),
+      connection.commands.run(count, ['n'], [], index % 3 === 0 ? unreadable : whole),
     );
     const outcomes = await Promise.allSettled(calls);
     for (const [index, outcome] of outcomes.entries()) {
@@ -284,7 +286,7 @@ describe('RedisConnection', () => {
   it('gives up a half-open connection, and works again over a new one (chapter 27)', async () => {
     const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'tcp' });
     const connection = await connect(`redis://${proxy.address}`);
-    await connection.run(exact, [], ['1', 'x'], whole);
+    await connection.commands.run(exact, [], ['1', 'x'], whole);
     proxy.blackHole('both');
     const { failure, tookMs } = await failureOf(increment(connection));
     expect(failure.carriedOut).toBe('unknown');
@@ -292,7 +294,9 @@ describe('RedisConnection', () => {
     await eventually('a new connection to be tried', () => proxy.connectionCount > 1);
     proxy.cutAll();
     proxy.passEverything();
-    await eventually('it to answer', () => connection.run(exact, [], ['1', 'x'], whole).then(() => true));
+    await eventually('it to answer', () =>
+      connection.commands.run(exact, [], ['1', 'x'], whole).then(() => true),
+    );
     connection.close();
     await proxy.close();
   });

@@ -1,7 +1,8 @@
-import { nodeReportOf, type Topology } from '../../src/redis/connection/node-report';
+import type { Topology } from '../../src/redis/connection/node-answers';
+import { nodeReportOf } from '../../src/redis/connection/node-report';
 
 const RUN = 'f'.repeat(40);
-const NONE = '0'.repeat(40);
+const NO_HISTORY = '0'.repeat(40);
 const HISTORY = '0123456789abcdef0123456789abcdef01234567';
 const INFO = {
   run_id: RUN,
@@ -9,10 +10,10 @@ const INFO = {
   role: 'master',
   connected_slaves: '1',
   master_replid: HISTORY,
-  master_replid2: NONE,
+  master_replid2: NO_HISTORY,
   uptime_in_seconds: '9',
 };
-/** As Holdfast asks for. */
+/** The settings that Holdfast asks for. */
 const SETTINGS = {
   appendonly: 'yes',
   appendfsync: 'always',
@@ -27,7 +28,11 @@ const SETTINGS = {
 const QUARANTINE_MS = 135_000;
 
 type Changes<T> = Partial<Record<keyof T, string>>;
-const of = (topology?: Topology, info: Changes<typeof INFO> = {}, settings: Changes<typeof SETTINGS> = {}) =>
+const reportOf = (
+  topology?: Topology,
+  info: Changes<typeof INFO> = {},
+  settings: Changes<typeof SETTINGS> = {},
+) =>
   nodeReportOf(
     {
       info: new Map(Object.entries({ ...INFO, ...info })),
@@ -38,29 +43,39 @@ const of = (topology?: Topology, info: Changes<typeof INFO> = {}, settings: Chan
   );
 const ALONE = { connected_slaves: '0' };
 
-describe('what is found in a Redis', () => {
-  it('is nothing to warn of where it is set up as asked for', () => {
-    expect(of(undefined, ALONE)).toMatchObject({ runId: RUN, durable: true, overlapMs: 0, warnings: [] });
-    expect(of('sentinel')).toMatchObject({ runId: RUN, durable: false, warnings: [], unsuitable: false });
-    expect(of('cluster')).toMatchObject({ warnings: [], unsuitable: false });
+describe('the report of a node', () => {
+  it('has no warnings if Redis has the settings that Holdfast asks for', () => {
+    expect(reportOf(undefined, ALONE)).toMatchObject({
+      runId: RUN,
+      durable: true,
+      overlapMs: 0,
+      warnings: [],
+    });
+    expect(reportOf('sentinel')).toMatchObject({
+      runId: RUN,
+      durable: false,
+      warnings: [],
+      unsuitable: false,
+    });
+    expect(reportOf('cluster')).toMatchObject({ warnings: [], unsuitable: false });
   });
 
-  it('is another run where it took over, or is a replica; not where its first replica has come', () => {
-    const stint = `${RUN}/${HISTORY.slice(0, 16)}`;
-    expect(of('sentinel', { master_replid2: 'a'.repeat(40) }).runId).toBe(stint);
-    expect(of('sentinel', { role: 'slave' }).runId).toBe(stint);
-    expect(of('sentinel', { master_replid: 'b'.repeat(40) }).runId).toBe(RUN);
+  it('names a new run for a master that took over and for a replica, but not for a first replica', () => {
+    const masterTerm = `${RUN}/${HISTORY.slice(0, 16)}`;
+    expect(reportOf('sentinel', { master_replid2: 'a'.repeat(40) }).runId).toBe(masterTerm);
+    expect(reportOf('sentinel', { role: 'slave' }).runId).toBe(masterTerm);
+    expect(reportOf('sentinel', { master_replid: 'b'.repeat(40) }).runId).toBe(RUN);
   });
 
   it.each([
-    ['Sentinel: silent replicas', 'sentinel', {}, {}, 12_000],
+    ['Sentinel, until replicas are silent', 'sentinel', {}, {}, 12_000],
     ['Sentinel, a shorter lag', 'sentinel', {}, { 'min-replicas-max-lag': '2' }, 4000],
     ['Sentinel, no bound', 'sentinel', {}, { 'min-replicas-to-write': '0' }, 12_000],
-    ['a Cluster: whichever comes first', 'cluster', {}, {}, 7000],
-    ['an address that moves: it took over', undefined, { master_replid2: HISTORY }, {}, 12_000],
-    ['one Redis', undefined, {}, {}, 0],
-  ] as const)('says how long another master may go on granting: %s', (_, topology, info, settings, ms) => {
-    expect(of(topology, info, settings).overlapMs).toBe(ms);
+    ['Cluster, the shorter of two bounds', 'cluster', {}, {}, 7000],
+    ['a single address whose Redis took over', undefined, { master_replid2: HISTORY }, {}, 12_000],
+    ['a single Redis', undefined, {}, {}, 0],
+  ] as const)('says how long another master may go on granting (%s)', (_, topology, info, settings, ms) => {
+    expect(reportOf(topology, info, settings).overlapMs).toBe(ms);
   });
 
   it.each([
@@ -75,27 +90,31 @@ describe('what is found in a Redis', () => {
     ['cluster-node-timeout', '15000', 'cluster', false],
     ['cluster-require-full-coverage', 'yes', 'cluster', false],
     ['repl-backlog-ttl', '60', 'sentinel', false],
-  ] as const)('names what is dangerous: %s %s (%s)', (setting, value, topology, unsuitable) => {
-    const found = of(topology, topology ? {} : ALONE, { [setting]: value });
-    expect(found.warnings.join()).toContain(setting);
-    expect(found.unsuitable).toBe(unsuitable);
-    expect(found.durable).toBe(topology === undefined && setting === 'maxmemory-policy');
+  ] as const)('warns of the setting %s %s (topology: %s)', (setting, value, topology, unsuitable) => {
+    const report = reportOf(topology, topology ? {} : ALONE, { [setting]: value });
+    expect(report.warnings.join()).toContain(setting);
+    expect(report.unsuitable).toBe(unsuitable);
+    expect(report.durable).toBe(topology === undefined && setting === 'maxmemory-policy');
   });
 
   it.each([
     ['a replica', { role: 'slave' }],
-    ['too old', { redis_version: '6.2.14' }],
+    ['a Redis that is too old', { redis_version: '6.2.14' }],
     ['a node of a Cluster', { cluster_enabled: '1' }],
-  ])('is no store: %s', (_, info) => {
-    expect(of(undefined, { ...ALONE, ...info }).unsuitable).toBe(true);
+  ])('calls %s unsuitable', (_, info) => {
+    expect(reportOf(undefined, { ...ALONE, ...info }).unsuitable).toBe(true);
   });
 
-  it('says that there are more replicas than must be heard', () => {
-    expect(of('sentinel', { connected_slaves: '2' }).warnings.join()).toContain('min-replicas-to-write');
-    expect(of('sentinel', { connected_slaves: '2' }, { 'min-replicas-to-write': '2' }).warnings).toEqual([]);
+  it('warns if there are more replicas than min-replicas-to-write', () => {
+    expect(reportOf('sentinel', { connected_slaves: '2' }).warnings.join()).toContain(
+      'min-replicas-to-write',
+    );
+    expect(
+      reportOf('sentinel', { connected_slaves: '2' }, { 'min-replicas-to-write': '2' }).warnings,
+    ).toEqual([]);
   });
 
-  it('counts what may not be read as unsafe', () => {
+  it('counts settings that cannot be read as unsafe', () => {
     const { durable, warnings } = nodeReportOf({
       info: new Map(Object.entries({ ...INFO, aof_enabled: '1' })),
       settings: undefined,

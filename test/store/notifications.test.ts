@@ -8,8 +8,8 @@ import { PREFIX } from '../support/permits-server';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
 
-/** Twenty times as fast, so that a test need not wait for the slow rounds of a connection's watch. */
-const hastyClock: Clock = {
+/** Timers run twenty times as fast, so that a test need not wait for the pings of a connection. */
+const fastClock: Clock = {
   now: () => systemClock.now(),
   after: (delayMs, run) => systemClock.after(delayMs / 20, run),
 };
@@ -34,21 +34,25 @@ describe('Notifications', () => {
     return Number(count);
   }
 
-  async function listen(serverId: string, url = on.redis.url, clock: Clock = systemClock): Promise<void> {
+  async function listen(
+    serverId: string,
+    endpoint = on.redis.url,
+    clock: Clock = systemClock,
+  ): Promise<void> {
     const notifications = new Notifications({
-      url,
+      endpoint,
       prefix: PREFIX,
       serverId,
       commandTimeoutMs: 300,
       clock,
-      onLook: (resource, requestId) => void heard.push([resource, requestId]),
+      onRecheck: (resource, requestId) => void heard.push([resource, requestId]),
       onError: () => undefined,
     });
     open.push(notifications);
     await eventually('a subscriber', async () => (await subscribers(serverId)) === 1);
   }
 
-  /** Another server's release offers the lock to a waiter of this server. */
+  /** A release by another server offers the lock to a waiter of this server. */
   async function offerTo(serverId: string, resource: Resource): Promise<string> {
     const holder = await on.request('elsewhere', resource);
     const waiter = await on.request(serverId, resource);
@@ -67,8 +71,9 @@ describe('Notifications', () => {
     'ünïcode 😀 \u200b',
     '1f0c1f7e-0000-4000-8000-000000000000',
     ' ',
-  ])('bring the name %j as it is', async (name) => {
-    const serverId = `h1-${bucketOf(name)}`; // of its own: the last test's subscription may still be ending
+  ])('bring the name %j unchanged', async (name) => {
+    // The subscription of the last test may still be ending, so each test has its own server id.
+    const serverId = `h1-${bucketOf(name)}`;
     await listen(serverId);
     const resource: Resource = { service: 'lock', name };
     const requestId = await offerTo(serverId, resource);
@@ -76,7 +81,7 @@ describe('Notifications', () => {
     expect(heard).toEqual([[resource, requestId]]);
   });
 
-  it('bring what is meant for this server, and nothing else', async () => {
+  it('bring the hints for this server, and no others', async () => {
     await listen('h2');
     await offerTo('h3', on.resource());
     const mine = await offerTo('h2', on.resource());
@@ -84,7 +89,7 @@ describe('Notifications', () => {
     expect(heard.map(([, requestId]) => requestId)).toEqual([mine]);
   });
 
-  it('do not choke on a message that is none', async () => {
+  it('ignore messages that are no hints', async () => {
     await listen('h4');
     for (const message of ['', 'x', 'x'.repeat(100), `${'r'.repeat(36)}${PREFIX}:{1}:l:queue:name`]) {
       await on.redis.command('SPUBLISH', wakeChannel(PREFIX, 0, 'h4'), message);
@@ -94,7 +99,7 @@ describe('Notifications', () => {
     expect(heard.map(([, requestId]) => requestId)).toEqual([mine]);
   });
 
-  it('come again after CLIENT KILL of all subscribers', async () => {
+  it('arrive again after CLIENT KILL of all subscribers', async () => {
     await listen('h5');
     await on.redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
     await eventually('a new subscription', async () => (await subscribers('h5')) === 1);
@@ -102,11 +107,11 @@ describe('Notifications', () => {
     await eventually('the hint', () => heard.some(([, id]) => id === requestId));
   });
 
-  it('come again after the connection was half open for a while', async () => {
+  it('arrive again after the connection was half open', async () => {
     const proxy = await TcpProxy.open({ targetPort: on.redis.port, protocol: 'tcp' });
-    await listen('h6', `redis://${proxy.address}`, hastyClock);
+    await listen('h6', `redis://${proxy.address}`, fastClock);
     proxy.blackHole('both');
-    await eventually('another connection to be tried', () => proxy.connectionCount > 1);
+    await eventually('a new connection attempt', () => proxy.connectionCount > 1);
     proxy.cutAll();
     proxy.passEverything();
     await eventually('hints to arrive', async () => {

@@ -25,13 +25,14 @@ const hurry = (text: string) =>
 /** A connection that replaces the text of every dictionary script. */
 async function connect(url: string, change: (text: string) => string): Promise<RedisConnection> {
   const connection = new RedisConnection({
-    url,
+    endpoint: url,
     commandTimeoutMs: COMMAND_TIMEOUT_MS,
     clock: systemClock,
     onError: () => undefined,
   });
-  const runRaw = connection.runRaw.bind(connection);
-  connection.runRaw = (what, ...rest) => runRaw(script(change(what.text)), ...rest);
+  const { commands } = connection;
+  const runRaw = commands.runRaw.bind(commands);
+  commands.runRaw = ({ text }, ...rest) => runRaw(script(change(text)), ...rest);
   await connection.ready(5000);
   return connection;
 }
@@ -81,17 +82,17 @@ export class DictionaryFixture {
     const redis = await RedisProcess.start({ appendfsync: 'no', ...options });
     const defects: unknown[] = [];
     const [calm, hurried] = [await connect(redis.url, withoutClock), await connect(redis.url, hurry)];
-    const store = new RedisDictionaryStore({ connection: calm, replica: undefined, prefix: PREFIX });
+    const store = new RedisDictionaryStore({ commands: calm.commands, replica: undefined, prefix: PREFIX });
     const hurriedStore = new RedisDictionaryStore({
-      connection: hurried,
+      commands: hurried.commands,
       replica: undefined,
       prefix: PREFIX,
     });
-    const engineOf = (dictionaries: RedisDictionaryStore, connection: RedisConnection) =>
+    const engineOf = (dictionaries: RedisDictionaryStore, { commands }: RedisConnection) =>
       new Autocomplete({
         dictionaries,
         recents: new RedisRecentsStore({
-          connection,
+          commands,
           prefix: PREFIX,
           retentionMs: undefined,
           commandTimeoutMs: COMMAND_TIMEOUT_MS,

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../src/engine/clock';
+import type { GuardedReply } from '../../src/redis/connection/guarded-reply';
 import type { EpochGuard } from '../../src/redis/connection/operation';
-import type { Reply } from '../../src/redis/connection/script-command';
 import { RedisPermitsStore } from '../../src/redis/leases/permits-store';
 import { RedisNode } from '../../src/redis/topology/node';
 import { Notifications } from '../../src/redis/topology/notifications';
@@ -46,32 +46,32 @@ export class TestServer {
       storeIsNew: true,
       clock: systemClock,
       ...options,
+      endpoint: options.url,
       prefix: PREFIX,
       onError: () => undefined,
     });
-    const { connection, epochs } = this.node;
+    const { epochs } = this.node;
+    const { commands } = this.node.connection;
     const guard: EpochGuard = {
       epochArguments: (deadline, keys) => this.epochArguments ?? epochs.epochArguments(deadline, keys),
-      epochCheck: (reply, keys, sentAt) => {
-        const word = String(reply[0]);
-        if (!this.epochArguments) return epochs.epochCheck(reply, keys, sentAt);
-        if (!TURNED_BACK.includes(word)) return undefined;
-        this.turnedBack.push(word);
-        return Promise.resolve({ kind: 'quarantined', forMs: Number(reply[3]) / 1000 });
+      epochCheck: (reply, keys) => {
+        if (!this.epochArguments) return epochs.epochCheck(reply, keys);
+        if (!TURNED_BACK.includes(reply.word)) return undefined;
+        this.turnedBack.push(reply.word);
+        return Promise.resolve({ kind: 'quarantined', forMs: reply.pauseMs });
       },
     };
-    const run = connection.run.bind(connection);
-    connection.run = (what, keys, args, read, given) => {
-      const noting = (reply: Reply[], sentAt: number) => {
-        const [word, , told] = reply;
-        if (Array.isArray(told)) this.answers.push({ word: String(word), told: told.length });
-        return read(reply, sentAt);
+    const runGuarded = commands.runGuarded.bind(commands);
+    commands.runGuarded = (script, keys, args, read, given) => {
+      const recorded = (reply: GuardedReply) => {
+        this.answers.push({ word: reply.word, told: reply.recheckIds.length });
+        return read(reply);
       };
-      return run(what, keys, args, noting, given);
+      return runGuarded(script, keys, args, recorded, given);
     };
     this.store = new RedisPermitsStore({
       ...options,
-      connection,
+      commands,
       guard,
       prefix: PREFIX,
       serverId: id,
@@ -86,10 +86,11 @@ export class TestServer {
   listen(): void {
     this.notifications ??= new Notifications({
       ...this.options,
+      endpoint: this.options.url,
       clock: systemClock,
       prefix: PREFIX,
       serverId: this.id,
-      onLook: (_resource, requestId) => void this.hinted.push(requestId),
+      onRecheck: (_resource, requestId) => void this.hinted.push(requestId),
       onError: () => undefined,
     });
   }

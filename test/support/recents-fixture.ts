@@ -41,14 +41,15 @@ export class RecentsFixture {
   async store(setting: RecentsStoreSetting = {}): Promise<RedisRecentsStore> {
     const { url, retentionMs } = { url: this.redis.url, retentionMs: RETENTION_MS, ...setting };
     const connection = new RedisConnection({
-      url,
+      endpoint: url,
       commandTimeoutMs: 2000,
       clock: systemClock,
       onError: () => undefined,
     });
     this.connections.push(connection);
     await connection.ready(5000);
-    return new RedisRecentsStore({ connection, prefix: PREFIX, retentionMs, commandTimeoutMs: 2000 });
+    const { commands } = connection;
+    return new RedisRecentsStore({ commands, prefix: PREFIX, retentionMs, commandTimeoutMs: 2000 });
   }
 
   /** The name of a list that no other test uses. */

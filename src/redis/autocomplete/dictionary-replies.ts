@@ -8,7 +8,7 @@ import type {
 import { MATCH_KINDS, type ListedEntry, type MatchKind } from '../../engine/autocomplete/suggestion';
 import type { RawReply } from '../connection/script-command';
 
-/** How the dictionary scripts spell things, and how their replies read. Bulks come as bytes, for payloads are. */
+/** The spelling of the dictionary scripts' arguments and replies. Texts of replies are bytes, because payloads are. */
 
 const LETTERS: Readonly<Record<MatchKind, string>> = {
   exact: 'e',
@@ -37,7 +37,7 @@ export function readProfile(reply: RawReply | undefined): StoredProfile {
   };
 }
 
-/** As the scripts' four arguments. */
+/** The four arguments of a script for a position. */
 export function positionArgs(after: RankPosition | undefined): string[] {
   if (after === undefined) return ['', '', '', ''];
   const { kind, at } = after;
@@ -89,8 +89,8 @@ export function readView([, profile, generation, count, bytes, imports]: readonl
     generation: Number(textOf(generation)),
     entryCount: Number(textOf(count)),
     memoryBytes: Number(textOf(bytes)),
-    imports: listOf(imports).map((one) => {
-      const [started, received] = listOf(one);
+    imports: listOf(imports).map((fields) => {
+      const [started, received] = listOf(fields);
       return { startTimeMs: Number(textOf(started)) / 1000, receivedCount: Number(textOf(received)) };
     }),
   };
@@ -106,6 +106,6 @@ export function listOf(reply: RawReply | undefined): readonly RawReply[] {
 
 function readKind(reply: RawReply | undefined): MatchKind {
   const kind = KINDS.get(textOf(reply));
-  if (kind === undefined) throw new Error(`no kind of match: ${textOf(reply)}`);
+  if (kind === undefined) throw new Error(`the script answered an unknown kind of match: ${textOf(reply)}`);
   return kind;
 }

@@ -23,7 +23,8 @@ import type {
   UnknownDictionary,
 } from '../../engine/autocomplete/dictionary-store';
 import { StoreFailure } from '../../engine/errors';
-import type { Commands, RedisConnection } from '../connection/connection';
+import type { Commands } from '../connection/command-runner';
+import type { RedisConnection } from '../connection/connection';
 import { script, type RawArgument, type Script } from '../connection/operation';
 import {
   kindLetters,
@@ -53,27 +54,27 @@ const scripts = {
   list: script(dictionaryList),
 };
 
-/** All of them, to be loaded ahead of use. */
+/** Loaded on connect. */
 export const dictionaryScripts: readonly Script[] = Object.values(scripts);
 
 export interface DictionaryStoreOptions {
-  readonly connection: Commands;
-  /** A replica for what only reads. What it cannot answer the primary is asked. */
+  readonly commands: Commands;
+  /** A replica for reads. The primary answers what the replica cannot answer. */
   readonly replica: RedisConnection | undefined;
   readonly prefix: string;
 }
 
-/** What one script is given at once: it begins no more than it gets done in its time, and the rest is sent again. */
+/** Bounds of the arguments of one script. The script begins as many changes as its time allows; the rest is sent again. */
 const MOST_CHANGES = 8;
-/** So many of one call's scripts are on their way at a time, so that Redis need not wait for us, nor others for Redis. */
-const LANES = 2;
 const MOST_BYTES = 64 * 1024;
+/** How many scripts of one call are in flight: Redis does not wait for this server, and other calls get their turn. */
+const LANE_COUNT = 2;
 
 const UNKNOWN: UnknownDictionary = { kind: 'unknown' };
 const LOST: LostImport = { kind: 'lost' };
 
-/** A change as the script's arguments, and about how many bytes they are. */
-interface Sendable {
+/** A change as arguments of the script, with their approximate size in bytes. */
+interface ChangeArguments {
   readonly id: string;
   readonly args: readonly RawArgument[];
   readonly bytes: number;
@@ -85,7 +86,7 @@ type Written =
   | LostImport
   | OtherProfile;
 
-/** Dictionaries: each method is one script, or as many runs of one as it takes. */
+/** Dictionaries: each method is one script, run as often as necessary. */
 export class RedisDictionaryStore implements DictionaryStore {
   constructor(private readonly options: DictionaryStoreOptions) {}
 
@@ -170,7 +171,7 @@ export class RedisDictionaryStore implements DictionaryStore {
   suggest(name: string, request: RankingRequest): Promise<({ kind: 'ok' } & Ranking) | UnknownDictionary> {
     const { query, kinds, limit, after } = request;
     const args = [query.kept, query.dropped, kindLetters(kinds), limit, ...positionArgs(after)];
-    return this.look(scripts.suggest, name, args, (reply) => {
+    return this.read(scripts.suggest, name, args, (reply) => {
       if (isUnknown(reply)) return UNKNOWN;
       const [, profile, cut, next, entries] = reply;
       return {
@@ -187,7 +188,7 @@ export class RedisDictionaryStore implements DictionaryStore {
     const { from, to, limit, after } = request;
     const position = after ? [after.text, after.number] : ['', ''];
     const args = [from.kept, from.dropped, to.kept, to.dropped, limit, ...position];
-    return this.look(scripts.list, name, args, (reply) => {
+    return this.read(scripts.list, name, args, (reply) => {
       if (isUnknown(reply)) return UNKNOWN;
       const [, next, entries] = reply;
       return { kind: 'ok', next: readListPosition(next), entries: listOf(entries).map(readListedEntry) };
@@ -195,52 +196,55 @@ export class RedisDictionaryStore implements DictionaryStore {
   }
 
   async register(name: string): Promise<void> {
-    const { connection, prefix } = this.options;
-    await connection.query('ZADD', [dictionaryNamesKey(prefix), 0, name], () => undefined);
+    const { commands, prefix } = this.options;
+    await commands.query('ZADD', [dictionaryNamesKey(prefix), 0, name], () => undefined);
   }
 
   async unregister(name: string): Promise<void> {
-    const { connection, prefix } = this.options;
-    await connection.query('ZREM', [dictionaryNamesKey(prefix), name], () => undefined);
+    const { commands, prefix } = this.options;
+    await commands.query('ZREM', [dictionaryNamesKey(prefix), name], () => undefined);
   }
 
   names(beginning: string, after: string | undefined, limit: number): Promise<readonly string[]> {
-    const { connection, prefix } = this.options;
+    const { commands, prefix } = this.options;
     const from = after === undefined || after < beginning ? `[${beginning}` : `(${after}`;
-    // No UTF-8 has such a byte.
+    // No UTF-8 text contains the byte 255, so this key follows every name with this beginning.
     const to = Buffer.concat([Buffer.from(`(${beginning}`), Buffer.from([255])]);
     const args = [dictionaryNamesKey(prefix), from, to, 'LIMIT', 0, limit];
-    return connection.query('ZRANGEBYLEX', args, (names) => names.map(textOf));
+    return commands.query('ZRANGEBYLEX', args, (names) => names.map(textOf));
   }
 
-  /** Of changes to one entry the last one counts. */
+  /** If several changes are of one entry, the last change counts. */
   private async writeAll(
     name: string,
     profile: string,
     importId: string,
-    changes: readonly Sendable[],
+    changes: readonly ChangeArguments[],
   ): Promise<Written> {
     const last = new Map(changes.map((change) => [change.id, change]));
-    const lanes: Sendable[][] = Array.from({ length: last.size > MOST_CHANGES ? LANES : 1 }, () => []);
+    const lanes: ChangeArguments[][] = Array.from(
+      { length: last.size > MOST_CHANGES ? LANE_COUNT : 1 },
+      () => [],
+    );
     let count = 0;
     for (const change of last.values()) lanes[count++ % lanes.length]?.push(change);
     const settled = await Promise.allSettled(lanes.map((lane) => this.write(name, profile, importId, lane)));
     const answers: number[] = [];
     for (const lane of settled) {
-      // A lane that failed may have done nothing, but the others have done something.
-      if (lane.status === 'rejected') throw lanes.length > 1 ? inPart(lane.reason) : lane.reason;
+      // The failed lane may have done nothing, but the other lanes have made changes.
+      if (lane.status === 'rejected') throw lanes.length > 1 ? partlyDone(lane.reason) : lane.reason;
       if (lane.value.kind !== 'ok') return lane.value;
       answers.push(...lane.value.answers);
     }
     return { kind: 'ok', answers };
   }
 
-  /** A step at a time: each reply says how many changes were begun, and whether they are also done. */
+  /** Sends changes in steps. Each reply says how many changes the script has begun, and whether they are done. */
   private write(
     name: string,
     profile: string,
     importId: string,
-    changes: readonly Sendable[],
+    changes: readonly ChangeArguments[],
     once = false,
   ): Promise<Written> {
     const answers: number[] = [];
@@ -248,13 +252,13 @@ export class RedisDictionaryStore implements DictionaryStore {
       const args: RawArgument[] = [profile, importId];
       let bytes = 0;
       for (let i = answers.length; i < changes.length; i += 1) {
-        const change = changes[i] as Sendable;
+        const change = changes[i] as ChangeArguments;
         bytes += change.bytes;
         if (i > answers.length && (i - answers.length >= MOST_CHANGES || bytes > MOST_BYTES)) break;
         args.push(...change.args);
       }
-      const alone = once && answers.length < changes.length;
-      return this.run(scripts.write, name, args, read, alone);
+      const sendOnce = once && answers.length < changes.length;
+      return this.run(scripts.write, name, args, read, sendOnce);
     };
     const read = ([word, second, done, begun]: RawReply[]): Written | Promise<Written> => {
       switch (textOf(word)) {
@@ -270,57 +274,57 @@ export class RedisDictionaryStore implements DictionaryStore {
       return step();
     };
     return step().catch((error: unknown) => {
-      throw answers.length > 0 ? inPart(error) : error;
+      throw answers.length > 0 ? partlyDone(error) : error;
     });
   }
 
-  private async look<T extends { readonly kind: string }>(
-    what: Script,
+  private async read<T extends { readonly kind: string }>(
+    script: Script,
     name: string,
     args: readonly RawArgument[],
-    read: (reply: RawReply[]) => T,
+    parse: (reply: RawReply[]) => T,
   ): Promise<T> {
     const { replica, prefix } = this.options;
     if (replica?.reachable) {
       try {
-        const answer = await replica.runRaw(what, [dictionaryKey(prefix, name)], args, read);
-        // One that is new may not have got there yet.
+        const answer = await replica.commands.runRaw(script, [dictionaryKey(prefix, name)], args, parse);
+        // A new dictionary may not have reached the replica yet.
         if (answer.kind !== 'unknown') return answer;
       } catch (error) {
         if (!(error instanceof StoreFailure)) throw error;
       }
     }
-    return this.run(what, name, args, read);
+    return this.run(script, name, args, parse);
   }
 
   private run<T>(
-    what: Script,
+    script: Script,
     name: string,
     args: readonly RawArgument[],
     read: (reply: RawReply[]) => T | Promise<T>,
     once = false,
   ): Promise<T> {
-    const { connection, prefix } = this.options;
-    return connection.runRaw(what, [dictionaryKey(prefix, name)], args, read, once);
+    const { commands, prefix } = this.options;
+    return commands.runRaw(script, [dictionaryKey(prefix, name)], args, read, once);
   }
 }
 
-/** A failure of what was done in part: nobody can say that nothing was done. */
-function inPart(error: unknown): unknown {
+/** The failure of a call that has made some of its changes. */
+function partlyDone(error: unknown): unknown {
   return error instanceof StoreFailure ? new StoreFailure('unknown', error.kind, { cause: error }) : error;
 }
 
-function deletion(entryId: string): Sendable {
+function deletion(entryId: string): ChangeArguments {
   return { id: entryId, args: ['delete', entryId, '', '', '', '', ''], bytes: entryId.length };
 }
 
-function put({ entryId, text, folded, weight, payload, aliases }: FoldedEntry): Sendable {
-  // The same as folded it need not be kept twice.
+function put({ entryId, text, folded, weight, payload, aliases }: FoldedEntry): ChangeArguments {
+  // A text that equals its folded form is stored once.
   const shown = folded.startsWith(`\u0002${text}\u0003`) ? '' : text;
-  const others = aliases.length === 0 ? '' : JSON.stringify(aliases);
-  const bytes = 3 * (entryId.length + shown.length + folded.length + others.length) + payload.length;
+  const aliasText = aliases.length === 0 ? '' : JSON.stringify(aliases);
+  const bytes = 3 * (entryId.length + shown.length + folded.length + aliasText.length) + payload.length;
   const value = payload.length === 0 ? '' : payload;
-  return { id: entryId, args: ['put', entryId, shown, folded, weight, value, others], bytes };
+  return { id: entryId, args: ['put', entryId, shown, folded, weight, value, aliasText], bytes };
 }
 
 function isUnknown([word]: readonly RawReply[]): boolean {

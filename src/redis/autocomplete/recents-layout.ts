@@ -2,11 +2,11 @@ import type { RecentIdentity } from '../../engine/autocomplete/recents-store';
 import type { Recent } from '../../engine/autocomplete/suggestion';
 import type { RawReply } from '../connection/script-command';
 
-/** How a recent lies in Redis: two elements of a list, which scripts/prelude/recents/list.lua describes. */
+/** How a recent is stored: two elements of a Redis list, described in scripts/autocomplete/shared/recents/list.lua. */
 
 const WITH_ID = 'i';
 const WITHOUT_ID = 't';
-/** In front of a value: its mark, and of one with an id the length of the text. */
+/** Begins each value. In the value of a recent with an id, the length of the text follows. */
 const MARK = Buffer.from('v');
 const LENGTH_BYTES = 2;
 
@@ -14,7 +14,7 @@ export function identityOf({ entryId, text }: RecentIdentity): string {
   return entryId === '' ? WITHOUT_ID + text : WITH_ID + entryId;
 }
 
-/** The text of one without an id is its identity already. Texts have less than 64 KiB. */
+/** A recent without an id has its text in its identity. A text has less than 64 KiB. */
 export function valueOf({ entryId, text, payload }: Recent): Buffer {
   if (entryId === '') return Buffer.concat([MARK, payload]);
   const bytes = Buffer.from(text);
@@ -23,7 +23,7 @@ export function valueOf({ entryId, text, payload }: Recent): Buffer {
   return Buffer.concat([MARK, length, bytes, payload]);
 }
 
-/** The elements of a list, identity and value by turns. */
+/** The elements of a list are identity and value in turn. */
 export function readRecents(elements: readonly RawReply[]): Recent[] {
   const recents: Recent[] = [];
   for (let i = 0; i + 1 < elements.length; i += 2) {

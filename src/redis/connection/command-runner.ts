@@ -61,7 +61,16 @@ export class CommandRunner {
     args: readonly (string | number)[],
     read: (reply: Reply[], sentAt: number) => T | Promise<T>,
   ): Promise<T> {
-    return this.start({ script, keys, args, bytes: undefined, isRaw: false, once: false, guard: undefined, read });
+    return this.start({
+      script,
+      keys,
+      args,
+      bytes: undefined,
+      isRaw: false,
+      once: false,
+      guard: undefined,
+      read,
+    });
   }
 
   /** As `run`, for a guarded script: also sent again if the script did nothing because its epoch was out of date. */
@@ -118,7 +127,9 @@ export class CommandRunner {
     else this.retry(operation, mayHaveRun);
   }
 
-  private start<T>(wanted: Omit<Operation<T>, 'deadline' | 'resolve' | 'reject' | 'redirectCount'>): Promise<T> {
+  private start<T>(
+    wanted: Omit<Operation<T>, 'deadline' | 'resolve' | 'reject' | 'redirectCount'>,
+  ): Promise<T> {
     const deadline = this.options.clock.now() + this.options.commandTimeoutMs;
     return new Promise((resolve, reject) => {
       this.sendOrRetry({ ...wanted, deadline, resolve, reject, redirectCount: 0 }, false);
@@ -144,7 +155,9 @@ export class CommandRunner {
       if (!epochArguments) return operation.reject(notDone(mayHaveRun));
       args = args.concat(epochArguments);
     }
-    const text = bytes ? bytes(verb) : commandText(verb, verb === 'eval' ? script.text : script.sha, keys, args);
+    const text = bytes
+      ? bytes(verb)
+      : commandText(verb, verb === 'eval' ? script.text : script.sha, keys, args);
     const sentAt = this.options.clock.now();
     const onOutcome: OnOutcome = (error, reply) => {
       if (error) return this.onFailure(operation, error, mayHaveRun, asking);
@@ -162,7 +175,11 @@ export class CommandRunner {
     void this.link.client.sendCommand(command.asCommand());
   }
 
-  private settle<T>(operation: Operation<T>, reply: GuardedReply | Reply[] | RawReply[], sentAt: number): void {
+  private settle<T>(
+    operation: Operation<T>,
+    reply: GuardedReply | Reply[] | RawReply[],
+    sentAt: number,
+  ): void {
     let answer: T | Promise<T>;
     try {
       answer = operation.read(reply as never, sentAt);
@@ -218,9 +235,7 @@ export class CommandRunner {
 
   /** A single Redis that refuses writes, and was a master: behind its address there may be another master by now. */
   private isRedirected(error: Error): boolean {
-    return (
-      this.options.isRedirectable || (redirectionOf(error)?.kind === 'read-only' && this.link.wasMaster)
-    );
+    return this.options.isRedirectable || (redirectionOf(error)?.kind === 'read-only' && this.link.wasMaster);
   }
 
   private redirect<T>(operation: Operation<T>, error: Error, mayHaveRun: boolean): void {

@@ -62,7 +62,7 @@ export function redirectionOf(error: unknown): Redirection | undefined {
   if (!(error instanceof Error)) return undefined;
   const [word] = REDIRECTIONS.exec(error.message) ?? [];
   if (word === undefined) return undefined;
-  const [, slot, host = '', port] = /^\w+ (\d+) (\S*):(\d+)/.exec(error.message) ?? [];
+  const [, slot, host = '', port] = /^(?:MOVED|ASK) (\d+) (\S*):(\d+)/.exec(error.message) ?? [];
   return { kind: KINDS[word] ?? 'no-master', slot: Number(slot), host, port: Number(port) };
 }
 

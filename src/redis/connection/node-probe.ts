@@ -120,7 +120,8 @@ export class NodeProbe {
         ([info, sample, settings]) => {
           if (!this.isCurrent(stream)) return;
           this.answers = { info, settings };
-          this.options.listener?.onReport(this.judge(), sample);
+          const report = this.judge();
+          this.options.listener?.onReport(report, sample);
           this.identified = true;
           this.options.onIdentified();
           this.observe(true);
@@ -153,7 +154,8 @@ export class NodeProbe {
     const isDemoted = info.get('role') === 'master' && replication.get('role') !== 'master';
     if (isDemoted && topology !== 'cluster') return this.client.disconnect(true);
     this.answers = { info: new Map([...info, ...replication]), settings: newSettings };
-    listener?.onReport(this.judge(), sample);
+    const report = this.judge();
+    listener?.onReport(report, sample);
   }
 
   private isCurrent(stream: Redis['stream']): boolean {

@@ -36,7 +36,8 @@ export function nodeReportOf(
     return { runId, durable: false, overlapMs: 0, uptimeSeconds: 0, warnings, unsuitable };
   }
   // Where a replica may take over, another run may lack writes that are on this run's disk.
-  const isAlone = topology === undefined && info.get('role') === 'master' && info.get('connected_slaves') === '0';
+  const isAlone =
+    topology === undefined && info.get('role') === 'master' && info.get('connected_slaves') === '0';
   // A replica can also take over unseen behind the address of a single Redis.
   const mayHaveTakenOver = topology !== undefined || hasTakenOver(runId);
   return {

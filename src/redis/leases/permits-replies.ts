@@ -13,119 +13,114 @@ import type {
   Waiting,
   WithdrawReply,
 } from '../../engine/leases/permits-store';
+import type { GuardedReply } from '../connection/guarded-reply';
 import type { Reply } from '../connection/script-command';
 
-/** What each script answers (`Reply` in its header), in the engine's words. */
+/** The reply of each script (`Reply` in its header comment) in the engine's words. */
 
-/** A script's answer: its word, what came after, and when it was sent. */
-export interface Answer {
-  readonly word: string;
-  readonly rest: readonly Reply[];
-  readonly sentAt: number;
-}
-
-export function parseAcquire(answer: Answer): AcquireReply {
-  switch (answer.word) {
+export function parseAcquire(reply: GuardedReply): AcquireReply {
+  switch (reply.word) {
     case 'REFUSED':
-      return { kind: 'refused', snapshot: parseSnapshot(answer.rest[0]) };
+      return { kind: 'refused', snapshot: parseSnapshot(reply.values[0]) };
     case 'MISMATCH':
-      return { kind: 'mismatch', field: answer.rest[0] as 'mode' | 'permit_count' | 'holder_id' };
+      return { kind: 'mismatch', field: reply.values[0] as 'mode' | 'permit_count' | 'holder_id' };
     case 'QUEUE_FULL':
-      return { kind: 'queue-full', waiterCount: Number(answer.rest[0]) };
+      return { kind: 'queue-full', waiterCount: Number(reply.values[0]) };
     default:
-      return parseAdmission(answer);
+      return parseAdmission(reply);
   }
 }
 
-export function parseClaim(answer: Answer): ClaimReply {
-  return answer.word === 'SUPERSEDED' ? { kind: 'superseded' } : parseAdmission(answer);
+export function parseClaim(reply: GuardedReply): ClaimReply {
+  return reply.word === 'SUPERSEDED' ? { kind: 'superseded' } : parseAdmission(reply);
 }
 
-export function parseWithdraw(answer: Answer): WithdrawReply {
-  switch (answer.word) {
+export function parseWithdraw(reply: GuardedReply): WithdrawReply {
+  switch (reply.word) {
     case 'GRANTED':
-      return parseGranted(answer);
+      return parseGranted(reply);
     case 'WITHDRAWN':
-      return { kind: 'withdrawn', snapshot: parseSnapshot(answer.rest[0]) };
+      return { kind: 'withdrawn', snapshot: parseSnapshot(reply.values[0]) };
     case 'KEPT':
       return { kind: 'kept' };
     case 'SUPERSEDED':
       return { kind: 'superseded' };
     case 'FINISHED':
-      return parseFinished(answer);
+      return parseFinished(reply);
     default:
-      throw unexpected(answer);
+      throw unexpected(reply);
   }
 }
 
-export function parseTouch(answer: Answer): TouchReply {
-  if (answer.word !== 'DONE') throw unexpected(answer);
+export function parseTouch(reply: GuardedReply): TouchReply {
+  if (reply.word !== 'DONE') throw unexpected(reply);
   return {
-    snapshot: parseSnapshot(answer.rest[0]),
-    waiters: (answer.rest[1] as string[]).map((word) =>
+    snapshot: parseSnapshot(reply.values[0]),
+    waiters: (reply.values[1] as string[]).map((word) =>
       word === 'LOOK' ? 'recheck' : word === 'SUPERSEDED' ? 'superseded' : Number(word),
     ),
   };
 }
 
-export function parseRenew(answer: Answer): RenewReply {
-  switch (answer.word) {
+export function parseRenew(reply: GuardedReply): RenewReply {
+  switch (reply.word) {
     case 'GRANTED':
-      return parseGranted(answer);
+      return parseGranted(reply);
     case 'ENDED':
-      return parseFinished(answer);
+      return parseFinished(reply);
     case 'SUPERSEDED':
       return { kind: 'superseded' };
     case 'GONE':
       return { kind: 'gone' };
     default:
-      throw unexpected(answer);
+      throw unexpected(reply);
   }
 }
 
-export function parseRelease(answer: Answer): ReleaseReply {
-  switch (answer.word) {
+export function parseRelease(reply: GuardedReply): ReleaseReply {
+  switch (reply.word) {
     case 'RELEASED':
       return { kind: 'released' };
     case 'ENDED':
-      return parseFinished(answer);
+      return parseFinished(reply);
     case 'SUPERSEDED':
       return { kind: 'superseded' };
     case 'GONE':
       return { kind: 'gone' };
     default:
-      throw unexpected(answer);
+      throw unexpected(reply);
   }
 }
 
-export function parseSetLimit(resource: Resource, answer: Answer): SetLimitReply {
-  switch (answer.word) {
+export function parseSetLimit(resource: Resource, reply: GuardedReply): SetLimitReply {
+  switch (reply.word) {
     case 'SET':
-      return { kind: 'set', view: parseView(resource, answer.rest[0] as Reply[]) };
+      return { kind: 'set', view: parseView(resource, reply.values[0] as Reply[]) };
     case 'MISMATCH':
-      return { kind: 'limit-mismatch', limit: Number(answer.rest[0]) };
+      return { kind: 'limit-mismatch', limit: Number(reply.values[0]) };
     case 'UNKNOWN':
       return { kind: 'unknown-resource' };
     default:
-      throw unexpected(answer);
+      throw unexpected(reply);
   }
 }
 
-export function parseRemove({ word, rest, sentAt }: Answer): RemoveReply {
-  switch (word) {
+export function parseRemove(reply: GuardedReply): RemoveReply {
+  switch (reply.word) {
     case 'DELETED':
       return { kind: 'removed' };
     case 'IN_USE':
-      return { kind: 'in-use', holderCount: Number(rest[0]), waiterCount: Number(rest[1]) };
+      return { kind: 'in-use', holderCount: Number(reply.values[0]), waiterCount: Number(reply.values[1]) };
     case 'UNKNOWN':
       return { kind: 'unknown-resource' };
     default:
-      throw unexpected({ word, rest, sentAt });
+      throw unexpected(reply);
   }
 }
 
-export function parseView(resource: Resource, reply: readonly Reply[]): ResourceView {
-  const [limit, token, used, holderCount, waiterCount, holders, waiters] = reply;
+/** A holder or waiter without a record was edited manually in Redis, and is left out. */
+export function parseView(resource: Resource, view: readonly Reply[]): ResourceView {
+  const [limit, token, used, holderCount, waiterCount, holders, waiters] = view;
   return {
     name: resource.name,
     limit: parseLimit(limit as string),
@@ -150,57 +145,52 @@ export function parseView(resource: Resource, reply: readonly Reply[]): Resource
   };
 }
 
-function parseAdmission(answer: Answer):
-  | Granted
-  | Waiting
-  | Finished
-  | { kind: 'never-fits'; limit: number }
-  | {
-      kind: 'unknown-resource';
-    } {
-  const { rest, sentAt } = answer;
-  switch (answer.word) {
+function parseAdmission(
+  reply: GuardedReply,
+): Granted | Waiting | Finished | { kind: 'never-fits'; limit: number } | { kind: 'unknown-resource' } {
+  const { values, sentAt } = reply;
+  switch (reply.word) {
     case 'GRANTED':
-      return parseGranted(answer);
+      return parseGranted(reply);
     case 'WAITING':
       return {
         kind: 'waiting',
         sentAt,
-        ticket: rest[0] as string,
-        position: Number(rest[1]),
-        snapshot: parseSnapshot(rest[2]),
+        ticket: values[0] as string,
+        position: Number(values[1]),
+        snapshot: parseSnapshot(values[2]),
       };
     case 'FINISHED':
-      return parseFinished(answer);
+      return parseFinished(reply);
     case 'NEVER_FITS':
-      return { kind: 'never-fits', limit: Number(rest[0]) };
+      return { kind: 'never-fits', limit: Number(values[0]) };
     case 'UNKNOWN':
       return { kind: 'unknown-resource' };
     default:
-      throw unexpected(answer);
+      throw unexpected(reply);
   }
 }
 
-function parseGranted({ rest, sentAt }: Answer): Granted {
+function parseGranted({ values, sentAt }: GuardedReply): Granted {
   return {
     kind: 'granted',
     sentAt,
-    fencingToken: BigInt(rest[0] as string),
-    remainingMs: Number(rest[1]) / 1000,
-    ttlMs: Number(rest[2]) / 1000,
-    secret: rest[3] as string,
-    permits: Number(rest[4]),
+    fencingToken: BigInt(values[0] as string),
+    remainingMs: Number(values[1]) / 1000,
+    ttlMs: Number(values[2]) / 1000,
+    secret: values[3] as string,
+    permits: Number(values[4]),
   };
 }
 
-function parseFinished({ rest }: Answer): Finished {
-  return { kind: 'finished', cause: rest[0] as LossCause | 'released' };
+function parseFinished({ values }: GuardedReply): Finished {
+  return { kind: 'finished', cause: values[0] as LossCause | 'released' };
 }
 
-type OutlookReply = [string, string, string[], string, string, string];
+type SnapshotReply = [string, string, string[], string, string, string];
 
 function parseSnapshot(reply: Reply | undefined): QueueSnapshot {
-  const [earliest, waiterCount, holder, holderEnd, limit, used] = reply as OutlookReply;
+  const [earliest, waiterCount, holder, holderEnd, limit, used] = reply as SnapshotReply;
   return {
     earliestEndMs: Number(earliest) < 0 ? undefined : Number(earliest) / 1000,
     waiterCount: Number(waiterCount),
@@ -238,6 +228,6 @@ function parseMetadata(text: string | undefined): Record<string, string> {
   return text ? (JSON.parse(text) as Record<string, string>) : {};
 }
 
-function unexpected(answer: Answer): Error {
-  return new Error(`script answered ${answer.word}`);
+function unexpected({ word }: GuardedReply): Error {
+  return new Error(`the script answered ${word}, which this server does not know`);
 }

@@ -33,7 +33,8 @@ import type {
   WithdrawCommand,
   WithdrawReply,
 } from '../../engine/leases/permits-store';
-import type { Commands } from '../connection/connection';
+import type { Commands } from '../connection/command-runner';
+import { readGuardedReply, type GuardedReply } from '../connection/guarded-reply';
 import { script, type GuardChoice, type Script } from '../connection/operation';
 import { permitsKeys } from '../keys';
 import {
@@ -46,7 +47,6 @@ import {
   parseTouch,
   parseView,
   parseWithdraw,
-  type Answer,
 } from './permits-replies';
 import type { Reply } from '../connection/script-command';
 
@@ -62,24 +62,24 @@ const scripts = {
   delete: script(permitsDelete),
 };
 
-/** All of them, to be loaded ahead of use. */
+/** Loaded on connect. */
 export const permitsScripts: readonly Script[] = Object.values(scripts);
 
-/** How many holders and waiters are shown of a resource. */
-const SHOWN = 16;
+/** A view of a resource has at most so many holders and so many waiters. */
+const SHOWN_COUNT = 16;
 
 export interface PermitsStoreOptions {
-  readonly connection: Commands;
-  /** Of whatever may grant. */
+  readonly commands: Commands;
+  /** The guard of all scripts but `inspect`. */
   readonly guard: GuardChoice;
   readonly prefix: string;
   readonly serverId: string;
   readonly retentionMs: number;
-  /** How long one command may take, however many steps it is carried out in (ms). */
+  /** How long one command may take, with all its steps (ms). */
   readonly commandTimeoutMs: number;
 }
 
-/** The permits engine's store: each method is one script, its arguments in the order of the script's header. */
+/** The store of locks and semaphores. Each method is one script; arguments have the order of the script's header. */
 export class RedisPermitsStore implements PermitsStore {
   private listener: StoreListener | undefined;
 
@@ -89,7 +89,7 @@ export class RedisPermitsStore implements PermitsStore {
     this.listener = listener;
   }
 
-  /** A hint that came from another server. */
+  /** Passes on a hint of another server. */
   hint(resource: Resource, requestId: string): void {
     this.listener?.recheck(resource, requestId);
   }
@@ -150,17 +150,17 @@ export class RedisPermitsStore implements PermitsStore {
   }
 
   inspect(resource: Resource): Promise<ResourceView> {
-    const { connection, prefix } = this.options;
+    const { commands, prefix } = this.options;
     const keys = permitsKeys(prefix, resource);
-    return connection.run(scripts.inspect, keys, [SHOWN], (reply) => {
-      const unpurged = reply[7] === '1';
-      // A look changes nothing; what it could not count past is ended first, a batch at a time.
-      if (!unpurged) return parseView(resource, reply);
+    return commands.run(scripts.inspect, keys, [SHOWN_COUNT], (raw, sentAt) => {
+      const reply = readGuardedReply(raw, sentAt);
+      const view = parseView(resource, reply.values[0] as Reply[]);
+      if (reply.followUp === 'none') return view;
+      // Too many leases have expired to count the permits in use: touch ends a batch of them, then inspect counts again.
       return this.touch(resource, []).then(
         () => this.inspect(resource),
         (error: unknown) => {
-          if (error instanceof StoreFailure && error.kind === 'quarantined')
-            return parseView(resource, reply);
+          if (error instanceof StoreFailure && error.kind === 'quarantined') return view;
           throw error;
         },
       );
@@ -168,8 +168,8 @@ export class RedisPermitsStore implements PermitsStore {
   }
 
   setLimit(resource: Resource, { limit, expectedLimit }: SetLimitCommand): Promise<SetLimitReply> {
-    const parse = (answer: Answer) => parseSetLimit(resource, answer);
-    const args = [limit, expectedLimit ?? '', SHOWN, this.options.retentionMs];
+    const parse = (reply: GuardedReply) => parseSetLimit(resource, reply);
+    const args = [limit, expectedLimit ?? '', SHOWN_COUNT, this.options.retentionMs];
     return this.run(scripts.limit, resource, parse, args);
   }
 
@@ -179,26 +179,25 @@ export class RedisPermitsStore implements PermitsStore {
   }
 
   private run<T>(
-    what: Script,
+    script: Script,
     resource: Resource,
-    parse: (answer: Answer) => T,
+    parse: (reply: GuardedReply) => T,
     args: (string | number)[],
   ): Promise<T> {
-    const { connection, guard, prefix, serverId, commandTimeoutMs } = this.options;
+    const { commands, guard, prefix, serverId, commandTimeoutMs } = this.options;
     const keys = permitsKeys(prefix, resource);
     args.unshift(serverId);
     let firstSentAt: number | undefined;
-    const read = (reply: Reply[], sentAt: number): T | Promise<T> => {
-      const [word, more, offers, ...rest] = reply;
-      if (more === '1') this.listener?.workLeft(resource);
-      for (const requestId of offers as string[]) this.listener?.recheck(resource, requestId);
-      if (word !== 'AGAIN') return parse({ word: word as string, rest, sentAt });
-      // A step that comes before all else goes on, a batch at a time; each try brings its end nearer.
-      firstSentAt ??= sentAt;
-      if (sentAt - firstSentAt > commandTimeoutMs) throw new StoreFailure('unknown', 'unavailable');
-      return connection.run(what, keys, args, read, guard);
+    const read = (reply: GuardedReply): T | Promise<T> => {
+      if (reply.followUp === 'touch') this.listener?.workLeft(resource);
+      for (const requestId of reply.recheckIds) this.listener?.recheck(resource, requestId);
+      if (reply.word !== 'AGAIN') return parse(reply);
+      // The script has done one batch of earlier work and wants to run again.
+      firstSentAt ??= reply.sentAt;
+      if (reply.sentAt - firstSentAt > commandTimeoutMs) throw new StoreFailure('unknown', 'unavailable');
+      return commands.runGuarded(script, keys, args, read, guard);
     };
-    return connection.run(what, keys, args, read, guard);
+    return commands.runGuarded(script, keys, args, read, guard);
   }
 }
 
@@ -224,7 +223,7 @@ function flag(value: boolean): string {
   return value ? '1' : '0';
 }
 
-/** Redis's times are whole microseconds. */
+/** Scripts count in whole microseconds. */
 function micros(ms: number): number {
   return Math.round(ms * 1000);
 }

@@ -1,9 +1,9 @@
 import type { StoreHealth } from '../../engine/store-health';
 import { SLOT_COUNT } from '../keys';
 
-/** A Cluster as one store: the state of all its nodes together. */
+/** The state of all nodes together. */
 export interface ClusterHealth {
-  /** The nodes that answer have at least half of the names: the server is of use. */
+  /** The nodes that answer have at least half of the slots. */
   readonly reachable: boolean;
   readonly suitable: boolean;
   readonly warnings: readonly string[];
@@ -11,12 +11,12 @@ export interface ClusterHealth {
   readonly whole: boolean;
 }
 
-/** 'new': it has not had the time to answer. */
+/** `new`: the node has not had the time to answer. */
 type NodeHealth = Pick<StoreHealth, 'reachable' | 'suitable' | 'warnings'> | 'new';
 
 /**
- * One node that is down takes its names with it and leaves the others alone, so the server stays ready, for no other
- * server would do better; with less than half it is more likely the server that is cut off.
+ * The server stays ready while a node is down, because the other names work and another server would do no better.
+ * Below half of the slots it is more likely that this server is cut off.
  */
 export function clusterHealth(
   owners: readonly (string | undefined)[],
@@ -27,40 +27,42 @@ export function clusterHealth(
   let answering = 0;
   let suitable = true;
   const down: string[] = [];
-  const complaints = new Map<string, string[]>();
+  const addressesByWarning = new Map<string, string[]>();
   for (const [address, count] of slots) {
     const node = nodeAt(address);
     if (node === 'new') continue;
     if (!node.reachable) {
       down.push(
-        `the node ${address} of the store does not answer: ${share(count)} of all names are unavailable`,
+        `the node ${address} of the store does not answer: ${percentOf(count)} of all names are unavailable; restart the node, or let a replica take over`,
       );
       continue;
     }
     answering += count;
     suitable &&= node.suitable;
     for (const warning of node.warnings) {
-      const known = complaints.get(warning);
-      if (known) known.push(address);
-      else complaints.set(warning, [address]);
+      const addresses = addressesByWarning.get(warning);
+      if (addresses) addresses.push(address);
+      else addressesByWarning.set(warning, [address]);
     }
   }
   const covered = [...slots.values()].reduce((sum, count) => sum + count, 0);
   if (owners.length > 0 && covered < SLOT_COUNT) {
-    down.push(`no node of the store is in charge of ${share(SLOT_COUNT - covered)} of all names`);
+    down.push(
+      `no node of the store owns ${percentOf(SLOT_COUNT - covered)} of all names, which are unavailable; assign their slots to a node`,
+    );
   }
-  const said = [...complaints].map(([warning, addresses]) =>
+  const ofNodes = [...addressesByWarning].map(([warning, addresses]) =>
     addresses.length === slots.size ? warning : `${warning} (${addresses.sort().join(', ')})`,
   );
   return {
     reachable: 2 * answering >= SLOT_COUNT,
     suitable,
-    warnings: [...down.sort(), ...said],
+    warnings: [...down.sort(), ...ofNodes],
     whole: answering === SLOT_COUNT,
   };
 }
 
-function share(slots: number): string {
+function percentOf(slots: number): string {
   return `${Math.max(1, Math.round((100 * slots) / SLOT_COUNT))} %`;
 }
 

@@ -2,27 +2,27 @@ import { CALM_INTERVAL_MS } from './cluster-watch';
 import type { ClusterView } from './cluster-view';
 import { bucketsBySlot } from '../keys';
 
-/** A slot had another owner before. */
+/** A slot has moved away from a node. */
 export interface Move {
   readonly from: string;
-  /** Everything that counts for it was there by then: when the map was asked for that named `from`, or a later node, last. */
+  /** When the last view was asked for that showed the slot at `from`. Older facts about `from` count for the move. */
   readonly knownAt: number;
 }
 
-/** Between two looks after which it is not known any more what has happened in between. */
+/** After a longer time without a view, moves may have been missed. */
 const LONGEST_GAP_MS = 2 * CALM_INTERVAL_MS;
-/** Of one slot, the last ones: within one look it does not move more often. */
+/** A slot does not move more often between two views. */
 const MOST_MOVES = 4;
 
 /**
- * Whose each slot is, and where those with names have come from since this server has been looking. What it has seen
- * without a gap says which nodes a bucket may have come through.
+ * The owner of each slot, and the nodes that slots with buckets have come from. As long as no view is missing, the map
+ * knows every node that a bucket may have come through.
  */
 export class ClusterMap {
   private current: (string | undefined)[] = [];
-  /** By slot, the last one first. */
+  /** By slot, the newest move first. */
   private readonly moves = new Map<number, readonly Move[]>();
-  /** When the last look began by which a Cluster that works confirmed the map. */
+  /** When the last view of a working Cluster was asked for. */
   private confirmedAt = -Infinity;
 
   get owners(): readonly (string | undefined)[] {
@@ -33,12 +33,12 @@ export class ClusterMap {
     return this.current[slot];
   }
 
-  /** The buckets that a node has, by slot. */
+  /** The buckets of a node, by slot. */
   bucketsOf(address: string): readonly (readonly number[])[] {
     return [...bucketsBySlot].flatMap(([slot, buckets]) => (this.current[slot] === address ? [buckets] : []));
   }
 
-  /** Answers the slots with buckets that have gone from one node to another. */
+  /** Answers the slots with buckets that have moved from one node to another. */
   adopt(view: ClusterView, askedAt: number, now: number): number[] {
     if (!view.working) this.confirmedAt = -Infinity;
     if (!this.isUnbroken(now)) this.moves.clear();
@@ -49,19 +49,19 @@ export class ClusterMap {
     return moved;
   }
 
-  /** A node has said whose a slot is. Answers as `adopt` does. */
+  /** Takes a node's word for the owner of one slot. Answers as `adopt` does. */
   correct(slot: number, address: string, now: number): number[] {
     const before = this.current[slot];
     this.current[slot] = address;
     return bucketsBySlot.has(slot) && this.note(slot, before, now) ? [slot] : [];
   }
 
-  /** Its buckets are adopted where it is: it does not matter any more where it came from. */
+  /** The buckets of the slot are adopted at their node, so their path does not matter any more. */
   settle(slot: number, address: string): void {
     if (this.current[slot] === address) this.moves.delete(slot);
   }
 
-  /** The nodes that a slot has come from, the last one first, if it is at `address` now or is just coming there. */
+  /** The nodes that a slot has come through, the last node first, if the slot is at `address` or is moving there. */
   pathTo(address: string, slot: number, now: number): readonly Move[] {
     if (!this.isUnbroken(now)) return [];
     const owner = this.current[slot];

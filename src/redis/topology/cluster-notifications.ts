@@ -1,27 +1,28 @@
-import { nodeEndpoint, type Security, type StoreAddress } from '../address';
+import type { ClusterAddress } from '../../redis-address';
+import { nodeEndpoint, type Security } from '../address';
 import type { RedisCluster } from './cluster';
 import { hostOf } from './cluster-view';
 import { Notifications, type NotificationsOptions } from './notifications';
 
 export interface ClusterNotificationsOptions extends Omit<
   NotificationsOptions,
-  'url' | 'buckets' | 'onMoved'
+  'endpoint' | 'buckets' | 'onMoved'
 > {
   readonly cluster: RedisCluster;
-  readonly address: Extract<StoreAddress, { kind: 'cluster' }>;
+  readonly address: ClusterAddress;
   readonly security: Security;
 }
 
-/** Listens at each master of a Cluster, for the buckets that it has: 1,024 subscriptions in all. */
+/** Listens at each master of a Cluster for the buckets of that master: 1,024 subscriptions in all. */
 export class ClusterNotifications {
   private readonly listeners = new Map<string, Notifications>();
-  /** Nodes that do not let us subscribe. */
+  /** Nodes that do not let this server subscribe. */
   private readonly refusing = new Set<string>();
   private closed = false;
 
   constructor(private readonly options: ClusterNotificationsOptions) {
-    options.cluster.onLayout(() => this.follow());
-    this.follow();
+    options.cluster.onLayout(() => this.followLayout());
+    this.followLayout();
   }
 
   close(): void {
@@ -29,14 +30,14 @@ export class ClusterNotifications {
     for (const listener of this.listeners.values()) listener.close();
   }
 
-  private follow(): void {
+  private followLayout(): void {
     if (this.closed) return;
     const masters = new Set(this.options.cluster.masters);
     for (const [address, listener] of this.listeners) {
       if (masters.has(address)) continue;
       listener.close();
       this.listeners.delete(address);
-      this.allow(address, true);
+      this.setAllowed(address, true);
     }
     for (const address of masters) {
       const known = this.listeners.get(address);
@@ -49,14 +50,14 @@ export class ClusterNotifications {
     const { cluster, security } = this.options;
     return new Notifications({
       ...this.options,
-      url: nodeEndpoint(this.options.address, hostOf(address), security),
+      endpoint: nodeEndpoint(this.options.address, hostOf(address), security),
       buckets: () => cluster.bucketsOf(address),
-      onAllowed: (allowed) => this.allow(address, allowed),
+      onAllowed: (allowed) => this.setAllowed(address, allowed),
       onMoved: () => cluster.refresh(),
     });
   }
 
-  private allow(address: string, allowed: boolean): void {
+  private setAllowed(address: string, allowed: boolean): void {
     if (allowed) this.refusing.delete(address);
     else this.refusing.add(address);
     this.options.onAllowed?.(this.refusing.size === 0);

@@ -4,51 +4,51 @@ import type { Move } from './cluster-map';
 import { askView } from './cluster-watch';
 import type { RedisNode } from './node';
 
-/** By so much a node's clock may be ahead of another's whose buckets it is given: what is tolerated of a step, too. */
+/** How far a node's clock may be ahead of the clock of a source run. Epochs tolerate a step of the same size. */
 const MOST_AHEAD_MS = 100;
 
-/** A node that can be asked, as far as it counts here. */
+/** A node that answers, during one term as master. */
 export interface MasterTerm {
-  /** Of Redis, and as master. */
-  readonly run: string;
-  /** Since when this server knows it as one whose epochs are all in force. */
-  readonly knownSince: number;
-  /** What its clock shows now. */
-  readonly clock: number;
+  readonly runId: string;
+  /** Since when all epochs of the node are known to belong to this run (ms by our clock). */
+  readonly settledSince: number;
+  /** What the node's clock shows now (ms). */
+  readonly redisTimeMs: number;
 }
 
 /**
- * Runs of Redis whose buckets may have been moved to the node at `address` along this path as they were: all nodes on it
- * have been there without a break since before the slot began to move, so none of them can have lost what was granted
- * there meanwhile. One that took over since, or was restarted, may have: it says nothing of what came through it. A
- * clock that is behind this node's would let leases end early here.
+ * Source runs: the runs of Redis that may have moved buckets along this path to the node at `address` without a loss.
+ * All nodes of the path must have kept their run since before the slot began to move, because a node that restarted or
+ * took over meanwhile may have lost grants. A run with a slower clock than the target is no source run: leases would
+ * end early at the target.
  */
 export function sourceRunsAlong(
   path: readonly Move[],
   address: string,
-  stintAt: (address: string) => MasterTerm | undefined,
+  termAt: (address: string) => MasterTerm | undefined,
 ): string[] {
-  const target = stintAt(address);
-  const givers: string[] = [];
+  const target = termAt(address);
+  const sourceRuns: string[] = [];
   let next = target;
   for (const { from, knownAt } of path) {
-    const giver = stintAt(from);
-    if (!target || !next || !giver || !(Math.max(next.knownSince, giver.knownSince) <= knownAt)) break;
-    if (target.clock - giver.clock <= MOST_AHEAD_MS) givers.push(giver.run);
-    next = giver;
+    const source = termAt(from);
+    if (!target || !next || !source) break;
+    if (!(Math.max(next.settledSince, source.settledSince) <= knownAt)) break;
+    if (target.redisTimeMs - source.redisTimeMs <= MOST_AHEAD_MS) sourceRuns.push(source.runId);
+    next = source;
   }
-  return givers;
+  return sourceRuns;
 }
 
-/** Of those, the ones that the node itself names as masters; whose place it has taken has no slots any more. */
+/** Of these source runs, those that the target itself names as masters. A master that was replaced has no slots. */
 export async function sourceRunsTo(
   address: string,
   path: () => readonly Move[],
   nodeAt: (address: string) => RedisNode | undefined,
 ): Promise<string[]> {
   const target = nodeAt(address);
-  const givers = () => sourceRunsAlong(path(), address, (other) => stintOf(nodeAt(other)));
-  if (!target || givers().length === 0) return [];
+  const sourceRuns = () => sourceRunsAlong(path(), address, (other) => masterTermOf(nodeAt(other)));
+  if (!target || sourceRuns().length === 0) return [];
   const { connection } = target;
   const view = await askView({ address, ask: (...command) => connection.ask(...command) }).catch(
     (cause: unknown) => {
@@ -56,37 +56,36 @@ export async function sourceRunsTo(
     },
   );
   if (!view.working) return [];
-  const masters = new Set([...new Set(view.owners)].flatMap((master) => runAt(master, nodeAt)));
-  return givers().filter((run) => masters.has(run));
+  const masters = new Set([...new Set(view.owners)].flatMap((master) => runIdAt(master, nodeAt)));
+  return sourceRuns().filter((runId) => masters.has(runId));
 }
 
-function runAt(address: string | undefined, nodeAt: (address: string) => RedisNode | undefined): string[] {
-  const run = address === undefined ? undefined : nodeAt(address)?.epochs.run;
-  return run === undefined ? [] : [run];
+function runIdAt(address: string | undefined, nodeAt: (address: string) => RedisNode | undefined): string[] {
+  const runId = address === undefined ? undefined : nodeAt(address)?.epochs.runId;
+  return runId === undefined ? [] : [runId];
 }
 
-/** Undefined: it does not answer, or has not said who it is, or not lately. */
-function stintOf(node: RedisNode | undefined): MasterTerm | undefined {
-  if (!node?.connection.isReady || !node.reachable || node.epochs.run === undefined) return undefined;
-  if (!node.epochs.isCurrent) return undefined;
-  const { run, knownSince, clock } = node.epochs;
-  return { run, knownSince, clock };
+/** Undefined: the node does not answer, or its last report is too old. */
+function masterTermOf(node: RedisNode | undefined): MasterTerm | undefined {
+  if (!node?.connection.isReady || !node.reachable || !node.epochs.isCurrent) return undefined;
+  const { runId, settledSince, redisTimeMs } = node.epochs;
+  return runId === undefined ? undefined : { runId, settledSince, redisTimeMs };
 }
 
 export function longestOf(all: readonly (Quarantine | undefined)[]): Quarantine | undefined {
   return all.reduce((a, b) => ((b?.remainingMs ?? 0) > (a?.remainingMs ?? 0) ? b : a), undefined);
 }
 
-/** At all nodes that answer: what had the longest to go. */
+/** Ends the quarantines of all nodes that answer. Answers the longest of them. */
 export async function endQuarantines(nodes: readonly RedisNode[]): Promise<Quarantine | undefined> {
   const answering = nodes.filter(({ reachable }) => reachable);
   if (answering.length === 0) throw new StoreFailure('no', 'unavailable');
-  const settled = await Promise.allSettled(answering.map((node) => node.endQuarantine()));
+  const outcomes = await Promise.allSettled(answering.map((node) => node.endQuarantine()));
   return longestOf(
-    settled.map((one) => {
-      if (one.status === 'fulfilled') return one.value;
-      // What one refused others have done.
-      throw new StoreFailure('unknown', 'unavailable', { cause: one.reason });
+    outcomes.map((outcome) => {
+      if (outcome.status === 'fulfilled') return outcome.value;
+      // Other nodes may have ended theirs.
+      throw new StoreFailure('unknown', 'unavailable', { cause: outcome.reason });
     }),
   );
 }

@@ -1,40 +1,39 @@
-import type { Host } from '../address';
+import type { RedisHost } from '../../redis-address';
+import type { Redirection } from '../connection/failure-class';
 import { SLOT_COUNT } from '../keys';
 
-/** What a node of a Cluster says of it. */
+/** The Cluster as one of its nodes sees it. */
 export interface ClusterView {
-  /** Of the Cluster's last change; a node that was cut off has an older one. */
+  /** The Cluster's number of its last change. A node that was cut off has an older number. */
   readonly epoch: number;
-  /** The node counts itself as a part of a Cluster that works. */
+  /** By this node's view the Cluster works. */
   readonly working: boolean;
-  /** The master of each slot, as `host:port`; undefined: it has none. */
+  /** The master of each slot, as `host:port`; undefined: the slot has no master. */
   readonly owners: readonly (string | undefined)[];
   /** Masters and replicas, as `host:port`. */
   readonly members: ReadonlySet<string>;
 }
 
-export function addressOf({ host, port }: Host): string {
+export function addressOf({ host, port }: RedisHost): string {
   return `${host}:${port}`;
 }
 
-/** The port follows the last colon: an IPv6 address has no brackets here. */
-export function hostOf(address: string): Host {
+/** The port follows the last colon. An IPv6 address has no brackets here. */
+export function hostOf(address: string): RedisHost {
   const colon = address.lastIndexOf(':');
   return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
 }
 
-/** What MOVED and ASK say: `MOVED 3999 host:port`. A node that does not know the host leaves it out: it is its own. */
-export function redirection(word: string, from: string): { slot: number; address: string } | undefined {
-  const [, slot, host, port] = /^(?:MOVED|ASK) (\d+) (\S*):(\d+)/.exec(word) ?? [];
-  if (slot === undefined || host === undefined) return undefined;
-  return { slot: Number(slot), address: addressOf({ host: knownHost(host, from), port: Number(port) }) };
+/** The node that a redirection names. The node at `from` leaves the host out if it does not know its own address. */
+export function redirectedAddress({ host, port }: Redirection, from: string): string {
+  return addressOf({ host: knownHost(host, from), port });
 }
 
 function knownHost(host: unknown, from: string): string {
   return typeof host === 'string' && host !== '' && host !== '?' ? host : hostOf(from).host;
 }
 
-/** From the replies to CLUSTER INFO and CLUSTER SLOTS of the node at `from`. */
+/** Reads the replies of the node at `from` to CLUSTER INFO and CLUSTER SLOTS. */
 export function readView(info: unknown, slots: unknown, from: string): ClusterView {
   const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(String(info))?.[1];
   const owners: (string | undefined)[] = Array.from({ length: SLOT_COUNT }, () => undefined);
@@ -55,7 +54,7 @@ export function readView(info: unknown, slots: unknown, from: string): ClusterVi
   };
 }
 
-/** Whom to believe: a node that works rather than one that does not, then the one that knows of the last change. */
+/** The view to believe: of a working Cluster if there is one, then the view with the newest change. */
 export function bestOf(views: readonly ClusterView[]): ClusterView | undefined {
   return [...views].sort((a, b) => Number(b.working) - Number(a.working) || b.epoch - a.epoch)[0];
 }

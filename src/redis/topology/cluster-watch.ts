@@ -1,9 +1,9 @@
 import type { Clock, Timer } from '../../engine/clock';
-import type { Endpoint } from '../address';
+import type { RedisEndpoint } from '../address';
 import { openClient, safeOptions } from '../connection/client';
 import { bestOf, readView, type ClusterView } from './cluster-view';
 
-/** A node that can be asked for the Cluster's state. */
+/** A node that can be asked for its view of the Cluster. */
 export interface Source {
   readonly address: string;
   ask(...command: [string, ...string[]]): Promise<unknown>;
@@ -11,47 +11,46 @@ export interface Source {
 
 export interface ClusterWatchOptions {
   readonly clock: Clock;
-  /** Nodes with a connection that works. */
+  /** Nodes with a working connection. */
   readonly sources: () => readonly Source[];
-  /** The addresses of others, for when none of them answers. */
+  /** Addresses of other nodes, for when no source answers. */
   readonly seeds: () => readonly string[];
-  /** How a node is connected to that there is no connection to. */
-  readonly endpoint: (address: string) => Endpoint;
+  readonly endpoint: (address: string) => RedisEndpoint;
   readonly commandTimeoutMs: number;
-  /** Nothing is missing or unreachable. */
+  /** Every slot has a master that answers. */
   readonly isWhole: () => boolean;
-  /** What was asked for at that time. */
+  /** Called with each view, and with the time when the view was asked for. */
   readonly onView: (view: ClusterView, askedAt: number) => void;
   readonly onError: (error: Error) => void;
 }
 
-/** How often the Cluster is looked at while all is well, and while something is missing. */
+/** The time between two refreshes, while every slot has a master that answers, and otherwise. */
 export const CALM_INTERVAL_MS = 5000;
 const ALERT_INTERVAL_MS = 200;
-/** Not sooner after one look than this comes the next, however many commands are turned away. */
+/** The shortest time between two refreshes, for the case that many commands are redirected. */
 const SHORTEST_INTERVAL_MS = 50;
-/** So many are asked at a time ... */
+/** How many nodes one refresh asks. */
 const MOST_ASKED = 6;
-/** ... and for so long the others are waited for once one has answered: it may be one that was cut off. */
+/** How long the other nodes may take after the first answer, which may come from a node that was cut off. */
 const SECOND_OPINION_MS = 100;
 const ANSWER_TIMEOUT_MS = 1500;
 
 /**
- * Looks at a Cluster: now and then, more often while something is missing, and soon after a command was turned away. It
- * asks several nodes, for one that was cut off from the others tells of what has been.
+ * Refreshes the view of a Cluster: at intervals, more often while something is missing, and soon after a redirection.
+ * Each refresh asks several nodes, because a node that was cut off has an old view.
  */
 export class ClusterWatch {
   private timer: Timer | undefined;
   private due = Infinity;
-  private looking = false;
-  private lookedAt = -Infinity;
+  private refreshing = false;
+  private refreshedAt = -Infinity;
   private closed = false;
 
   constructor(private readonly options: ClusterWatchOptions) {}
 
-  /** Looks as soon as it may. */
+  /** Refreshes as soon as `SHORTEST_INTERVAL_MS` allows. */
   soon(): void {
-    this.at(this.lookedAt + SHORTEST_INTERVAL_MS);
+    this.schedule(this.refreshedAt + SHORTEST_INTERVAL_MS);
   }
 
   close(): void {
@@ -59,61 +58,60 @@ export class ClusterWatch {
     this.timer?.cancel();
   }
 
-  private at(time: number): void {
+  private schedule(time: number): void {
     if (this.closed || time >= this.due) return;
     this.timer?.cancel();
     this.due = time;
-    if (this.looking) return; // it will be seen to afterwards
-    this.arm();
+    if (!this.refreshing) this.startTimer(); // else when the refresh is done
   }
 
-  private arm(): void {
+  private startTimer(): void {
     const { clock } = this.options;
     this.timer = clock.after(Math.max(0, this.due - clock.now()), () => {
       this.due = Infinity;
       this.refresh()
         .catch(this.options.onError)
-        .finally(() => this.again())
+        .finally(() => this.scheduleNext())
         .catch(this.options.onError);
     });
   }
 
   private async refresh(): Promise<void> {
     const { clock, onView } = this.options;
-    this.looking = true;
+    this.refreshing = true;
     const askedAt = clock.now();
-    this.lookedAt = askedAt;
+    this.refreshedAt = askedAt;
     const view = await this.view();
     if (view && !this.closed) onView(view, askedAt);
   }
 
-  private again(): void {
-    this.looking = false;
+  private scheduleNext(): void {
+    this.refreshing = false;
     if (this.closed) return;
-    if (this.due < Infinity) return this.arm();
-    this.at(this.lookedAt + (this.options.isWhole() ? CALM_INTERVAL_MS : ALERT_INTERVAL_MS));
+    if (this.due < Infinity) return this.startTimer();
+    this.schedule(this.refreshedAt + (this.options.isWhole() ? CALM_INTERVAL_MS : ALERT_INTERVAL_MS));
   }
 
   private async view(): Promise<ClusterView | undefined> {
     const { sources, seeds } = this.options;
-    const known = await this.bestAnswer(sample(sources()).map((source) => askView(source)));
-    if (known) return known;
-    return this.bestAnswer(sample(seeds()).map((seed) => this.visit(seed)));
+    const view = await this.bestAnswer(sample(sources()).map((source) => askView(source)));
+    if (view) return view;
+    return this.bestAnswer(sample(seeds()).map((seed) => this.askOnce(seed)));
   }
 
-  /** Asks over a connection made for that. */
-  private async visit(address: string): Promise<ClusterView> {
+  /** Asks over a connection for this question alone. */
+  private async askOnce(address: string): Promise<ClusterView> {
     const { endpoint, commandTimeoutMs } = this.options;
     const client = openClient(endpoint(address), {
       ...safeOptions(commandTimeoutMs),
       lazyConnect: true,
       retryStrategy: () => null,
     });
-    let why: Error | undefined;
-    client.on('error', (error: Error) => (why ??= error));
+    let firstError: Error | undefined;
+    client.on('error', (error: Error) => (firstError ??= error));
     try {
       await client.connect().catch((error: unknown) => {
-        throw why ?? error; // `connect` itself only says that there is no connection
+        throw firstError ?? error; // the error of `connect` does not say why
       });
       return await askView({ address, ask: (command, ...args) => client.call(command, args) });
     } finally {
@@ -121,21 +119,21 @@ export class ClusterWatch {
     }
   }
 
-  /** Undefined if nobody answers in time. */
+  /** Undefined: no node answers in time. */
   private bestAnswer(questions: readonly Promise<ClusterView>[]): Promise<ClusterView | undefined> {
     if (questions.length === 0) return Promise.resolve(undefined);
     const { clock, onError } = this.options;
     return new Promise((resolve) => {
       const views: ClusterView[] = [];
-      let open = questions.length;
+      let openCount = questions.length;
       const finish = () => {
         timer.cancel();
         resolve(bestOf(views));
       };
       let timer = clock.after(ANSWER_TIMEOUT_MS, finish);
       const settled = () => {
-        open -= 1;
-        if (open === 0) finish();
+        openCount -= 1;
+        if (openCount === 0) finish();
       };
       for (const question of questions) {
         question
@@ -154,13 +152,13 @@ export class ClusterWatch {
   }
 }
 
-/** What a node says of the Cluster. */
+/** Asks a node for its view of the Cluster. */
 export async function askView(source: Source): Promise<ClusterView> {
   const [info, slots] = await Promise.all([source.ask('CLUSTER', 'INFO'), source.ask('CLUSTER', 'SLOTS')]);
   return readView(info, slots, source.address);
 }
 
-/** Some of them, others each time. */
+/** At most `MOST_ASKED` of all, from a random start. */
 function sample<T>(all: readonly T[]): readonly T[] {
   if (all.length <= MOST_ASKED) return all;
   const start = Math.floor(Math.random() * all.length);

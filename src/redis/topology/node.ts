@@ -1,16 +1,17 @@
 import type { Quarantine, StoreHealth, StoreOperations } from '../../engine/store-health';
 import { RedisConnection, type ConnectionOptions } from '../connection/connection';
-import { Epochs, epochScripts, type EpochsOptions } from '../epochs/epochs';
+import { epochScripts } from '../epochs/epoch-scripts';
+import { Epochs, type EpochsOptions } from '../epochs/epochs';
 
-export type NodeOptions = Omit<ConnectionOptions, 'witness'> & EpochsOptions;
+export type NodeOptions = Omit<ConnectionOptions, 'guard'> & EpochsOptions;
 
 const CAUSES: Record<Quarantine['cause'], string> = {
-  forgotten: 'the store knew nothing of this service, as one does that was emptied or is new',
-  restarted: 'the store was restarted or replaced and may have lost its last writes',
-  clock: 'the clock of the store was set forward, so that leases seem to end early',
+  forgotten: 'the store had no data of this service: it was emptied, or it is new',
+  restarted: 'the store was restarted or replaced, and may have lost its last writes',
+  clock: "the store's clock was set forward, so leases seem to end early",
 };
 
-/** One Redis that keeps leases: the connection that commands go through, and what guards grants there. */
+/** One Redis that keeps leases: the connection for commands, and the epochs that guard grants. */
 export class RedisNode implements StoreHealth, StoreOperations {
   readonly connection: RedisConnection;
   readonly epochs: Epochs;
@@ -18,13 +19,13 @@ export class RedisNode implements StoreHealth, StoreOperations {
   constructor(options: NodeOptions) {
     this.epochs = new Epochs(options, () => this.connection);
     const scripts = [...(options.scripts ?? []), ...epochScripts];
-    this.connection = new RedisConnection({ ...options, scripts, witness: this.epochs });
+    this.connection = new RedisConnection({ ...options, scripts, guard: this.epochs });
   }
 
   /** Resolves when Redis answers for the first time and its epochs are known, or rejects after `timeoutMs`. */
   async ready(timeoutMs: number): Promise<void> {
     await this.connection.ready(timeoutMs);
-    // One that takes no writes (it is a replica, its disk is full) is waited for when the server runs.
+    // A Redis that takes no writes (a replica, a full disk) does not keep the server from starting.
     await this.epochs.adopt().catch(() => undefined);
   }
 
@@ -39,7 +40,7 @@ export class RedisNode implements StoreHealth, StoreOperations {
   get warnings(): readonly string[] {
     const { quarantine } = this;
     if (!quarantine) return this.connection.warnings;
-    const sentence = `${CAUSES[quarantine.cause]}: nothing is granted until every lease that may be believed has ended; EndQuarantine ends that at your own risk`;
+    const sentence = `${CAUSES[quarantine.cause]}: nothing is granted until every lease that a client may believe in has ended; call EndQuarantine to end the quarantine now, if no client can still believe in a lost lease`;
     return [...this.connection.warnings, sentence];
   }
 
@@ -55,7 +56,7 @@ export class RedisNode implements StoreHealth, StoreOperations {
     this.connection.onChange(listener);
   }
 
-  /** Whether this Redis lets us hear of what other servers do. */
+  /** Whether this Redis lets this server subscribe to the hints of other servers. */
   setHints(allowed: boolean): void {
     this.connection.setHints(allowed);
   }

@@ -2,21 +2,22 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { AbstractConnector } from 'ioredis';
-import type { Host, RedisOptions } from '../address';
+import type { RedisHost } from '../../redis-address';
+import type { RedisOptions } from '../address';
 import type { Sentinels } from './sentinels';
 
-/** Before the sentinels are asked again where none of them named a master. */
+/** Before the sentinels are asked again after no sentinel named a master. */
 const PAUSE_MS = 200;
 const DISCONNECT_TIMEOUT_MS = 50;
 
 /**
- * For ioredis: connects, each time, to the master that the sentinels name then. A Redis that is no master is left at
- * once, and so is one in whose place another one has come.
+ * A connector for ioredis: each connection goes to the present master of the sentinels. A connection to a Redis that is
+ * not the master, or not any more, is closed at once.
  */
 export function connectorFor(sentinels: Sentinels, { tls }: Pick<RedisOptions, 'tls'>) {
   return class MasterConnector extends AbstractConnector {
-    /** To whom there is a connection, or one is being made. */
-    private master: Host | undefined;
+    /** The target of the present connection, or of the connection being made. */
+    private master: RedisHost | undefined;
 
     constructor() {
       super(DISCONNECT_TIMEOUT_MS);
@@ -29,7 +30,7 @@ export function connectorFor(sentinels: Sentinels, { tls }: Pick<RedisOptions, '
       return info.role === undefined || info.role === 'master';
     }
 
-    /** Goes on until there is a master: ioredis would not try again by itself. */
+    /** Tries until there is a master, because ioredis would not try again. */
     override async connect(report: (type: string, error: Error) => void): Promise<Socket> {
       this.connecting = true;
       this.master = undefined;
@@ -44,7 +45,7 @@ export function connectorFor(sentinels: Sentinels, { tls }: Pick<RedisOptions, '
       }
     }
 
-    private open(master: Host): Socket {
+    private open(master: RedisHost): Socket {
       this.master = master;
       const stream = tls ? connectTls({ ...master, ...(tls as object) }) : connectTcp({ ...master });
       stream.once('error', (error: Error) => (this.firstError = error));

@@ -1,37 +1,38 @@
 import { Redis } from 'ioredis';
 import type { Clock, Timer } from '../../engine/clock';
-import { userOptions, type Host, type RedisOptions, type User } from '../address';
+import type { RedisHost, RedisUser } from '../../redis-address';
+import { userOptions, type RedisOptions } from '../address';
 
 export interface SentinelsOptions {
-  readonly sentinels: readonly Host[];
-  /** As the sentinels call the master. */
+  readonly sentinels: readonly RedisHost[];
+  /** The name of the master among the sentinels. */
   readonly master: string;
-  readonly user: User | undefined;
+  readonly user: RedisUser | undefined;
   readonly tls: Pick<RedisOptions, 'tls'>;
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
 }
 
-/** What a sentinel says of the master. */
+/** The master as one sentinel sees it. */
 interface View {
-  readonly master: Host;
-  /** Of the failover by which it became one: a sentinel that has not heard of the last one has an older one. */
-  readonly epoch: number;
+  readonly master: RedisHost;
+  /** The number of the failover that made it master. A sentinel without news of the last failover has a lower number. */
+  readonly failoverEpoch: number;
 }
 
 const ASK_INTERVAL_MS = 1000;
 const ANSWER_TIMEOUT_MS = 500;
-/** For so long the others are waited for once one has answered: it may not have heard of the last failover. */
+/** How long the other sentinels may take after the first answer, which may not know of the last failover. */
 const SECOND_OPINION_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 
 /**
- * Asks all sentinels who the master is, now and then, and believes the one that knows of the last failover. So a master
- * that was cut off together with some sentinels is left as soon as another one can be heard of.
+ * Asks all sentinels for the master, about once a second, and believes the sentinel with the newest failover. So the
+ * server leaves a master that was cut off together with some sentinels as soon as one sentinel knows the new master.
  */
 export class Sentinels {
   private readonly clients: readonly Redis[];
-  private readonly listeners: ((master: Host) => void)[] = [];
+  private readonly listeners: ((master: RedisHost) => void)[] = [];
   private timer: Timer | undefined;
   private known: View | undefined;
   private closed = false;
@@ -48,7 +49,7 @@ export class Sentinels {
         enableReadyCheck: false,
         commandTimeout: ANSWER_TIMEOUT_MS,
         connectTimeout: LONGEST_PAUSE_MS,
-        // ioredis would keep every question to a sentinel that is gone, and put them all when it is back.
+        // Otherwise ioredis would queue every question to an unreachable sentinel.
         enableOfflineQueue: false,
         maxRetriesPerRequest: null,
         disconnectTimeout: ANSWER_TIMEOUT_MS,
@@ -57,18 +58,21 @@ export class Sentinels {
       client.on('error', onError);
       return client;
     });
-    this.watch();
+    this.scheduleRefresh();
   }
 
-  /** Who the master is, as far as anybody says; rejects if nobody does. */
-  async master(): Promise<Host> {
+  /** The present master. Rejects if no sentinel has ever named one. */
+  async master(): Promise<RedisHost> {
     await this.refresh();
-    if (!this.known) throw new Error(`no sentinel names a master "${this.options.master}"`);
+    if (!this.known)
+      throw new Error(
+        `no sentinel names a master "${this.options.master}": check the addresses of the sentinels and the name of the master`,
+      );
     return this.known.master;
   }
 
-  /** Calls when another one has become master. */
-  onChange(listener: (master: Host) => void): void {
+  /** Calls the listener when the master has changed. */
+  onChange(listener: (master: RedisHost) => void): void {
     this.listeners.push(listener);
   }
 
@@ -78,11 +82,11 @@ export class Sentinels {
     for (const client of this.clients) client.disconnect();
   }
 
-  private watch(): void {
+  private scheduleRefresh(): void {
     this.timer = this.options.clock.after(ASK_INTERVAL_MS, () => {
       this.refresh()
         .finally(() => {
-          if (!this.closed) this.watch();
+          if (!this.closed) this.scheduleRefresh();
         })
         .catch(this.options.onError);
     });
@@ -92,8 +96,8 @@ export class Sentinels {
     const { newest, isUnanimous } = await this.ask();
     const before = this.known;
     if (!newest || this.closed) return;
-    // Sentinels that were set up anew begin to count anew: then none of them knows of what we know.
-    if (before && newest.epoch < before.epoch && !isUnanimous) return;
+    // Only new sentinels count failovers from the start again, and then all of them answer lower numbers.
+    if (before && newest.failoverEpoch < before.failoverEpoch && !isUnanimous) return;
     this.known = newest;
     const { host, port } = newest.master;
     if (before?.master.host === host && before.master.port === port) return;
@@ -104,29 +108,29 @@ export class Sentinels {
     const { clock, onError } = this.options;
     return new Promise((resolve) => {
       let newest: View | undefined;
-      let answered = 0;
-      let open = this.clients.length;
+      let answeredCount = 0;
+      let openCount = this.clients.length;
       const finish = () => {
         timer.cancel();
-        resolve({ newest, isUnanimous: answered === this.clients.length });
+        resolve({ newest, isUnanimous: answeredCount === this.clients.length });
       };
       let timer = clock.after(ANSWER_TIMEOUT_MS, finish);
       for (const client of this.clients) {
         this.viewOf(client)
           .then(
             (view) => {
-              answered += 1;
+              answeredCount += 1;
               if (!newest) {
                 timer.cancel();
                 timer = clock.after(SECOND_OPINION_MS, finish);
               }
-              if (!newest || view.epoch > newest.epoch) newest = view;
+              if (!newest || view.failoverEpoch > newest.failoverEpoch) newest = view;
             },
             (error: unknown) => onError(error as Error),
           )
           .then(() => {
-            open -= 1;
-            if (open === 0) finish();
+            openCount -= 1;
+            if (openCount === 0) finish();
           })
           .catch(onError);
       }
@@ -137,20 +141,21 @@ export class Sentinels {
     if (client.status !== 'ready') await this.ready(client);
     const flat = (await client.call('SENTINEL', 'MASTER', this.options.master)) as string[];
     const fields = new Map(flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1] ?? '']] : [])));
-    const epoch = Number(fields.get('config-epoch'));
-    return { master: { host: fields.get('ip') ?? '', port: Number(fields.get('port')) }, epoch };
+    const master = { host: fields.get('ip') ?? '', port: Number(fields.get('port')) };
+    return { master, failoverEpoch: Number(fields.get('config-epoch')) };
   }
+
   private ready(client: Redis): Promise<void> {
     return new Promise((resolve, reject) => {
-      const goOn = () => {
+      const onReady = () => {
         timer.cancel();
         resolve();
       };
       const timer = this.options.clock.after(ANSWER_TIMEOUT_MS, () => {
-        client.off('ready', goOn);
-        reject(new Error('a sentinel cannot be reached'));
+        client.off('ready', onReady);
+        reject(new Error(`a sentinel does not answer within ${ANSWER_TIMEOUT_MS} ms`));
       });
-      client.once('ready', goOn);
+      client.once('ready', onReady);
     });
   }
 }

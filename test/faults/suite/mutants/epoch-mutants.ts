@@ -4,8 +4,8 @@ import { luaPatch } from './patch';
 
 const tellWhatIsInDoubt: Patch = {
   file: 'src/redis/epochs/epochs.js',
-  find: 'isOnTime(time, sentAt) {',
-  replace: 'isOnTime(time, sentAt) {\n        return true;',
+  find: 'isOnTime({ redisTimeMs, sentAt }) {',
+  replace: 'isOnTime({ redisTimeMs, sentAt }) {\n        return true;',
 };
 
 /** Mistakes about a store that lost data or had its clock stepped. */

@@ -1,13 +1,12 @@
 import { StoreFailure } from '../../engine/errors';
 
-/** How many adoptions are on their way at a time. */
-const AT_A_TIME = 16;
+const ADOPTIONS_IN_FLIGHT = 16;
 
 /**
- * Adopts the buckets of slots that have come to a node from another, at once: one that nobody asks for would keep the epoch of the
- * node that it came from, and when it moves on nobody could tell what has been meanwhile.
+ * Adopts the epochs of slots that have moved to a node, at once. An epoch that stayed unadopted would still name the
+ * run of the former node, and after the next move nobody could tell what happened between.
  */
-export class Arrivals {
+export class MovedSlots {
   private readonly waiting = new Set<number>();
   private running = 0;
 
@@ -18,18 +17,18 @@ export class Arrivals {
 
   add(slot: number): void {
     this.waiting.add(slot);
-    if (this.running >= AT_A_TIME) return;
+    if (this.running >= ADOPTIONS_IN_FLIGHT) return;
     this.running += 1;
-    this.work()
+    this.adoptWaiting()
       .finally(() => (this.running -= 1))
       .catch(this.onError);
   }
 
-  private async work(): Promise<void> {
+  private async adoptWaiting(): Promise<void> {
     for (const slot of this.waiting) {
       this.waiting.delete(slot);
       await this.adopt(slot).catch((error: unknown) => {
-        // They are elsewhere by now, or nothing can be done there: whoever needs them tries again.
+        // The slot has moved on, or the node takes no commands. The first command that needs the epoch tries again.
         if (!(error instanceof StoreFailure)) this.onError(error as Error);
       });
     }

@@ -1,0 +1,221 @@
+import { StoreFailure } from '../../src/engine/errors';
+import type { RedisConnection } from '../../src/redis/connection/connection';
+import type { GuardedReply } from '../../src/redis/connection/guarded-reply';
+import type { EpochGuard } from '../../src/redis/connection/operation';
+import { Epochs } from '../../src/redis/epochs/epochs';
+import { epochKey } from '../../src/redis/keys';
+import { ManualClock } from '../support/manual-clock';
+
+const QUARANTINE_MS = 135_000;
+const REDIS_AHEAD_MS = 5_000_000;
+const RUN = 'R';
+/** What epoch-adopt answers if no epoch pauses. */
+const NO_PAUSE = ['0', '0', '', String(QUARANTINE_MS), 'w', '12000'];
+/** Positions among the arguments of epoch-adopt. */
+const SET_FORWARD_AT = 5;
+const NOT_AFTER_AT = 6;
+
+interface SentAdoption {
+  readonly key: string;
+  readonly args: readonly (string | number)[];
+}
+
+/** The epochs of one node over a fake connection, with a clock that the test drives. */
+class Scene {
+  readonly clock = new ManualClock(1000);
+  buckets: readonly (readonly number[])[] = [[1]];
+  sourceRuns: () => Promise<readonly string[]> = () => Promise.resolve([]);
+  /** How far Redis's clock was set forward. */
+  stepMs = 0;
+  /** Adoptions in the order of their sends. */
+  readonly sent: SentAdoption[] = [];
+  /** Throws for an epoch that cannot be reached. */
+  beforeAdoption: (key: string) => void = () => undefined;
+  settledCount = 0;
+  readonly epochs: Epochs;
+
+  constructor() {
+    const connection = {
+      commands: {
+        runGuarded: async (
+          _script: unknown,
+          [key = '']: readonly string[],
+          _args: unknown,
+          read: (reply: GuardedReply) => unknown,
+          guard: EpochGuard,
+        ) => {
+          const args = guard.epochArguments(this.clock.now() + 2000, [key]) ?? [];
+          this.sent.push({ key, args });
+          const isLate = Number(args[NOT_AFTER_AT]) < this.redisTimeMs * 1000;
+          if (!isLate) this.beforeAdoption(key);
+          return Promise.resolve(read(this.reply(isLate ? 'STALE' : 'OK', isLate ? [] : NO_PAUSE)));
+        },
+      },
+      probeNode: () => Promise.resolve(this.report()),
+      changed: () => undefined,
+    } as unknown as RedisConnection;
+    const nodeBuckets = {
+      buckets: () => this.buckets,
+      sourceRuns: () => this.sourceRuns(),
+      onSettled: () => (this.settledCount += 1),
+    };
+    const options = { prefix: 'test', quarantineMs: QUARANTINE_MS, storeIsNew: false, nodeBuckets };
+    const onError = () => undefined;
+    this.epochs = new Epochs({ ...options, clock: this.clock, onError }, () => connection);
+  }
+
+  /** A report of the node. It was asked for at `sentAt` and is read now. */
+  report(sentAt = this.clock.now(), runId = RUN): void {
+    const report = { runId, durable: false, overlapMs: 12_000, uptimeSeconds: 1 };
+    const sample = { time: this.redisTimeMs, sentAt, receivedAt: this.clock.now() };
+    this.epochs.onReport({ ...report, warnings: [], unsuitable: false }, sample);
+  }
+
+  /** Time passes, with a report each second. */
+  async pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 1000) {
+      await this.clock.advance(1000);
+      this.report();
+      await this.epochs.adopt().catch(() => undefined);
+    }
+  }
+
+  /** The epoch and the deadline of a command for a bucket. */
+  commandArguments(bucket: number) {
+    const keys = Array.from({ length: 8 }, () => epochKey('test', bucket));
+    return this.epochs.epochArguments(this.clock.now() + 2000, keys);
+  }
+
+  /** The verdict on a grant that Redis has made just now. */
+  async verdict(): Promise<string | undefined> {
+    return (await this.epochs.epochCheck(this.reply('GRANTED', []), []))?.kind;
+  }
+
+  private get redisTimeMs(): number {
+    return REDIS_AHEAD_MS + this.stepMs + this.clock.now();
+  }
+
+  private reply(word: string, values: readonly string[]): GuardedReply {
+    const { redisTimeMs } = this;
+    const sentAt = this.clock.now();
+    return { word, followUp: 'none', recheckIds: [], redisTimeMs, pauseMs: 0, values, sentAt };
+  }
+}
+
+const elsewhere = (text: string) => new StoreFailure('no', 'unavailable', { cause: new Error(text) });
+
+describe('the epochs of a node', () => {
+  it.each([
+    ['some buckets', [[1]]],
+    ['no buckets', []],
+  ])('know run, bounds and clock of a node that began with %s', async (_, buckets) => {
+    const scene = new Scene();
+    scene.buckets = buckets;
+    scene.report();
+    await scene.epochs.adopt();
+    await scene.epochs.adoptArrived([1]);
+    expect(scene.commandArguments(1)?.[0]).toBe(`${RUN} w ${QUARANTINE_MS} 12000`);
+    await scene.pass(3000);
+    expect(await scene.verdict()).toBeUndefined();
+    scene.stepMs = 900;
+    expect(await scene.verdict()).toBe('in doubt');
+  });
+
+  it('let nothing be granted on a report that lay unread while the process was stopped', async () => {
+    const scene = new Scene();
+    await scene.pass(1000);
+    const sentAt = scene.clock.now();
+    expect(scene.commandArguments(1)?.[1]).toBeGreaterThan(0);
+    await scene.clock.advance(60_000);
+    scene.report(sentAt);
+    expect(scene.commandArguments(1)?.[1]).toBe(0);
+    scene.report();
+    expect(scene.commandArguments(1)?.[1]).toBeGreaterThan(0);
+  });
+
+  it('are adopted late for a bucket that was moving away when the clock was set forward', async () => {
+    const scene = new Scene();
+    scene.buckets = [[1], [2]];
+    await scene.pass(1000);
+    let isMoving = true;
+    scene.beforeAdoption = (key) => {
+      if (isMoving && key === epochKey('test', 2)) throw elsewhere('TRYAGAIN');
+    };
+    scene.stepMs = 60_000;
+    await scene.pass(2000);
+    expect(scene.commandArguments(1)?.[1]).toBeGreaterThan(0);
+    // Nothing of this bucket is granted here before its place is known.
+    expect(scene.commandArguments(2)?.[1]).toBe(0);
+    isMoving = false;
+    scene.sent.splice(0);
+    await scene.pass(2000);
+    const stepped = scene.sent.filter(({ args }) => Number(args[SET_FORWARD_AT]) > 0);
+    expect(stepped.map(({ key }) => key)).toEqual([epochKey('test', 2)]);
+    expect(Number(stepped[0]?.args[SET_FORWARD_AT])).toBeGreaterThan(59_000_000);
+    expect(scene.commandArguments(2)?.[1]).toBeGreaterThan(0);
+  });
+
+  it('ask for the source runs again if their answer is too old for the adoption', async () => {
+    const scene = new Scene();
+    await scene.pass(1000);
+    let answer: (sourceRuns: readonly string[]) => void = () => undefined;
+    scene.sourceRuns = () => new Promise((resolve) => (answer = resolve));
+    scene.sent.splice(0);
+    const adopted = scene.epochs.adoptArrived([1]);
+    await scene.clock.advance(60_000);
+    scene.sourceRuns = () => Promise.resolve(['B']);
+    answer(['A']);
+    await adopted;
+    expect(scene.sent.map(({ args }) => args.at(-1))).toEqual(['A', 'B']);
+    expect(Number(scene.sent[0]?.args[NOT_AFTER_AT])).toBeLessThan(
+      Number(scene.sent[1]?.args[NOT_AFTER_AT]) - 50_000_000,
+    );
+  });
+});
+
+describe('the epochs of a node of a Cluster', () => {
+  const GROUPS = Array.from({ length: 20 }, (_, bucket) => [bucket]);
+  const bucketOfKey = (key: string) => Number(/\d+/.exec(key));
+
+  it('are adopted where they still are, also if the first groups have moved to other nodes', async () => {
+    const scene = new Scene();
+    scene.buckets = GROUPS;
+    scene.beforeAdoption = (key) => {
+      if (bucketOfKey(key) < 16) throw elsewhere('MOVED 1 there:1');
+    };
+    scene.report();
+    await scene.epochs.adopt();
+    expect(scene.sent).toHaveLength(GROUPS.length);
+    expect(scene.settledCount).toBe(1);
+  });
+
+  it('are not adopted if all of them have moved to other nodes', async () => {
+    const scene = new Scene();
+    scene.buckets = GROUPS;
+    scene.beforeAdoption = () => {
+      throw elsewhere('MOVED 1 there:1');
+    };
+    scene.report();
+    await expect(scene.epochs.adopt()).rejects.toMatchObject({ kind: 'unavailable', carriedOut: 'no' });
+    expect(scene.settledCount).toBe(0);
+    expect(scene.epochs.settledSince).toBe(Infinity);
+  });
+
+  it('are settled since the first adoption of all of them, and anew for a new run', async () => {
+    const scene = new Scene();
+    scene.buckets = GROUPS;
+    scene.report();
+    expect(scene.epochs.settledSince).toBe(Infinity);
+    await scene.epochs.adopt();
+    expect(scene.epochs.settledSince).toBe(1000);
+    await scene.clock.advance(5000);
+    scene.report();
+    await scene.epochs.adopt();
+    expect(scene.epochs.settledSince).toBe(1000);
+    const nextTerm = `${RUN}/0123456789abcdef`;
+    scene.report(scene.clock.now(), nextTerm);
+    expect(scene.epochs.settledSince).toBe(Infinity);
+    await scene.epochs.adopt();
+    expect(scene.epochs.settledSince).toBe(6000);
+  });
+});
