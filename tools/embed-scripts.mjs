@@ -1,132 +1,89 @@
-// Writes generated/redis/scripts.ts: each script with what it uses of its noun's prelude in front and its flags on
-// top, so that the server needs no files at run time. `--check` only compares.
+// Writes generated/redis/scripts.ts: the text of each Lua script as Redis runs it, so that the server needs no files
+// at run time. With `--check` the tool only compares. A file of src/redis/scripts is a script if its first line is
+// `#!lua` with the script's flags; any other file is shared. Three kinds of comment lines direct the tool:
+//
+//   -- @include PATH          puts the text of PATH (relative to this file) in front, once per script, together with
+//                             everything that PATH includes
+//   -- @field LETTER NAME     `request.NAME` and the key NAME of a table constructor become LETTER: Redis stores records
+//                             with one-letter fields
+//   -- @enclose               puts everything that follows into one function
+//
+// A script creates all its functions in every run, so a shared file holds one function, or a few that are always used
+// together, and a script includes no more than it needs. `@enclose` makes the creation of functions cheaper: Lua finds
+// a variable of an enclosing function at once, but searches all captured variables for a local of the same function.
+// Constants (`local NAME = value`, NAME in capitals) are replaced by their values, which removes captured variables.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const folder = join(root, 'src/redis/scripts');
 const target = join(root, 'generated/redis/scripts.ts');
 
-/**
- * What Redis may do with a script. Renewing, releasing, taking an offer, pausing and deleting must work when memory
- * is full (`allow-oom`), and so must removing a recent and keeping epochs; a new acquire is refused then, before its
- * first line, and so is a recent that is added.
- */
-const flags = {
-  'permits-acquire': '',
-  'permits-claim': 'allow-oom',
-  'permits-withdraw': 'allow-oom',
-  'permits-touch': 'allow-oom',
-  'permits-renew': 'allow-oom',
-  'permits-release': 'allow-oom',
-  'permits-limit': 'allow-oom',
-  'permits-delete': 'allow-oom',
-  'permits-inspect': 'no-writes',
-  'dictionary-create': '',
-  'dictionary-write': '',
-  'dictionary-start-import': '',
-  'dictionary-end-import': 'allow-oom',
-  'dictionary-drop': 'allow-oom',
-  'dictionary-sweep': 'allow-oom',
-  'dictionary-suggest': 'no-writes',
-  'dictionary-list': 'no-writes',
-  'dictionary-inspect': 'no-writes',
-  'epoch-adopt': 'allow-oom',
-  'epoch-end': 'allow-oom',
-  'recents-add': '',
-  'recents-remove': 'allow-oom',
-};
-
-// Comments and indentation are for people; Redis keeps every script's text in memory.
-const compact = (lua) =>
-  lua
-    .split('\n')
-    .map((line) =>
-      line
-        .replace(/^\s*--.*$/, '')
-        .replace(/\s+-- .*$/, '')
-        .trim(),
-    )
-    .filter((line) => line !== '')
-    .join('\n');
-
-/**
- * The files of each noun's prelude, in the order in which they build on each other; a script's noun is the first word
- * of its name. A noun that is not here has no prelude.
- */
-const preludes = {
-  permits: ['state', 'epoch', 'requests', 'queue', 'answers'].map((part) => `leases/shared/${part}`),
-  dictionary: ['generations', 'index', 'entries', 'jobs', 'matching', 'typos'].map(
-    (part) => `autocomplete/shared/dictionary/${part}`,
-  ),
-  recents: ['autocomplete/shared/recents/list'],
-};
-
-const CONSTANT = /^local ([A-Z_]+) = (KEYS\[\d+\]|\d+)$/;
-
-const isFunction = (statement) => statement.startsWith('local function');
-
-/** The statements of a noun's prelude, each from its `local` or `if` at the left margin on. */
-function readPrelude(noun) {
-  const statements = (preludes[noun] ?? [])
-    .map((part) => readFileSync(join(folder, `${part}.lua`), 'utf8'))
-    .join('\n')
-    .split(/\n(?=local |if )/)
-    .map(compact)
-    .filter((statement) => statement !== '');
-  // The last of what all functions of the permits engine share; a noun with few functions gains nothing.
-  const innermost =
-    noun === 'permits' ? statements.findLast((statement) => !isFunction(statement)) : undefined;
-  return {
-    innermost,
-    constants: statements.map((statement) => CONSTANT.exec(statement)).filter((found) => found !== null),
-    variables: statements
-      .filter((statement) => !CONSTANT.test(statement))
-      .map((text) => ({ text, name: /^local (?:function )?(\w+)/.exec(text)?.[1] })),
-  };
+/** The text of a file after the texts that it includes. Files in `done` are already part of the script. */
+function withIncludes(file, done = new Set()) {
+  if (done.has(file)) return '';
+  done.add(file);
+  const text = readFileSync(file, 'utf8');
+  const included = [...text.matchAll(/^-- @include (\S+)$/gm)].map(([, path]) =>
+    withIncludes(join(dirname(file), path), done),
+  );
+  return included.join('') + text;
 }
 
-const uses = (lua, name) => new RegExp(`\\b${name}\\b`).test(lua);
+/** `-- @enclose` opens a function that ends with the script. */
+function enclose(lua) {
+  const [before, after] = lua.split(/^-- @enclose$/m);
+  return after === undefined ? before : `${before}return (function()\n${after}\nend)()`;
+}
 
-/**
- * Every run of a script makes all its functions anew, and ties each to every local that it uses. So a script gets
- * only what it uses of the prelude (a statement uses what stands before it, one that declares nothing is for all),
- * and the constants are put where they are used; the same word between quotes is another one.
- */
-function withPrelude({ constants, variables, innermost }, source) {
-  const whole = variables.reduceRight((script, { text, name }) => {
-    const inner = text === innermost ? inFunction(script) : script;
-    return name === undefined || uses(script, name) ? `${text}\n${inner}` : inner;
-  }, source);
-  return constants.reduce(
-    (script, [, name, value]) => script.replace(new RegExp(`(?<!')\\b${name}\\b(?!')`, 'g'), value),
-    whole,
+/** Only people need comments and indentation, and Redis keeps the text of every script in memory. */
+function compact(lua) {
+  const lines = lua.split('\n').map((line) =>
+    line
+      .replace(/^\s*--.*$/, '')
+      .replace(/\s+-- .*$/, '')
+      .trim(),
+  );
+  return lines.filter((line) => line !== '').join('\n');
+}
+
+/** The stored letter of each field that a `-- @field` line declares, by the field's name. */
+const fieldLetters = (lua) =>
+  new Map([...lua.matchAll(/^-- @field (\w) (\w+)/gm)].map(([, letter, name]) => [name, letter]));
+
+function shortenFields(lua, letters) {
+  if (letters.size === 0) return lua;
+  const letterOf = (name) => {
+    if (!letters.has(name)) throw new Error(`no -- @field line declares request.${name}`);
+    return letters.get(name);
+  };
+  return lua
+    .replace(/\brequest\b(?:\.(\w+))?/g, (_, name) => (name ? `r.${letterOf(name)}` : 'r'))
+    .replace(/\{[^{}]*\}/g, (table) => table.replace(/\w+(?= = )/g, (name) => letters.get(name) ?? name));
+}
+
+/** A word in quotes is never a constant. */
+function inlineConstants(lua) {
+  const constant = /^local ([A-Z_]+) = (KEYS\[\d+\]|\d+|'\w')\n/gm;
+  return [...lua.matchAll(constant)].reduce(
+    (text, [, name, value]) => text.replace(new RegExp(`(?<!')\\b${name}\\b(?!')`, 'g'), value),
+    lua.replace(constant, ''),
   );
 }
 
-/**
- * To tie a function to a local, Lua walks along all that were tied before: back to the very first, for the state that
- * all functions share. Once it is around them it is found at once, which saves a tenth of a script's time.
- */
-const inFunction = (script) => (isFunction(script) ? `return (function()\n${script}\nend)()` : script);
-
-/** Each script's file, by the script's name. What lies in a folder below is shared. */
-const files = new Map(
-  readdirSync(folder)
-    .flatMap((room) => readdirSync(join(folder, room)).map((file) => join(folder, room, file)))
-    .filter((file) => file.endsWith('.lua'))
-    .map((file) => [basename(file, '.lua'), file]),
-);
-const names = [...files.keys()].sort();
+const folder = join(root, 'src/redis/scripts');
+const scripts = readdirSync(folder, { recursive: true })
+  .filter((file) => file.endsWith('.lua') && readFileSync(join(folder, file), 'utf8').startsWith('#!lua'))
+  .map((file) => ({ file: join(folder, file), name: basename(file, '.lua') }))
+  .sort((a, b) => (a.name < b.name ? -1 : 1));
 
 let text = '// Written by tools/embed-scripts.mjs from the Lua files of src/redis/scripts. Do not edit.\n';
-for (const name of names) {
-  if (!(name in flags)) throw new Error(`embed-scripts.mjs: say which flags ${name}.lua runs with`);
-  const script = withPrelude(readPrelude(name.split('-')[0]), compact(readFileSync(files.get(name), 'utf8')));
+for (const { file, name } of scripts) {
+  const [head] = readFileSync(file, 'utf8').split('\n', 1);
+  const lua = withIncludes(file).replace(`${head}\n`, '');
+  const body = inlineConstants(shortenFields(compact(enclose(lua)), fieldLetters(lua)));
   const constant = name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
-  const head = flags[name] === '' ? '#!lua' : `#!lua flags=${flags[name]}`;
-  text += `\nexport const ${constant} = ${JSON.stringify(`${head}\n${script}\n`)};\n`;
+  text += `\nexport const ${constant} = ${JSON.stringify(`${head}\n${body}\n`)};\n`;
 }
 
 if (process.argv.includes('--check')) {

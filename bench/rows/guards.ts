@@ -15,8 +15,8 @@ const NAMES: Record<Call, string> = { acquire: 'AcquireLock', renew: 'RenewLock'
 export const WITHOUT: readonly Patch[] = [
   {
     file: 'generated/redis/scripts.js',
-    find: 'local function turned_back()\\n',
-    replace: 'local function turned_back()\\nif true then return nil end\\n',
+    find: 'local function epoch_check()\\n',
+    replace: 'local function epoch_check()\\nif true then return nil end\\n',
   },
   {
     file: 'src/redis/epochs/epochs.js',

@@ -1,9 +1,12 @@
+#!lua
 -- Makes a dictionary, empty, unless there is one.
 --
--- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
+-- KEYS  the dictionary's meta (shared/generations.lua)
 -- ARGV  1 profile
 -- Reply OK | EXISTS profile of the one there is
 -- Holds Made again with the same profile changes nothing.
+--
+-- @include shared/generations.lua
 local profile = ARGV[1]
 local known = meta('profile')
 if known and known ~= profile then return { 'EXISTS', known } end

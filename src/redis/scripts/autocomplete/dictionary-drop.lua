@@ -1,8 +1,11 @@
+#!lua flags=allow-oom
 -- Deletes a dictionary.
 --
--- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
+-- KEYS  the dictionary's meta (shared/generations.lua)
 -- Reply OK | UNKNOWN
 -- Holds From here on there is none; imports under way are lost. What is left becomes garbage (dictionary-sweep).
+--
+-- @include shared/generations.lua
 local live = meta('live')
 if live then
   discard(live)

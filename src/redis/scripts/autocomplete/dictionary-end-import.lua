@@ -1,10 +1,13 @@
+#!lua flags=allow-oom
 -- Commits an import, or gives it up.
 --
--- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
+-- KEYS  the dictionary's meta (shared/generations.lua)
 -- ARGV  1 import id  2 'commit' or 'abandon'
 -- Reply OK | AGAIN (entries are still being put into the index) | LOST (no such import)
 -- Holds A commit swaps the generation in at one stroke; all other imports are lost by it. A commit that is repeated
 --       gets the same answer. What is no longer needed becomes garbage (dictionary-sweep).
+--
+-- @include shared/jobs.lua
 local import, verb = ARGV[1], ARGV[2]
 local build = meta('build:' .. import)
 if verb == 'abandon' then

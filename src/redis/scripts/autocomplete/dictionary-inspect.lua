@@ -1,7 +1,10 @@
+#!lua flags=no-writes
 -- A dictionary and what is being built of it; reads only.
 --
--- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
+-- KEYS  the dictionary's meta (shared/generations.lua)
 -- Reply OK, profile, generation, entries, bytes (about), and of each import started (us), received | UNKNOWN
+--
+-- @include shared/index.lua
 local live = meta('live')
 if not live then return { 'UNKNOWN' } end
 

@@ -1,6 +1,7 @@
+#!lua flags=no-writes
 -- The entries of a range, in the order of their folded texts; reads only.
 --
--- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
+-- KEYS  the dictionary's meta (shared/generations.lua)
 -- ARGV  1, 2 folded text of the first, with accents kept and dropped ("": from the beginning)
 --       3, 4 folded text of what comes after the last, the same ("": to the end)
 --       5 how many at most  6 go on after: folded text, 7 number (both "": from the start)
@@ -8,6 +9,8 @@
 --       weight, selections, payload
 --       | UNKNOWN
 -- Holds Those of one text are in the order in which they came.
+--
+-- @include shared/matching.lua
 local live = meta('live')
 if not live then return { 'UNKNOWN' } end
 local kept = string.sub(meta('profile'), 1, 1) == 'k'

@@ -1,9 +1,12 @@
+#!lua
 -- Begins to build a generation aside.
 --
--- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
+-- KEYS  the dictionary's meta (shared/generations.lua)
 -- ARGV  1 profile ("": the dictionary's own)  2 profile of a dictionary that is new  3 import id
 -- Reply OK, profile | EXISTS profile | BUSY (as many as may be are under way)
 -- Holds Begun again by the same id it is the same. Until the first one is committed there is no dictionary.
+--
+-- @include shared/generations.lua
 local wanted, usual, import = ARGV[1], ARGV[2], ARGV[3]
 local begun = meta('build:' .. import)
 -- Before the profile is looked at: of a dictionary that only silent ones were building there is none any more.

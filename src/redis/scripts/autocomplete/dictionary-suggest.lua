@@ -1,6 +1,7 @@
+#!lua flags=no-writes
 -- The best entries that match a query, kind by kind; reads only.
 --
--- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
+-- KEYS  the dictionary's meta (shared/generations.lua)
 -- ARGV  1, 2 the query folded with accents kept, and with them dropped; words marked (engine/match.ts)
 --       3 kinds asked for, of 'epwsct'  4 how many at most
 --       5 go on after: kind ("": from the start), 6 score, 7 folded text, 8 entry id
@@ -11,6 +12,8 @@
 --       | UNKNOWN
 -- Holds Each entry once, at its best kind of those asked for, in the order of rank. Cut short, what is there has no gap,
 --       but for typos and for what contains one or two characters; and is in order, but within one rank.
+--
+-- @include shared/typos.lua
 local live, profile = unpack(redis.call('HMGET', KEYS[1], 'live', 'profile'))
 if not live then return { 'UNKNOWN' } end
 local asked, limit = ARGV[3], tonumber(ARGV[4])

@@ -1,6 +1,7 @@
+#!lua
 -- Changes entries, in bounded steps, each entry at one stroke.
 --
--- KEYS  the dictionary's meta (prelude/dictionary/generations.lua)
+-- KEYS  the dictionary's meta (shared/generations.lua)
 -- ARGV  1 profile that the forms were made with ("": there are none)  2 import id ("": the live generation, and what is being built)
 --       then for each change seven: 'put', entry id, text ("": as folded), forms, weight, payload, aliases (JSON or "")
 --                                or 'delete', entry id, and five empty ones
@@ -10,6 +11,8 @@
 --       | UNKNOWN | PROFILE the one in force | LOST (no such import: another was committed, or it was given up)
 -- Holds A change that is begun is carried out, by whoever comes next. Not done: call again without those begun, to
 --       the end. A batch of an import leaves alone what was changed meanwhile.
+--
+-- @include shared/jobs.lua
 local profile, import = ARGV[1], ARGV[2]
 
 local build = import ~= '' and meta('build:' .. import)

@@ -1,3 +1,4 @@
+#!lua
 -- Puts a recent in front of its list; the same one, by its identity, moves there and takes the new value.
 --
 -- KEYS  1 list
@@ -7,6 +8,8 @@
 -- Reply OK
 -- Holds Run twice, it leaves what it left the first time, in front of what came between. Needs memory: refused when
 --       that is full, before its first line.
+--
+-- @include shared/recents.lua
 local list = KEYS[1]
 local identity, value, capacity, retention = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 

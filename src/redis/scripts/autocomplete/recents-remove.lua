@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Takes a recent out of its list, or the whole list away.
 --
 -- KEYS  1 list  2 the mark of this removal: it has a name of its own
@@ -5,6 +6,8 @@
 -- Reply REMOVED | NONE: there was no such recent, or no such list
 -- Holds Sent again after a lost reply it answers as the first time, by its mark, and does not touch what was added
 --       since. Works when memory is full.
+--
+-- @include shared/recents.lua
 local list, mark = KEYS[1], KEYS[2]
 local identity, remember = ARGV[1], ARGV[2]
 

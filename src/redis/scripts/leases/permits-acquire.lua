@@ -1,96 +1,117 @@
--- Acquires permits, or takes a place in the queue, or refuses. Repeating a request id gives the same lease or
--- the same place: it is the id of the request, the waiter and the lease.
+#!lua
+-- Acquires permits, or queues the request, or refuses it. A repeated request id gets the same lease or the same place.
 --
--- KEYS  the resource's keys (prelude)
--- ARGV  1 server  2 request id  3 attach  4 secret for a new lease  5 permits  6 mode  7 holder_id
---       8 metadata  9 ttl (us)  10 wait: 1 queue, 0 try once  11 take over a held lease: 1 a stream, 0 not
---       12 limit if the resource is new ("": then it must exist)  13 most waiters  14 retention (ms)
--- Reply GRANTED token remaining_us ttl_us secret permits | WAITING ticket position outlook | REFUSED outlook |
---       MISMATCH field | FINISHED cause | NEVER_FITS limit | QUEUE_FULL waiters | UNKNOWN | AGAIN
--- Holds A new request is granted only if nobody waits; order: purge, known id, promote, grant or wait.
+-- KEYS   the resource's keys (shared/constants.lua)
+-- ARGV   1 server  2 request id  3 attach  4 secret of a new lease  5 permits  6 mode  7 holder_id  8 metadata
+--        9 ttl (us)  10 wait: 1 to queue, 0 to try once  11 take over a held lease: 1 for a stream, else 0
+--        12 limit of a new resource ("": the resource must exist)  13 maximum number of waiters  14 retention (ms)
+-- Reply  GRANTED fencing_token remaining_us ttl_us secret permits
+--        WAITING ticket position queue_snapshot
+--        REFUSED queue_snapshot            the request did not wait and does not fit now
+--        MISMATCH field                    the request id is known with another value of this field
+--        FINISHED cause                    the lease of this request id has ended
+--        NEVER_FITS limit | QUEUE_FULL number_of_waiters | UNKNOWN | AGAIN
+-- Holds  A new request is granted only if no request waits. Order: purge, known request, grant_next, grant or queue.
+--
+-- @include shared/answer-granted.lua
+-- @include shared/answer-never-fits.lua
+-- @include shared/clean-queue.lua
+-- @include shared/epoch-check.lua
+-- @include shared/find-or-create.lua
+-- @include shared/grant-next.lua
+-- @include shared/hold.lua
+-- @include shared/mark-alive.lua
+-- @include shared/purge.lua
+-- @include shared/queue-snapshot.lua
 local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local permits, mode, holder, metadata = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8]
+local permits, mode, holder_id, metadata = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8]
 local ttl, wait, take_over = tonumber(ARGV[9]), ARGV[10] == '1', ARGV[11] == '1'
-local initial_limit, most_waiters, retention = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
+local initial_limit, max_waiters, retention_ms = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
 
-local turned = turned_back()
-if turned then return turned end
+local refusal = epoch_check()
+if refusal then return refusal end
 begin(server, id)
 purge()
--- One that does not wait is answered by what is, not by leases that are over and not yet ended.
-if unsettled() or (more and not wait) then return answer(retention, 'AGAIN') end
-local r = records[id]
-if r and r.s == 'E' then return answer(retention, 'FINISHED', r.c) end
-if not exists(initial_limit) then return answer(retention, 'UNKNOWN') end
+-- A request that does not wait must not be refused because of expired leases that are not purged yet.
+if is_unfinished() or (more and not wait) then return answer(retention_ms, 'AGAIN') end
+local request = records[id]
+if request and request.state == ENDED then return answer(retention_ms, 'FINISHED', request.cause) end
+if not find_or_create(initial_limit) then return answer(retention_ms, 'UNKNOWN') end
 
-if r and (r.n ~= permits or r.x ~= mode or r.h ~= holder) then
-  local field = r.h ~= holder and 'holder_id' or r.x ~= mode and 'mode' or 'permit_count'
-  return answer(retention, 'MISMATCH', field)
+if request and (request.permits ~= permits or request.mode ~= mode or request.holder_id ~= holder_id) then
+  local field = request.holder_id ~= holder_id and 'holder_id' or request.mode ~= mode and 'mode' or 'permit_count'
+  return answer(retention_ms, 'MISMATCH', field)
 end
 
-if r and r.s == 'H' then
-  if r.a ~= attach then
+if request and request.state == HELD then
+  if request.attach ~= attach then
     if take_over then
-      if is_stream(r.a) and server_of(r.a) ~= server then wake(r.a, id) end
-      r.a, r.o, r.w, r.l = attach, attach, 0, math.max(r.l, ttl)
-      lease_until(id, math.max(end_of(id), now + ttl))
+      if is_stream(request.attach) and server_of(request.attach) ~= server then send_hint(request.attach, id) end
+      request.attach, request.answered, request.returnable = attach, attach, 0
+      request.ttl = math.max(request.ttl, ttl)
+      set_end(id, math.max(end_of(id), now + ttl))
     else
-      r.o = '' -- two calls have now been answered with it: neither may take it back
+      request.answered = '' -- two calls were answered with the lease, so neither call may give it back
     end
-    store(id, r)
+    store(id, request)
   end
-  promote()
-  return granted(retention, id, r)
+  grant_next()
+  return answer_granted(retention_ms, id, request)
 end
 
 if never_fits(permits) then
-  if r then dismiss(id, r) end
-  promote()
-  return never_fit(retention)
+  if request then dismiss(id, request) end
+  grant_next()
+  return answer_never_fits(retention_ms)
 end
 
-if r then
-  if r.a ~= attach and server_of(r.a) ~= server then wake(r.a, id) end
-  r.a, r.l, r.m = attach, ttl, metadata
-  if r.s == 'O' then
-    hold(id, r, attach)
+if request then
+  if request.attach ~= attach and server_of(request.attach) ~= server then send_hint(request.attach, id) end
+  request.attach, request.ttl, request.metadata = attach, ttl, metadata
+  if request.state == OFFERED then
+    hold(id, request, attach)
   else
-    if r.s == 'D' then
-      redis.call('ZREM', DETACHED, id)
-      put(QUEUE, r.t, id)
-      r.s = 'W'
+    if request.state == DETACHED then
+      redis.call('ZREM', DETACHED_KEY, id)
+      put(QUEUE_KEY, request.ticket, id)
+      request.state = WAITING
     end
-    store(id, r)
-    seen_alive(server)
+    store(id, request)
+    mark_alive(server)
   end
 end
-local nobody_waits = promote()
-if r and r.s == 'O' then hold(id, r, attach) end
-if r and r.s == 'H' then return granted(retention, id, r) end
+local is_queue_empty = grant_next()
+if request and request.state == OFFERED then hold(id, request, attach) end
+if request and request.state == HELD then return answer_granted(retention_ms, id, request) end
 
-if not r then
-  local waiters = nobody_waits and 0 or redis.call('ZCARD', QUEUE)
-  local at_once = waiters == 0 and fits(permits)
-  if not at_once and not wait then return answer(retention, 'REFUSED', outlook()) end
-  local places = at_once and 0 or waiters + redis.call('ZCARD', DETACHED)
-  if places >= most_waiters then
-    if tidy() then promote() end -- the places of servers that have gone will soon be free
-    return answer(retention, 'QUEUE_FULL', places)
+if not request then
+  local waiter_count = is_queue_empty and 0 or redis.call('ZCARD', QUEUE_KEY)
+  local at_once = waiter_count == 0 and fits(permits)
+  if not at_once and not wait then return answer(retention_ms, 'REFUSED', queue_snapshot()) end
+  local place_count = at_once and 0 or waiter_count + redis.call('ZCARD', DETACHED_KEY)
+  if place_count >= max_waiters then
+    if clean_queue() then grant_next() end -- the places of dead servers become free
+    return answer(retention_ms, 'QUEUE_FULL', place_count)
   end
-  r = { a = attach, k = secret, n = permits, x = mode, h = holder, m = metadata, l = ttl, q = now, o = '', w = 0 }
-  r.t = next_ticket()
+  request = {
+    attach = attach, secret = secret, permits = permits, mode = mode, holder_id = holder_id, metadata = metadata,
+    ttl = ttl, queued_at = now, answered = '', returnable = 0,
+  }
+  meta.ticket = math.max(meta.ticket + 1, now)
+  request.ticket = meta.ticket
   if at_once then
-    take_permits(r)
-    hold(id, r, attach)
-    return granted(retention, id, r)
+    take_permits(request)
+    hold(id, request, attach)
+    return answer_granted(retention_ms, id, request)
   end
-  r.s = 'W'
-  store(id, r)
-  put(QUEUE, r.t, id)
-  seen_alive(server)
+  request.state = WAITING
+  store(id, request)
+  put(QUEUE_KEY, request.ticket, id)
+  mark_alive(server)
 elseif not wait then
-  detach(id, r)
-  promote() -- whoever waited behind it may fit now
-  return answer(retention, 'REFUSED', outlook())
+  detach(id, request)
+  grant_next() -- the next waiter may fit now
+  return answer(retention_ms, 'REFUSED', queue_snapshot())
 end
-return answer(retention, 'WAITING', r.t, redis.call('ZRANK', QUEUE, id) + 1, outlook())
+return answer(
+  retention_ms, 'WAITING', request.ticket, redis.call('ZRANK', QUEUE_KEY, id) + 1, queue_snapshot())

@@ -1,53 +1,72 @@
--- A waiting call says that it is there and takes what it was offered. What the store has forgotten of it is
--- put back at its own ticket.
+#!lua flags=allow-oom
+-- A waiting call reports that it is alive, and takes its offer. A request that Redis has lost is queued again with its
+-- own ticket.
 --
--- KEYS  the resource's keys (prelude)
--- ARGV  1 server  2 request id  3 attach  4 secret  5 permits  6 mode  7 holder_id  8 metadata  9 ttl (us)
---       10 limit if the resource is new ("": then it must exist)  11 ticket  12 retention (ms)
--- Reply GRANTED token remaining_us ttl_us secret permits | WAITING ticket position outlook | SUPERSEDED |
---       FINISHED cause | NEVER_FITS limit | UNKNOWN | AGAIN
--- Holds Acts only for the stored attach. Claiming twice gives the same lease, never a shorter one.
+-- KEYS   the resource's keys (shared/constants.lua)
+-- ARGV   1 server  2 request id  3 attach  4 secret  5 permits  6 mode  7 holder_id  8 metadata  9 ttl (us)
+--        10 limit of a new resource ("": the resource must exist)  11 ticket  12 retention (ms)
+-- Reply  GRANTED fencing_token remaining_us ttl_us secret permits
+--        WAITING ticket position queue_snapshot
+--        SUPERSEDED                        another call speaks for the request
+--        FINISHED cause                    the lease of this request id has ended
+--        NEVER_FITS limit | UNKNOWN | AGAIN
+-- Holds  Acts only for the stored attach. A second claim gets the same lease, never a shorter one.
+--
+-- @include shared/answer-granted.lua
+-- @include shared/answer-never-fits.lua
+-- @include shared/epoch-check.lua
+-- @include shared/find-or-create.lua
+-- @include shared/grant-next.lua
+-- @include shared/hold.lua
+-- @include shared/mark-alive.lua
+-- @include shared/never-fits.lua
+-- @include shared/purge.lua
+-- @include shared/queue-snapshot.lua
 local server, id, attach, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local permits, mode, holder, metadata, ttl = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
-local initial_limit, ticket, retention = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
+local permits, mode, holder_id, metadata, ttl = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
+local initial_limit, ticket, retention_ms = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
 
-local turned = turned_back()
-if turned then return turned end
+local refusal = epoch_check()
+if refusal then return refusal end
 begin(server, id)
 purge()
-if unsettled() then return answer(retention, 'AGAIN') end
-local r = records[id]
--- What it waited for was deleted; one of the same name made since is not what it asked for.
-if not r and moving.cut and ticket <= moving.cut then return answer(retention, 'UNKNOWN') end
-if r and r.a ~= attach then return answer(retention, 'SUPERSEDED') end
-if r and r.s == 'E' then return answer(retention, 'FINISHED', r.c) end
-if not exists(initial_limit) then return answer(retention, 'UNKNOWN') end
+if is_unfinished() then return answer(retention_ms, 'AGAIN') end
+local request = records[id]
+-- The semaphore that the request waited for was deleted. A new semaphore of the same name is another one.
+if not request and change.cut and ticket <= change.cut then return answer(retention_ms, 'UNKNOWN') end
+if request and request.attach ~= attach then return answer(retention_ms, 'SUPERSEDED') end
+if request and request.state == ENDED then return answer(retention_ms, 'FINISHED', request.cause) end
+if not find_or_create(initial_limit) then return answer(retention_ms, 'UNKNOWN') end
 
-if never_fits(permits) and not (r and r.s == 'H') then
-  if r then dismiss(id, r) end
-  promote()
-  return never_fit(retention)
+if never_fits(permits) and not (request and request.state == HELD) then
+  if request then dismiss(id, request) end
+  grant_next()
+  return answer_never_fits(retention_ms)
 end
 
-if not r then
-  r = { a = attach, k = secret, n = permits, x = mode, h = holder, m = metadata, l = ttl, q = now, o = '', w = 0 }
-  r.t = ticket
-  r.s = 'D'
+if not request then
+  request = {
+    attach = attach, secret = secret, permits = permits, mode = mode, holder_id = holder_id, metadata = metadata,
+    ttl = ttl, queued_at = now, answered = '', returnable = 0,
+  }
+  request.ticket = ticket
+  request.state = DETACHED
   meta.ticket = math.max(meta.ticket, ticket)
 end
-if r.s == 'D' then
-  redis.call('ZREM', DETACHED, id)
-  put(QUEUE, r.t, id)
-  r.s = 'W'
-  store(id, r)
+if request.state == DETACHED then
+  redis.call('ZREM', DETACHED_KEY, id)
+  put(QUEUE_KEY, request.ticket, id)
+  request.state = WAITING
+  store(id, request)
 end
-seen_alive(server)
-if r.s == 'O' then
-  hold(id, r, attach)
-elseif r.s == 'H' then
-  lease_until(id, math.max(end_of(id), now + r.l))
+mark_alive(server)
+if request.state == OFFERED then
+  hold(id, request, attach)
+elseif request.state == HELD then
+  set_end(id, math.max(end_of(id), now + request.ttl))
 end
-promote()
-if r.s == 'O' then hold(id, r, attach) end
-if r.s == 'H' then return granted(retention, id, r) end
-return answer(retention, 'WAITING', r.t, redis.call('ZRANK', QUEUE, id) + 1, outlook())
+grant_next()
+if request.state == OFFERED then hold(id, request, attach) end
+if request.state == HELD then return answer_granted(retention_ms, id, request) end
+return answer(
+  retention_ms, 'WAITING', request.ticket, redis.call('ZRANK', QUEUE_KEY, id) + 1, queue_snapshot())

@@ -1,34 +1,43 @@
--- Deletes a semaphore: nobody may hold or wait, unless by force. Its waiters are told that there is none, its holders
--- that they were revoked, a batch at a time: the first with the answer, the others before any other script acts.
+#!lua flags=allow-oom
+-- Deletes a semaphore. Without force, the semaphore must have no holder and no waiter. With force, holders learn that
+-- their lease was revoked, and waiters that there is no semaphore. This script tells the first batch of them; the next
+-- scripts of the resource tell the others before they do anything else.
 --
--- KEYS  the resource's keys (prelude)
--- ARGV  1 server  2 force: 1, else 0  3 id of this deletion  4 retention (ms)
--- Reply DELETED | IN_USE holders waiters | UNKNOWN | AGAIN
--- Holds Sent again within the time of a tombstone, it answers as the first time and takes none made since; deleted
---       anew, there is nothing to delete. From its first step on nothing is granted to anybody who asked before.
-local server, force, deletion, retention = ARGV[1], ARGV[2] == '1', ARGV[3], tonumber(ARGV[4])
+-- KEYS   the resource's keys (shared/constants.lua)
+-- ARGV   1 server  2 force: 1, else 0  3 id of this deletion  4 retention (ms)
+-- Reply  DELETED | IN_USE number_of_holders number_of_waiters | UNKNOWN | AGAIN
+-- Holds  A repeated deletion answers DELETED while tombstones are kept, and does not delete a semaphore created since.
+--        After the first step no request from before the deletion is granted.
+--
+-- @include shared/answer.lua
+-- @include shared/clean-queue.lua
+-- @include shared/epoch-check.lua
+-- @include shared/find-or-create.lua
+-- @include shared/grant-next.lua
+-- @include shared/purge.lua
+local server, force, deletion_id, retention_ms = ARGV[1], ARGV[2] == '1', ARGV[3], tonumber(ARGV[4])
 
-local turned = turned_back()
-if turned then return turned end
+local refusal = epoch_check()
+if refusal then return refusal end
 begin(server, '')
 purge()
-if unsettled() then return answer(retention, 'AGAIN') end
-if moving.id == deletion then return answer(retention, 'DELETED') end
-if not exists(nil) then return answer(retention, moving.at and 'DELETED' or 'UNKNOWN') end
+if is_unfinished() then return answer(retention_ms, 'AGAIN') end
+if change.id == deletion_id then return answer(retention_ms, 'DELETED') end
+if not find_or_create(nil) then return answer(retention_ms, change.at and 'DELETED' or 'UNKNOWN') end
 if not force then
-  if tidy() then promote() end
-  -- Neither leases that have expired nor the waiters of servers that have gone count.
-  if more then return answer(retention, 'AGAIN') end
-  local holders = redis.call('ZCARD', ENDS) + redis.call('ZCARD', OFFERS)
-  local waiters = redis.call('ZCARD', QUEUE)
-  if holders + waiters > 0 then return answer(retention, 'IN_USE', holders, waiters) end
+  if clean_queue() then grant_next() end
+  -- Neither expired leases nor the waiters of dead servers count.
+  if more then return answer(retention_ms, 'AGAIN') end
+  local holder_count = redis.call('ZCARD', ENDS_KEY) + redis.call('ZCARD', OFFERS_KEY)
+  local waiter_count = redis.call('ZCARD', QUEUE_KEY)
+  if holder_count + waiter_count > 0 then return answer(retention_ms, 'IN_USE', holder_count, waiter_count) end
 end
 
-redis.call('UNLINK', LIMIT)
-redis.call('HDEL', STATE, 'limit')
+redis.call('UNLINK', LIMIT_KEY)
+redis.call('HDEL', STATE_KEY, 'limit')
 meta.limit = nil
-meta.ticket = math.max(meta.ticket, now) -- tickets go on from there, should Redis's clock be set back
-moving = { at = now, cut = meta.ticket, id = deletion, dissolving = true }
-dissolve()
-if unsettled() then more = true end -- whatever comes next goes on first; deleting again would take one made since
-return answer(retention, 'DELETED')
+meta.ticket = math.max(meta.ticket, now) -- later tickets are higher even if Redis's clock is set back
+change = { at = now, cut = meta.ticket, id = deletion_id, dissolving = true }
+end_all_requests()
+if is_unfinished() then more = true end -- the next script goes on; a second deletion could hit a new semaphore
+return answer(retention_ms, 'DELETED')

@@ -1,12 +1,15 @@
--- Shows a resource, changing nothing: what has expired is left out, and purged by whoever writes next.
+#!lua flags=no-writes
+-- Shows a resource and changes nothing. Expired leases are left out; the next script that writes ends them.
 --
--- KEYS  the resource's keys (prelude)
--- ARGV  1 how many holders and waiters at most
--- Reply SHOWN view, after the header of all (answers.lua)
--- Holds Read-only, so a replica may answer it.
-local most = tonumber(ARGV[1])
+-- KEYS   the resource's keys (shared/constants.lua)
+-- ARGV   1 maximum number of holders and of waiters to show
+-- Reply  SHOWN resource_view, behind the header (shared/answer.lua)
+-- Holds  Read-only, so a replica may answer.
+--
+-- @include shared/resource-view.lua
+local max_shown = tonumber(ARGV[1])
 
 begin('', '')
-if meta.limit == nil and LIMIT then meta.limit = tonumber(redis.call('GET', LIMIT)) end
-local shown = view(most)
-return { 'SHOWN', more and 1 or 0, offers, NOW, 0, shown }
+if meta.limit == nil and LIMIT_KEY then meta.limit = tonumber(redis.call('GET', LIMIT_KEY)) end
+local view = resource_view(max_shown)
+return { 'SHOWN', more and 1 or 0, rechecks, NOW_TEXT, 0, view }

@@ -1,35 +1,51 @@
--- Sets the limit of a semaphore, which then stays until it is deleted; creates it if there is none.
+#!lua flags=allow-oom
+-- Sets the limit of a semaphore, and creates the semaphore if there is none. The limit stays until the semaphore is
+-- deleted.
 --
--- KEYS  the resource's keys (prelude)
--- ARGV  1 server  2 limit  3 expected limit ("": any)  4 how many holders and waiters to show at most  5 retention (ms)
--- Reply SET view | MISMATCH limit in force | UNKNOWN (one was expected) | AGAIN
--- Holds Takes nothing from holders. Lowered, it grants nothing over the new limit, whatever was offered before; who
---       never fits any more is told. Set again, it answers as the first time.
+-- KEYS   the resource's keys (shared/constants.lua)
+-- ARGV   1 server  2 limit  3 expected limit ("": any)  4 maximum number of holders and of waiters to show
+--        5 retention (ms)
+-- Reply  SET resource_view
+--        MISMATCH limit                    another limit than the expected one is in force
+--        UNKNOWN                           a limit was expected, but there is no semaphore
+--        AGAIN
+-- Holds  Takes nothing from holders. After a lower limit nothing is granted above it, not even an earlier offer, and
+--        waiters that never fit are told so. A repeated call gets the same answer.
+--
+-- @include shared/answer.lua
+-- @include shared/epoch-check.lua
+-- @include shared/find-or-create.lua
+-- @include shared/grant-next.lua
+-- @include shared/purge.lua
+-- @include shared/resource-view.lua
+-- @include shared/walk-queue.lua
 local server, limit, expected = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local most, retention = tonumber(ARGV[4]), tonumber(ARGV[5])
+local max_shown, retention_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
 
-local turned = turned_back()
-if turned then return turned end
+local refusal = epoch_check()
+if refusal then return refusal end
 begin(server, '')
 purge()
-if unsettled() or more then return answer(retention, 'AGAIN') end -- leases that have expired are not to be shown
-local known = exists(nil)
-if expected and not known then return answer(retention, 'UNKNOWN') end
-if expected and meta.limit ~= expected and meta.limit ~= limit then return answer(retention, 'MISMATCH', meta.limit) end
+if is_unfinished() or more then return answer(retention_ms, 'AGAIN') end -- the answer must not show expired leases
+local is_known = find_or_create(nil)
+if expected and not is_known then return answer(retention_ms, 'UNKNOWN') end
+if expected and meta.limit ~= expected and meta.limit ~= limit then
+  return answer(retention_ms, 'MISMATCH', meta.limit)
+end
 
-if not known then exists(limit) end
+if not is_known then find_or_create(limit) end
 local before = meta.limit
 meta.limit = limit
-redis.call('SET', LIMIT, int(limit))
-if limit < before or before == 0 then moving.misfits, meta.cursor = true, 0 end -- in a pause anything may wait
+redis.call('SET', LIMIT_KEY, int(limit))
+if limit < before or before == 0 then change.misfits, meta.cursor = true, 0 end -- at limit 0 any request may wait
 if limit < before and meta.used > limit then
-  moving.recall = true
-  recall()
+  change.recall = true
+  recall_offers()
 end
-if unsettled() then
-  more = true -- whatever comes next goes on first; setting it again might undo what another has set since
+if is_unfinished() then
+  more = true -- the next script goes on; setting the limit again might undo a later change
 else
-  if moving.misfits then walk() end
-  promote()
+  if change.misfits then walk_queue() end
+  grant_next()
 end
-return answer(retention, 'SET', view(most))
+return answer(retention_ms, 'SET', resource_view(max_shown))

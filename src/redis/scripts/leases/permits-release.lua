@@ -1,25 +1,38 @@
+#!lua flags=allow-oom
 -- Ends a lease by its secret.
 --
--- KEYS  the resource's keys (prelude)
--- ARGV  1 server  2 request id  3 secret  4 attach ("": the holder releases; else a stream that has said
---       `lost` ends what may be left, and only if no other call was answered with the lease)
---       5 retention (ms)
--- Reply RELEASED | ENDED cause | GONE | SUPERSEDED | AGAIN
--- Holds Releases also while nothing may be granted. Frees nobody else's permits. Released again, it answers as the first time.
-local server, id, secret, attach, retention = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+-- KEYS   the resource's keys (shared/constants.lua)
+-- ARGV   1 server  2 request id  3 secret
+--        4 attach: "" if the holder releases; else a stream that has reported `lost` ends the lease, provided that no
+--          other call was answered with the lease
+--        5 retention (ms)
+-- Reply  RELEASED
+--        ENDED cause                       the lease had ended before
+--        GONE                              no lease has this secret
+--        SUPERSEDED                        another call was answered with the lease
+--        AGAIN
+-- Holds  Releases also while grants pause, and frees only the permits of this lease. A repeated release gets the first
+--        answer.
+--
+-- @include shared/answer.lua
+-- @include shared/epoch-check.lua
+-- @include shared/grant-next.lua
+-- @include shared/purge.lua
+local server, id, secret, attach, retention_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 
-turned_back()
+epoch_check()
 begin(server, id)
 purge()
-if unsettled() then return answer(retention, 'AGAIN') end
-local r = records[id]
-if not r or r.k ~= secret or r.s ~= 'H' or (attach ~= '' and r.o ~= attach) then
-  promote() -- what was purged may have been this very lease
-  if not r or r.k ~= secret then return answer(retention, 'GONE') end
-  if r.s == 'E' then return answer(retention, 'ENDED', r.c) end
-  return answer(retention, r.s == 'H' and 'SUPERSEDED' or 'GONE')
+if is_unfinished() then return answer(retention_ms, 'AGAIN') end
+local request = records[id]
+local is_known = request and request.secret == secret
+if not is_known or request.state ~= HELD or (attach ~= '' and request.answered ~= attach) then
+  grant_next() -- `purge` may have ended this very lease
+  if not is_known then return answer(retention_ms, 'GONE') end
+  if request.state == ENDED then return answer(retention_ms, 'ENDED', request.cause) end
+  return answer(retention_ms, request.state == HELD and 'SUPERSEDED' or 'GONE')
 end
-bury(id, r, attach == '' and 'released' or 'expired')
-if attach == '' and is_stream(r.a) then wake(r.a, id) end
-promote()
-return answer(retention, 'RELEASED')
+end_lease(id, request, attach == '' and 'released' or 'expired')
+if attach == '' and is_stream(request.attach) then send_hint(request.attach, id) end
+grant_next()
+return answer(retention_ms, 'RELEASED')

@@ -1,41 +1,51 @@
--- Renews a held lease by its secret; with an attach, on behalf of a stream, which may take the lease over.
+#!lua flags=allow-oom
+-- Renews a held lease by its secret. With an attach the renewal is a stream's, and the stream may take the lease over.
 --
--- KEYS  the resource's keys (prelude)
--- ARGV  1 server  2 request id  3 secret  4 ttl (us; 0: as granted)  5 attach ("": a unary renewal)
---       6 take over: 1 from now on `attach` speaks for the lease, 0 it must already  7 retention (ms)
--- Reply GRANTED token remaining_us ttl_us secret permits | ENDED cause | GONE | SUPERSEDED | AGAIN
--- Holds Renews also while nothing may be granted, unless another Redis may have granted what was held as soon as it ended
---       there. Never brings the end nearer, never puts back what has ended. A longer ttl becomes the lease's.
+-- KEYS   the resource's keys (shared/constants.lua)
+-- ARGV   1 server  2 request id  3 secret  4 ttl (us; 0: as granted)  5 attach ("": a unary renewal)
+--        6 take over: 1 if `attach` speaks for the lease from now on, 0 if it must do so already  7 retention (ms)
+-- Reply  GRANTED fencing_token remaining_us ttl_us secret permits
+--        ENDED cause                       the lease has ended
+--        GONE                              no lease has this secret
+--        SUPERSEDED                        another stream speaks for the lease
+--        AGAIN
+-- Holds  Renews also while grants pause, unless another Redis may have granted the permits when the lease ended there.
+--        Never shortens a lease and never restores an ended one. A longer ttl becomes the lease's ttl.
+--
+-- @include shared/answer-granted.lua
+-- @include shared/epoch-check.lua
+-- @include shared/grant-next.lua
+-- @include shared/purge.lua
 local server, id, secret, ttl = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-local attach, take_over, retention = ARGV[5], ARGV[6] == '1', tonumber(ARGV[7])
+local attach, take_over, retention_ms = ARGV[5], ARGV[6] == '1', tonumber(ARGV[7])
 
-local turned = turned_back()
-if turned and turned[1] == 'STALE' then return turned end
+local refusal = epoch_check()
+if refusal and refusal[1] == 'STALE' then return refusal end
 begin(server, id)
 purge()
-if unsettled() then return answer(retention, 'AGAIN') end
-local r = records[id]
-local known = r and r.k == secret
-local speaks = attach == '' or take_over or (known and r.a == attach)
-if not known or r.s ~= 'H' or not speaks or r.v then
-  promote() -- what was purged may have been this very lease
-  if not known or (r.s ~= 'H' and r.s ~= 'E') then return answer(retention, 'GONE') end
-  -- A stream whose lease was taken over and then ended learns that it was taken over.
-  if not speaks then return answer(retention, 'SUPERSEDED') end
-  return answer(retention, 'ENDED', r.s == 'E' and r.c or 'revoked')
+if is_unfinished() then return answer(retention_ms, 'AGAIN') end
+local request = records[id]
+local is_known = request and request.secret == secret
+local may_renew = attach == '' or take_over or (is_known and request.attach == attach)
+if not is_known or request.state ~= HELD or not may_renew or request.revoked then
+  grant_next() -- `purge` may have ended this very lease
+  if not is_known or (request.state ~= HELD and request.state ~= ENDED) then return answer(retention_ms, 'GONE') end
+  -- A stream learns of the takeover even if the lease has ended since.
+  if not may_renew then return answer(retention_ms, 'SUPERSEDED') end
+  return answer(retention_ms, 'ENDED', request.state == ENDED and request.cause or 'revoked')
 end
 
-if turned and end_of(id) + shift <= rival then return turned end
+if refusal and end_of(id) + clock_shift <= rival_until then return refusal end
 
-local changed = ttl > r.l
-if changed then r.l = ttl end
-if take_over and r.a ~= attach then
-  if is_stream(r.a) and server_of(r.a) ~= server then wake(r.a, id) end
-  r.a, r.o, r.w, changed = attach, attach, 0, true
-elseif attach == '' and r.o ~= '' then
-  r.o, changed = '', true -- another call was answered with it: its stream no longer knows the last end
+local has_changed = ttl > request.ttl
+if has_changed then request.ttl = ttl end
+if take_over and request.attach ~= attach then
+  if is_stream(request.attach) and server_of(request.attach) ~= server then send_hint(request.attach, id) end
+  request.attach, request.answered, request.returnable, has_changed = attach, attach, 0, true
+elseif attach == '' and request.answered ~= '' then
+  request.answered, has_changed = '', true -- a second call is answered: the stream no longer knows the latest end
 end
-if changed then store(id, r) end
-lease_until(id, math.max(end_of(id), now + (ttl > 0 and ttl or r.l)))
-promote()
-return granted(retention, id, r)
+if has_changed then store(id, request) end
+set_end(id, math.max(end_of(id), now + (ttl > 0 and ttl or request.ttl)))
+grant_next()
+return answer_granted(retention_ms, id, request)

@@ -1,40 +1,52 @@
--- A server with waiters here says that it lives, and asks after some of them. Also the step that goes on
--- where a bounded script answered `more`; then it names no waiter.
+#!lua flags=allow-oom
+-- A server with waiters reports that it is alive, and asks for the places of some of them. Without waiters the script
+-- goes on with a step that stopped after a batch.
 --
--- KEYS  the resource's keys (prelude)
--- ARGV  1 server  2 retention (ms)  3.. at most 64 pairs: request id, attach
--- Reply DONE outlook { a word for each pair: its position in the queue, or LOOK (claim it: it was offered,
---       detached, ended or forgotten), or SUPERSEDED } | AGAIN
--- Holds Judges nobody's lease; brings offers whose hint was lost.
-local server, retention = ARGV[1], tonumber(ARGV[2])
+-- KEYS   the resource's keys (shared/constants.lua)
+-- ARGV   1 server  2 retention (ms)  3.. at most 64 pairs of request id and attach
+-- Reply  DONE queue_snapshot { for each pair: its position in the queue
+--                                             | LOOK: the request was offered, detached, ended or forgotten, so the
+--                                               server must claim it
+--                                             | SUPERSEDED: another call speaks for the request }
+--        AGAIN
+-- Holds  Judges no lease. Brings the offers again if their hint was lost.
+--
+-- @include shared/answer.lua
+-- @include shared/clean-queue.lua
+-- @include shared/epoch-check.lua
+-- @include shared/grant-next.lua
+-- @include shared/mark-alive.lua
+-- @include shared/purge.lua
+-- @include shared/queue-snapshot.lua
+local server, retention_ms = ARGV[1], tonumber(ARGV[2])
 local last = #ARGV - 2
-local asks = last > 2
+local has_waiters = last > 2
 
-local turned = turned_back()
-if turned then return turned end
-begin(server, asks and ARGV[3] or '')
-if asks and meta.limit then seen_alive(server) end
+local refusal = epoch_check()
+if refusal then return refusal end
+begin(server, has_waiters and ARGV[3] or '')
+if has_waiters and meta.limit then mark_alive(server) end
 purge()
-if unsettled() then return answer(retention, 'AGAIN') end
-if asks then
-  for _, id in ipairs(redis.call('ZRANGE', OFFERS, 0, BATCH - 1)) do
-    local r = load(id)
-    if r and server_of(r.a) == server then wake(r.a, id) end
+if is_unfinished() then return answer(retention_ms, 'AGAIN') end
+if has_waiters then
+  for _, id in ipairs(redis.call('ZRANGE', OFFERS_KEY, 0, BATCH - 1)) do
+    local request = load(id)
+    if request and server_of(request.attach) == server then send_hint(request.attach, id) end
   end
 end
-promote()
+grant_next()
 
-if tidy() then promote() end -- whoever waited behind one that has left may fit now
+if clean_queue() then grant_next() end -- a waiter behind a removed waiter may fit now
 
 local words = {}
 for i = 3, last, 2 do
   local id, attach = ARGV[i], ARGV[i + 1]
-  local r = load(id)
-  if r and r.a ~= attach then
+  local request = load(id)
+  if request and request.attach ~= attach then
     words[#words + 1] = 'SUPERSEDED'
   else
-    local rank = r and r.s == 'W' and redis.call('ZRANK', QUEUE, id)
+    local rank = request and request.state == WAITING and redis.call('ZRANK', QUEUE_KEY, id)
     words[#words + 1] = rank and rank + 1 or 'LOOK'
   end
 end
-return answer(retention, 'DONE', outlook(), words)
+return answer(retention_ms, 'DONE', queue_snapshot(), words)

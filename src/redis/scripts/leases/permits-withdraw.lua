@@ -1,47 +1,65 @@
--- Ends a wait. It is asked for, not assumed: what was granted meanwhile is either taken after all or, if
--- nobody was told of it, given back.
+#!lua flags=allow-oom
+-- Ends a wait. If the request was granted meanwhile, the call takes the grant, or gives a grant back that no client
+-- knows of.
 --
--- KEYS  the resource's keys (prelude)
--- ARGV  1 server  2 request id  3 attach  4 give back: 1 the caller is gone, 0 it takes a grant
---       5 what is given back is the grant with this token, and nothing else ("": whatever the call was granted or waits for)
---       6 retention (ms)
--- Reply GRANTED token remaining_us ttl_us secret permits (only if 4 is 0) | WITHDRAWN outlook | KEPT (given back too
---       late: another call was answered with the lease) | SUPERSEDED | FINISHED cause |
---       AGAIN
--- Holds Acts only for the stored attach; while nothing may be granted it takes no offer and no grant that nobody was told
---       of, and the wait is over all the same. The place is kept for the same request id for a while.
+-- KEYS   the resource's keys (shared/constants.lua)
+-- ARGV   1 server  2 request id  3 attach  4 give back: 1 if the caller is gone, 0 if the call takes a grant
+--        5 fencing token of the only grant to give back ("": whatever the call was granted or waits for)
+--        6 retention (ms)
+-- Reply  GRANTED fencing_token remaining_us ttl_us secret permits (only if argument 4 is 0)
+--        WITHDRAWN queue_snapshot
+--        KEPT                              not given back, since another call was answered with the lease
+--        SUPERSEDED                        another call speaks for the request
+--        FINISHED cause                    the lease of this request id has ended
+--        AGAIN
+-- Holds  Acts only for the stored attach. While grants pause, the script takes neither an offer nor a grant that no
+--        client knows of, and still ends the wait. The place is kept for the same request id for a while.
+--
+-- @include shared/answer-granted.lua
+-- @include shared/epoch-check.lua
+-- @include shared/grant-next.lua
+-- @include shared/hold.lua
+-- @include shared/purge.lua
+-- @include shared/queue-snapshot.lua
 local server, id, attach = ARGV[1], ARGV[2], ARGV[3]
-local give_back, token, retention = ARGV[4] == '1', ARGV[5], tonumber(ARGV[6])
+local give_back, token, retention_ms = ARGV[4] == '1', ARGV[5], tonumber(ARGV[6])
 
-local turned = turned_back()
+local refusal = epoch_check()
 begin(server, id)
 purge()
-if unsettled() then return answer(retention, 'AGAIN') end
-local r = records[id]
-if r and r.a ~= attach then return answer(retention, 'SUPERSEDED') end
-if r and r.s == 'E' then return answer(retention, 'FINISHED', r.c) end
+if is_unfinished() then return answer(retention_ms, 'AGAIN') end
+local request = records[id]
+if request and request.attach ~= attach then return answer(retention_ms, 'SUPERSEDED') end
+if request and request.state == ENDED then return answer(retention_ms, 'FINISHED', request.cause) end
 
--- One that is sent again, for its connection broke, may run twice: the first time after the call has the next grant.
-local is_meant = token == '' or r and r.s == 'H' and tonumber(r.f) == tonumber(token)
-if r and give_back and is_meant then
-  if r.s == 'H' and not (r.o == attach and r.w == 1) then return answer(retention, 'KEPT') end
-  if r.s == 'O' or r.s == 'H' then take_back(id, r) elseif r.s == 'W' then detach(id, r) end
-end
-promote()
-if r and not give_back then
-  if r.s == 'O' then
-    if not turned then hold(id, r, attach) end
-  elseif r.s == 'H' then
-    if not turned then
-      lease_until(id, math.max(end_of(id), now + r.l))
-    elseif r.o == attach and r.w == 1 then
-      take_back(id, r) -- nobody was told of it, and it may be what should not have been granted
-    end
-  elseif r.s == 'W' then
-    detach(id, r)
-    promote() -- whoever waited behind it may fit now
+-- A command that is sent again after a broken connection may run when the call already has its next grant.
+local is_meant = token == '' or
+  request and request.state == HELD and tonumber(request.fencing_token) == tonumber(token)
+if request and give_back and is_meant then
+  if request.state == HELD and not (request.answered == attach and request.returnable == 1) then
+    return answer(retention_ms, 'KEPT')
   end
-  if r.s == 'H' then return granted(retention, id, r) end
+  if request.state == OFFERED or request.state == HELD then
+    take_back(id, request)
+  elseif request.state == WAITING then
+    detach(id, request)
+  end
 end
-if turned and not give_back then return answer(retention, turned[1]) end
-return answer(retention, 'WITHDRAWN', outlook())
+grant_next()
+if request and not give_back then
+  if request.state == OFFERED then
+    if not refusal then hold(id, request, attach) end
+  elseif request.state == HELD then
+    if not refusal then
+      set_end(id, math.max(end_of(id), now + request.ttl))
+    elseif request.answered == attach and request.returnable == 1 then
+      take_back(id, request) -- no client knows of the grant, and the grant may have been wrong
+    end
+  elseif request.state == WAITING then
+    detach(id, request)
+    grant_next() -- the next waiter may fit now
+  end
+  if request.state == HELD then return answer_granted(retention_ms, id, request) end
+end
+if refusal and not give_back then return answer(retention_ms, refusal[1]) end
+return answer(retention_ms, 'WITHDRAWN', queue_snapshot())

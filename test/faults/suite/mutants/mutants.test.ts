@@ -20,7 +20,7 @@ test('a patch that does not find its text names the file and the text', () => {
   expect(() => applyPatch('const x = 1;', patch)).toThrow('dist/src/x.js does not contain the text');
 });
 
-test('a Lua patch replaces constants by their values, except within quotes', () => {
-  const { find } = luaPatch("redis.call('ZRANGE', QUEUE, BATCH, 'QUEUE')", '');
-  expect(find).toBe("redis.call('ZRANGE', KEYS[4], 64, 'QUEUE')");
+test('a Lua patch replaces constants and record fields by their embedded form, except within quotes', () => {
+  const { find } = luaPatch("redis.call('ZRANGE', QUEUE_KEY, BATCH, 'BATCH', request.state)", '');
+  expect(find).toBe("redis.call('ZRANGE', KEYS[4], 64, 'BATCH', r.s)");
 });

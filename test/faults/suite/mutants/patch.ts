@@ -12,17 +12,35 @@ export function luaPatch(find: string, replace: string): Patch {
 
 /** Converts Lua to its form in the built file: a JavaScript string with the values of the constants. */
 function embedded(lua: string): string {
-  const inlined = lua.replace(/(?<!')\b[A-Z][A-Z_]+\b(?!')/g, (name) => constants().get(name) ?? name);
-  return JSON.stringify(inlined).slice(1, -1);
+  const { constants, letters } = sources();
+  const text = lua
+    .replace(/\brequest\b(?:\.(\w+))?/g, (_, name?: string) =>
+      name ? `r.${letters.get(name) ?? name}` : 'r',
+    )
+    .replace(/\{[^{}]*\}/g, (table) => table.replace(/\w+(?= = )/g, (name) => letters.get(name) ?? name))
+    .replace(/(?<!')\b[A-Z][A-Z_]+\b(?!')/g, (name) => constants.get(name) ?? name);
+  return JSON.stringify(text).slice(1, -1);
 }
 
-let known: ReadonlyMap<string, string> | undefined;
+interface Sources {
+  readonly constants: ReadonlyMap<string, string>;
+  readonly letters: ReadonlyMap<string, string>;
+}
 
-function constants(): ReadonlyMap<string, string> {
+let known: Sources | undefined;
+
+function sources(): Sources {
   if (known === undefined) {
-    const path = join(ROOT, 'src', 'redis', 'scripts', 'leases', 'shared', 'state.lua');
-    const found = readFileSync(path, 'utf8').matchAll(/^local ([A-Z_]+) = (KEYS\[\d+\]|\d+)/gm);
-    known = new Map([...found].map(([, name = '', value = '']) => [name, value]));
+    const folder = join(ROOT, 'src', 'redis', 'scripts', 'leases', 'shared');
+    const text = ['constants', 'record']
+      .map((name) => readFileSync(join(folder, `${name}.lua`), 'utf8'))
+      .join('');
+    const found = text.matchAll(/^local ([A-Z_]+) = (KEYS\[\d+\]|\d+|'\w')/gm);
+    const fields = text.matchAll(/^-- @field (\w) (\w+)/gm);
+    known = {
+      constants: new Map([...found].map(([, name = '', value = '']) => [name, value])),
+      letters: new Map([...fields].map(([, letter = '', name = '']) => [name, letter])),
+    };
   }
   return known;
 }

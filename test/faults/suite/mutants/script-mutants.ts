@@ -7,12 +7,12 @@ export const scriptMutants = {
     about: 'a release frees any holder of the name',
     patches: [
       luaPatch(
-        "if not r or r.k ~= secret or r.s ~= 'H' or (attach ~= '' and r.o ~= attach) then",
-        `if not r or r.s ~= 'H' then
-id = redis.call('ZRANGE', ENDS, '0', '0')[1] or id
-r = load(id)
+        "if not is_known or request.state ~= HELD or (attach ~= '' and request.answered ~= attach) then",
+        `if not request or request.state ~= HELD then
+id = redis.call('ZRANGE', ENDS_KEY, '0', '0')[1] or id
+request = load(id)
 end
-if not r or r.s ~= 'H' then`,
+if not request or request.state ~= HELD then`,
       ),
     ],
     faults: [],
@@ -22,11 +22,11 @@ if not r or r.s ~= 'H' then`,
     about: 'a repeated request counts as a new one',
     patches: [
       luaPatch(
-        `local r = records[id]
-if r and r.s == 'E' then return answer(retention, 'FINISHED', r.c) end
-if not exists(initial_limit)`,
-        `local r = nil
-if not exists(initial_limit)`,
+        `local request = records[id]
+if request and request.state == ENDED then return answer(retention_ms, 'FINISHED', request.cause) end
+if not find_or_create(initial_limit)`,
+        `local request = nil
+if not find_or_create(initial_limit)`,
       ),
     ],
     faults: ['reply-dropped'],
@@ -36,8 +36,8 @@ if not exists(initial_limit)`,
     about: 'an offer is noticed only by its pub/sub message, not by a touch',
     patches: [
       luaPatch(
-        'if r and server_of(r.a) == server then wake(r.a, id) end\nend\nend\npromote()',
-        'end\nend\npromote()',
+        'if request and server_of(request.attach) == server then send_hint(request.attach, id) end\nend\nend\ngrant_next()',
+        'end\nend\ngrant_next()',
       ),
       luaPatch(
         "words[#words + 1] = rank and rank + 1 or 'LOOK'",
@@ -62,16 +62,19 @@ if not exists(initial_limit)`,
   'renewal-resurrects': {
     about: 'renewing an ended lease recreates it',
     patches: [
-      luaPatch("store(id, { s = 'E', c = cause, a = r.a, k = r.k })", "r.s, r.c = 'E', cause\nstore(id, r)"),
       luaPatch(
-        "if not known or r.s ~= 'H' or not speaks or r.v then",
-        `if known and r.s == 'E' then
-redis.call('ZREM', ENDED, id)
-meta.used = meta.used + r.n
-r.s = 'H'
-store(id, r)
+        'store(id, { state = ENDED, cause = cause, attach = request.attach, secret = request.secret })',
+        'request.state, request.cause = ENDED, cause\nstore(id, request)',
+      ),
+      luaPatch(
+        'if not is_known or request.state ~= HELD or not may_renew or request.revoked then',
+        `if is_known and request.state == ENDED then
+redis.call('ZREM', ENDED_KEY, id)
+meta.used = meta.used + request.permits
+request.state = HELD
+store(id, request)
 end
-if not known or r.s ~= 'H' or not speaks or r.v then`,
+if not is_known or request.state ~= HELD or not may_renew or request.revoked then`,
       ),
     ],
     faults: [],
@@ -87,8 +90,8 @@ if not known or r.s ~= 'H' or not speaks or r.v then`,
     about: 'the permits of a cancelled offer stay counted as used',
     patches: [
       luaPatch(
-        "if r.s == 'O' then redis.call('ZREM', OFFERS, id) else end_lease(id) end\nmeta.used = meta.used - r.n",
-        "if r.s == 'O' then redis.call('ZREM', OFFERS, id) else end_lease(id) end",
+        "if request.state == OFFERED then redis.call('ZREM', OFFERS_KEY, id) else remove_end(id) end\nmeta.used = meta.used - request.permits",
+        "if request.state == OFFERED then redis.call('ZREM', OFFERS_KEY, id) else remove_end(id) end",
       ),
       // Without this patch the count is corrected whenever a name has no holders.
       luaPatch('meta.used = 0\nreturn permits <= meta.limit', 'return false'),
@@ -100,8 +103,8 @@ if not known or r.s ~= 'H' or not speaks or r.v then`,
     about: 'the youngest waiter is served first',
     patches: [
       luaPatch(
-        "local id = redis.call('ZRANGE', QUEUE, '0', '0')[1]",
-        "local id = redis.call('ZREVRANGE', QUEUE, '0', '0')[1]",
+        "local id = redis.call('ZRANGE', QUEUE_KEY, '0', '0')[1]",
+        "local id = redis.call('ZREVRANGE', QUEUE_KEY, '0', '0')[1]",
       ),
     ],
     faults: [],
@@ -111,11 +114,12 @@ if not known or r.s ~= 'H' or not speaks or r.v then`,
     about: 'a held request that is repeated by a stream gets a new lease',
     patches: [
       luaPatch(
-        'r.a, r.o, r.w, r.l = attach, attach, 0, math.max(r.l, ttl)',
-        `r.a, r.o, r.w, r.l = attach, attach, 0, math.max(r.l, ttl)
-take_permits(r)
-meta.used = meta.used - r.n
-r.k = secret`,
+        'request.attach, request.answered, request.returnable = attach, attach, 0\nrequest.ttl = math.max(request.ttl, ttl)',
+        `request.attach, request.answered, request.returnable = attach, attach, 0
+request.ttl = math.max(request.ttl, ttl)
+take_permits(request)
+meta.used = meta.used - request.permits
+request.secret = secret`,
       ),
     ],
     faults: [],
@@ -125,8 +129,8 @@ r.k = secret`,
     about: 'a lowered limit is ignored',
     patches: [
       luaPatch(
-        "meta.limit = limit\nredis.call('SET', LIMIT, int(limit))",
-        "meta.limit = math.max(before, limit)\nredis.call('SET', LIMIT, int(meta.limit))",
+        "meta.limit = limit\nredis.call('SET', LIMIT_KEY, int(limit))",
+        "meta.limit = math.max(before, limit)\nredis.call('SET', LIMIT_KEY, int(meta.limit))",
       ),
     ],
     faults: [],
@@ -136,8 +140,8 @@ r.k = secret`,
     about: 'a renewal may shorten the lease',
     patches: [
       luaPatch(
-        'lease_until(id, math.max(end_of(id), now + (ttl > 0 and ttl or r.l)))',
-        'lease_until(id, now + (ttl > 0 and ttl or r.l))',
+        'set_end(id, math.max(end_of(id), now + (ttl > 0 and ttl or request.ttl)))',
+        'set_end(id, now + (ttl > 0 and ttl or request.ttl))',
       ),
     ],
     faults: [],
@@ -153,7 +157,10 @@ r.k = secret`,
   'weights-not-counted': {
     about: 'every lease counts as one permit',
     patches: [
-      luaPatch('meta.used = meta.used + r.n\nmeta.token', 'meta.used = meta.used + 1\nmeta.token'),
+      luaPatch(
+        'meta.used = meta.used + request.permits\nmeta.token',
+        'meta.used = meta.used + 1\nmeta.token',
+      ),
       luaPatch('if meta.used + permits <= meta.limit', 'if meta.used + 1 <= meta.limit'),
     ],
     faults: [],

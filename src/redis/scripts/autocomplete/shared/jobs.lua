@@ -4,6 +4,9 @@
 --
 -- A job: { generation, entry id, old number, old value, new number, new value, phase, cursor }, with false for a
 -- number and value that there are not. Phases: 'add', then the publication, then 'remove'.
+--
+-- @include index.lua
+-- @include records.lua
 
 -- How long a step may take (us).
 local WRITE_BUDGET = 700

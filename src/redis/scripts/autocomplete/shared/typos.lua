@@ -1,5 +1,7 @@
 -- Texts that begin with something like the query. Edits at the beginning are found by records that leave a character
 -- out (as SymSpell does, W. Garbe, 2012), those further on by comparing each record with that beginning.
+--
+-- @include matching.lua
 
 -- From how many characters on one edit is allowed, and two.
 local ONE_EDIT = 4

@@ -2,6 +2,8 @@
 -- PART_SIZE at most, each a sorted set small enough for Redis to keep it packed (up to 128, unless it is told
 -- otherwise): a fifth of the memory of one large set. `parts` has for each the least record that it may hold; the first
 -- one's is empty.
+--
+-- @include generations.lua
 
 local PART_SIZE = 64
 

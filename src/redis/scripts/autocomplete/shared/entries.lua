@@ -18,6 +18,8 @@
 --   v words \0 n h m            each form from each of its words on, but the first; 56 bytes of it
 -- A record is a hint: what counts is the entry, so records may be there too early and stay too long. An entry whose
 -- score or forms change gets a new number, so that its old records and its new ones are never the same.
+--
+-- @include generations.lua
 
 -- How much of a folded text is in a rank. Ties beyond that are put in order when they are read.
 local RANK_TEXT = 40

@@ -1,5 +1,8 @@
 -- Finding entries in the order of their ranks. A query looks through the records of one list that is in this order, or
 -- through all records of a range if they are few, and asks each entry itself how it matches.
+--
+-- @include entries.lua
+-- @include index.lua
 
 -- How long a query may take (us): past it the weakest kinds are cut off ...
 local QUERY_BUDGET = 1000

@@ -1,0 +1,15 @@
+-- @include walk-queue.lua
+
+-- Walks the queue if a server is dead or if waiters that never fit are being removed. A dead server is forgotten after
+-- a full walk. True after a full walk.
+local function clean_queue()
+  local dead = redis.call('ZRANGEBYSCORE', LIVE_KEY, '-inf', int(now - KEEP_PLACE_US), 'LIMIT', '0', '1')[1]
+  if dead and not is_silent(dead) then dead = nil end
+  if not meta.limit or not (dead or change.misfits) then
+    meta.cursor = 0 -- the next walk begins at the head
+    return false
+  end
+  if not walk_queue() then return false end
+  if dead then redis.call('ZREM', LIVE_KEY, dead) end
+  return true
+end

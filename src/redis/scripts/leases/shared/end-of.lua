@@ -1,0 +1,8 @@
+-- @include state.lua
+
+-- Never later than the lease's longest ttl from now, even if Redis's clock was set back.
+local function end_of(id)
+  local time = known_ends[id] or tonumber(redis.call('ZSCORE', ENDS_KEY, id)) or now
+  local request = records[id]
+  return request and request.ttl and math.min(time, now + request.ttl) or time
+end

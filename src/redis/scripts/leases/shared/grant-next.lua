@@ -1,0 +1,47 @@
+-- What every script does after its own step: `grant_next` offers free permits to the head of the queue.
+-- @include servers.lua
+-- @include transitions.lua
+
+local function take_permits(request)
+  meta.used = meta.used + request.permits
+  meta.token = math.max(meta.token + 1, now)
+  request.fencing_token = meta.token
+end
+
+local function fits(permits)
+  if meta.used + permits <= meta.limit then return true end
+  if next(known_ends) or redis.call('ZCARD', ENDS_KEY) + redis.call('ZCARD', OFFERS_KEY) > 0 then return false end
+  meta.used = 0 -- the holders were deleted manually: no other step would free their permits
+  return permits <= meta.limit
+end
+
+-- Offers the head of the queue its permits while they fit, and detaches a head whose server is silent. The function
+-- looks at no waiter behind the head, so no waiter overtakes another. True if the queue is empty.
+local function grant_next()
+  if own_only then return false end
+  local offer_count
+  for _ = 1, BATCH do
+    if not meta.limit or not fits(1) then return false end
+    local id = redis.call('ZRANGE', QUEUE_KEY, '0', '0')[1]
+    if not id then return true end
+    local request = load(id)
+    if not request then
+      redis.call('ZREM', QUEUE_KEY, id)
+    elseif is_silent(server_of(request.attach)) then
+      detach(id, request)
+    elseif fits(request.permits) then
+      offer_count = (offer_count or redis.call('ZCARD', OFFERS_KEY)) + 1
+      if offer_count > MAX_OFFERS then return false end
+      redis.call('ZREM', QUEUE_KEY, id)
+      put_due(OFFERS_KEY, 'offers', now + OFFER_US, id)
+      take_permits(request)
+      request.state, request.granted_at, request.extended = OFFERED, now, nil
+      store(id, request)
+      send_hint(request.attach, id)
+    else
+      return false
+    end
+  end
+  more = true
+  return false
+end

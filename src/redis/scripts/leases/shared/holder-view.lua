@@ -1,0 +1,11 @@
+-- @include state.lua
+
+-- What clients may see of a holder: { holder_id, metadata, fencing token, permits, mode, granted us, end us, revoked }.
+local function holder_view(id, ends_at)
+  local request = load(id)
+  if not request then return {} end
+  return {
+    request.holder_id, request.metadata, request.fencing_token, request.permits, request.mode, request.granted_at,
+    ends_at, request.revoked and 1 or 0,
+  }
+end

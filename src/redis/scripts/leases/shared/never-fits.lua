@@ -1,0 +1,7 @@
+-- @include write.lua
+
+-- A limit of 0 is a pause: every request waits.
+local function never_fits(permits) return meta.limit > 0 and permits > meta.limit end
+
+-- WAITING or DETACHED -> forgotten, because the request never fits.
+local function dismiss(id, request) forget(request.state == WAITING and QUEUE_KEY or DETACHED_KEY, { id }) end

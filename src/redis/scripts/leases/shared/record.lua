@@ -1,0 +1,27 @@
+-- The record of a request, packed with MessagePack. Redis stores each field under its letter.
+--
+-- @field s state           one of the five states below
+-- @field a attach          "<server>.<n>", for a stream with "s" behind: the call that speaks for the request
+-- @field k secret          the secret of the lease
+-- @field n permits         how many permits the request takes
+-- @field x mode            exclusive or shared; scripts only compare the text
+-- @field h holder_id       a label for people
+-- @field m metadata        opaque to scripts
+-- @field l ttl             length of the lease (us)
+-- @field t ticket          place in the queue
+-- @field f fencing_token   set by the grant or the offer
+-- @field g granted_at      time of the grant or the offer (us)
+-- @field q queued_at       time of the first acquire (us)
+-- @field o answered        attach of the only call that was answered with the lease; "" after a second call was
+-- @field w returnable      1 while the call `answered`, which the lease was granted to, may give it back
+-- @field c cause           why the lease ended
+-- @field v revoked         1 if an operator revoked the lease
+-- @field e extended        1 after a stall gave the offer or the kept place more time
+--
+-- A request is in exactly one sorted set, which its state determines. `used` is the sum of `permits` of all requests
+-- in ENDS_KEY and OFFERS_KEY. Fencing tokens and tickets only rise.
+local WAITING = 'W'
+local DETACHED = 'D' -- the call that waited has gone; the place in the queue is kept
+local OFFERED = 'O'  -- the permits are taken, the server has yet to claim them
+local HELD = 'H'
+local ENDED = 'E'    -- a tombstone

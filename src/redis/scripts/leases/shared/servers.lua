@@ -1,0 +1,24 @@
+-- The server that speaks for a request.
+-- @include state.lua
+
+local function server_of(attach) return string.match(attach, '^[^.]*') end
+local function is_stream(attach) return string.sub(attach, -1) == 's' end
+
+-- Asks the server that speaks for a request to recheck the request. A message to another server is a hint: it may get
+-- lost, and the server's next touch or renewal brings the same news.
+local function send_hint(attach, id)
+  local server = server_of(attach)
+  if server == calling_server then
+    rechecks[#rechecks + 1] = id
+  else
+    -- pcall: a hint must not stop the script if the user has no right to publish
+    redis.pcall('SPUBLISH', string.match(STATE_KEY, '^[^}]*}') .. ':wake:' .. server, id .. STATE_KEY)
+  end
+end
+
+-- A server that stayed silent through a whole grace is dead: only the first pause can be a stall.
+local function is_silent(server)
+  if server == calling_server then return false end
+  local last = tonumber(redis.call('ZSCORE', LIVE_KEY, server)) or 0
+  return now - last > SILENT_US and (now >= meta.grace or last < meta.graced - GRACE_US)
+end

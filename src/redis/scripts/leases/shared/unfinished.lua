@@ -1,0 +1,50 @@
+-- Steps of a limit change or a deletion that go on over several scripts, a batch in each.
+-- @include servers.lua
+-- @include transitions.lua
+
+-- The limit was lowered below the permits in use: all offers go back into the queue with their own tickets. A claim
+-- would now be a grant over the limit, and the permits that are left belong to the first waiter.
+local function recall_offers()
+  local ids = redis.call('ZRANGE', OFFERS_KEY, 0, BATCH - 1)
+  for _, id in ipairs(ids) do
+    local request = load(id)
+    redis.call('ZREM', OFFERS_KEY, id)
+    if request then
+      meta.used = meta.used - request.permits
+      request.state, request.extended = WAITING, nil
+      put(QUEUE_KEY, request.ticket, id)
+      store(id, request)
+    end
+  end
+  if #ids < BATCH then change.recall = nil end
+end
+
+-- The semaphore was deleted: holders learn that their lease was revoked, waiters that there is no semaphore.
+local function end_all_requests()
+  local left = BATCH
+  local function first(key)
+    local ids = left > 0 and redis.call('ZRANGE', key, 0, left - 1) or {}
+    left = left - #ids
+    return ids
+  end
+  for _, id in ipairs(first(ENDS_KEY)) do
+    local request = load(id)
+    if request and is_stream(request.attach) then send_hint(request.attach, id) end
+    if request then end_lease(id, request, 'revoked') else remove_end(id) end
+  end
+  for _, key in ipairs({ OFFERS_KEY, QUEUE_KEY, DETACHED_KEY }) do
+    local ids = first(key)
+    for _, id in ipairs(ids) do
+      local request = load(id)
+      if request then send_hint(request.attach, id) end
+    end
+    forget(key, ids)
+  end
+  if left == 0 then return end
+  meta.used, change.dissolving = 0, nil
+  redis.call('UNLINK', LIVE_KEY)
+end
+
+-- True while such a step is unfinished. Nothing may be granted or answered before the step ends: the script answers
+-- AGAIN, and the server runs the script again.
+local function is_unfinished() return not own_only and (change.recall or change.dissolving) end
