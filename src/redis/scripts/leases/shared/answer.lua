@@ -1,5 +1,5 @@
 -- The last step of a script: `answer` writes what has changed and makes the reply.
--- @include write.lua
+-- @include state.lua
 
 -- Writes all changes in one command, and lets each touched key expire at the retention time after the last lease's end.
 -- A key that the script did not touch keeps its expiry, because its members do not last as long.

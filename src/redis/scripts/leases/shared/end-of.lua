@@ -1,4 +1,5 @@
 -- @include state.lua
+-- @include record.lua
 
 -- Never later than the lease's longest ttl from now, even if Redis's clock was set back.
 local function end_of(id)

@@ -1,4 +1,5 @@
 -- @include lease-end.lua
+-- @include record.lua
 
 -- OFFERED or new -> HELD by the call `attach`, which is answered with the lease.
 local function hold(id, request, attach)

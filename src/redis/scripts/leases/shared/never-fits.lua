@@ -1,4 +1,5 @@
 -- @include write.lua
+-- @include record.lua
 
 -- A limit of 0 is a pause: every request waits.
 local function never_fits(permits) return meta.limit > 0 and permits > meta.limit end

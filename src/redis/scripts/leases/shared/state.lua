@@ -1,6 +1,5 @@
 -- The variables that all functions of a script share, and how a script reads a resource.
 -- @include constants.lua
--- @include record.lua
 
 -- Formats a number for an argument: exact, and ten times faster than Redis's own conversion of a Lua number (%.17g).
 local function int(number) return string.format('%d', number) end

@@ -1,5 +1,6 @@
 -- The steps of a request from one state to another that every script needs.
 -- @include lease-end.lua
+-- @include record.lua
 
 -- WAITING or DETACHED -> DETACHED: `grant_next` skips the request, and the ticket is kept for the same request id.
 local function detach(id, request)
