@@ -1,10 +1,10 @@
 #!lua
--- Makes a dictionary, empty, unless there is one.
+-- Creates an empty dictionary, unless it exists.
 --
 -- KEYS  the dictionary's meta (shared/generations.lua)
 -- ARGV  1 profile
--- Reply OK | EXISTS profile of the one there is
--- Holds Made again with the same profile changes nothing.
+-- Reply OK | EXISTS profile of the existing dictionary
+-- Holds A repeated call with the same profile changes nothing.
 --
 -- @include shared/generations.lua
 local profile = ARGV[1]

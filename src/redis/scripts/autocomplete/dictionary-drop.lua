@@ -3,7 +3,8 @@
 --
 -- KEYS  the dictionary's meta (shared/generations.lua)
 -- Reply OK | UNKNOWN
--- Holds From here on there is none; imports under way are lost. What is left becomes garbage (dictionary-sweep).
+-- Holds The dictionary no longer exists after this script, and its imports are lost. The remaining keys become garbage,
+--       which dictionary-sweep removes.
 --
 -- @include shared/generations.lua
 local live = meta('live')

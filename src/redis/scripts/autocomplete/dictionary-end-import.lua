@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- Commits an import, or gives it up.
+-- Commits or abandons an import.
 --
 -- KEYS  the dictionary's meta (shared/generations.lua)
 -- ARGV  1 import id  2 'commit' or 'abandon'
--- Reply OK | AGAIN (entries are still being put into the index) | LOST (no such import)
--- Holds A commit swaps the generation in at one stroke; all other imports are lost by it. A commit that is repeated
---       gets the same answer. What is no longer needed becomes garbage (dictionary-sweep).
+-- Reply OK | AGAIN (entries are still being indexed) | LOST (no such import)
+-- Holds A commit replaces the live generation at once, and all other imports are lost. A repeated commit gets the same
+--       answer. Keys that are no longer needed become garbage, which dictionary-sweep removes.
 --
 -- @include shared/jobs.lua
 local import, verb = ARGV[1], ARGV[2]

@@ -1,8 +1,9 @@
 #!lua flags=no-writes
--- A dictionary and what is being built of it; reads only.
+-- Shows a dictionary and its imports; read-only.
 --
 -- KEYS  the dictionary's meta (shared/generations.lua)
--- Reply OK, profile, generation, entries, bytes (about), and of each import started (us), received | UNKNOWN
+-- Reply OK, profile, generation, number of entries, bytes (estimated), and for each import its start (us) and the number
+--       of received entries | UNKNOWN
 --
 -- @include shared/index.lua
 local live = meta('live')
@@ -14,7 +15,7 @@ use_index(live)
 local bytes = memory(key_of('entries', live)) + memory(key_of('ids', live)) + memory(index.parts)
 local parts = redis.call('ZCARD', index.parts)
 if parts > 0 then
-  -- A few of them, evenly spread, stand for all.
+  -- A few parts, evenly spread, are measured for all.
   local samples, sum = math.min(parts, 20), 0
   for i = 0, samples - 1 do
     local part = redis.call('ZRANGE', index.parts, math.floor(i * parts / samples), math.floor(i * parts / samples))[1]

@@ -1,14 +1,14 @@
 #!lua flags=no-writes
--- The entries of a range, in the order of their folded texts; reads only.
+-- Lists the entries of a range in the order of their folded texts; read-only.
 --
 -- KEYS  the dictionary's meta (shared/generations.lua)
--- ARGV  1, 2 folded text of the first, with accents kept and dropped ("": from the beginning)
---       3, 4 folded text of what comes after the last, the same ("": to the end)
---       5 how many at most  6 go on after: folded text, 7 number (both "": from the start)
--- Reply OK, where to go on { folded text, number } or {}, and of each entry entry id, text, aliases (JSON),
---       weight, selections, payload
+-- ARGV  1, 2 lower bound: folded text with accents kept, and with accents dropped ("": none)
+--       3, 4 upper bound, exclusive: the same two forms ("": none)
+--       5 maximum number of entries  6 continue after this folded text and  7 this number (both "": from the start)
+-- Reply OK, where to continue { folded text, number } or {}, and for each entry: entry id, text, aliases (JSON), weight,
+--       selections, payload
 --       | UNKNOWN
--- Holds Those of one text are in the order in which they came.
+-- Holds Entries of one text are in the order of their arrival.
 --
 -- @include shared/matching.lua
 local live = meta('live')
@@ -22,13 +22,13 @@ use_index(live)
 local entries = key_of('entries', live)
 local answers, last, resume = {}, nil, {}
 
--- Looks at some of the records; true when the page is full or its time is over.
+-- Examines some of the records; true if the page is full or its time is over.
 local function take(records, first)
   local numbers = {}
   for i = first, math.min(first + FETCHED - 1, #records) do numbers[#numbers + 1] = number_of(records[i]) end
   for i, value in ipairs(redis.call('HMGET', entries, unpack(numbers))) do
     local text = string.sub(records[first + i - 1], 2, -10)
-    -- An alias has a record of the same kind.
+    -- A record of an alias has the same form.
     local forms = value and forms_of(value)
     if forms and text_of(forms) == text then
       if #answers == limit or last and elapsed() > LIST_BUDGET then

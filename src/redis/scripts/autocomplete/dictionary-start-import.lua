@@ -1,15 +1,15 @@
 #!lua
--- Begins to build a generation aside.
+-- Starts to build a new generation of a dictionary.
 --
 -- KEYS  the dictionary's meta (shared/generations.lua)
--- ARGV  1 profile ("": the dictionary's own)  2 profile of a dictionary that is new  3 import id
--- Reply OK, profile | EXISTS profile | BUSY (as many as may be are under way)
--- Holds Begun again by the same id it is the same. Until the first one is committed there is no dictionary.
+-- ARGV  1 profile ("": the dictionary's own)  2 profile of a new dictionary  3 import id
+-- Reply OK, profile | EXISTS profile | BUSY (too many imports run)
+-- Holds A repeated start with the same id continues the import. A new dictionary exists after its first commit.
 --
 -- @include shared/generations.lua
 local wanted, usual, import = ARGV[1], ARGV[2], ARGV[3]
 local begun = meta('build:' .. import)
--- Before the profile is looked at: of a dictionary that only silent ones were building there is none any more.
+-- First: a dictionary that only silent imports were building no longer exists, and has no profile.
 local builds = begun and {} or give_up_silent()
 local profile = meta('profile')
 if profile and wanted ~= '' and wanted ~= profile then return { 'EXISTS', profile } end

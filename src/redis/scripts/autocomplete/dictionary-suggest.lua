@@ -1,17 +1,17 @@
 #!lua flags=no-writes
--- The best entries that match a query, kind by kind; reads only.
+-- Finds the best entries that match a query, kind by kind; read-only.
 --
 -- KEYS  the dictionary's meta (shared/generations.lua)
--- ARGV  1, 2 the query folded with accents kept, and with them dropped; words marked (engine/match.ts)
---       3 kinds asked for, of 'epwsct'  4 how many at most
---       5 go on after: kind ("": from the start), 6 score, 7 folded text, 8 entry id
---         or 6 "+": before all of the kind
---         or 6 "=", 7 a list and a place in it (hexadecimal), 8 what the page before that place went on after (JSON)
--- Reply OK, profile, 1 if it was cut short, where to go on { kind, score, folded text, entry id } or {}, and of each
---       entry kind, score, entry id, text, payload
+-- ARGV  1, 2 the folded query with accents kept, and with accents dropped; word starts marked (engine/autocomplete/match.ts)
+--       3 wanted kinds, of 'epwsct'  4 maximum number of entries
+--       5 continue after this kind ("": from the start) and  6 score  7 folded text  8 entry id
+--         or 6 "+": before all entries of the kind
+--         or 6 "=", 7 a list and a place in the list (hexadecimal), 8 where the page before that place continued (JSON)
+-- Reply OK, profile, 1 if the page was cut short, where to continue { kind, score, folded text, entry id } or {}, and for
+--       each entry: kind, score, entry id, text, payload
 --       | UNKNOWN
--- Holds Each entry once, at its best kind of those asked for, in the order of rank. Cut short, what is there has no gap,
---       but for typos and for what contains one or two characters; and is in order, but within one rank.
+-- Holds Each entry appears once, with its best wanted kind, in the order of rank. A page that is cut short has no gap,
+--       except for typos and for `contains` with one or two characters; its order is right, except within one rank.
 --
 -- @include shared/typos.lua
 local live, profile = unpack(redis.call('HMGET', KEYS[1], 'live', 'profile'))
@@ -45,7 +45,7 @@ if plain == '' then patterns = { p = '', w = '', s = '', c = '' } end
 
 local function is_asked(kind) return string.find(asked, kind, 1, true) ~= nil end
 
--- The forms of a value that matches by a kind, and by none better that is asked for; else nil.
+-- Returns the forms of a value that matches by this kind and by no better wanted kind; else nil.
 local function accepting(kind)
   local own, better = patterns[kind], {}
   for _, other in ipairs(KINDS) do
@@ -53,7 +53,6 @@ local function accepting(kind)
     if patterns[other] and is_asked(other) then better[#better + 1] = patterns[other] end
   end
   return function(value)
-    -- What is not in the value at all is not in its forms.
     if not string.find(value, own, 1, true) then return nil end
     local forms = forms_of(value)
     if not string.find(forms, own, 1, true) then return nil end
@@ -81,13 +80,13 @@ local function take(found, kind)
   end
 end
 
--- Gets together the best of a kind from records that are in no order: those that are added have heights, and only the
--- highest of them are looked at.
+-- Collects the best matches of a kind from unordered records. Each record has a height, and only entries of the highest
+-- records are examined.
 local function collector(kind)
   local best, known, needed = {}, {}, limit + 1 - #results
-  -- What is higher was on a page before.
+  -- Higher records were on an earlier page.
   local highest = the_highest(needed + SPARE, height_of(after and after.kind == kind and after.score or MOST_SCORE))
-  -- Looks at entries; returns how many of them may be among the best, and whether there was time for all.
+  -- Examines entries; returns the number of candidates, and whether there was time for all entries.
   local function judge(records, accept)
     local count = 0
     local reached = visit_entries(records, entries, known, function(value)
@@ -99,7 +98,7 @@ local function collector(kind)
     end)
     return count, reached == #records
   end
-  -- False if there was no time to find the best.
+  -- False if there was no time to find the best matches.
   local function judge_added(accept)
     local first, rest = highest.divided()
     local _, all = judge(first, accept)
@@ -109,7 +108,7 @@ local function collector(kind)
   return { best = best, needed = needed, add = highest.add, judge = judge, judge_added = judge_added }
 end
 
--- Adds the best of candidates that are in no order.
+-- Adds the best of unordered candidates.
 local function take_best(found, kind)
   local best, needed = {}, limit + 1 - #results
   for _, candidate in ipairs(found) do
@@ -118,7 +117,7 @@ local function take_best(found, kind)
   take(best, kind)
 end
 
--- Adds those of a run of candidates, which the index has in the order of their ranks, but not within one rank.
+-- Adds candidates that the index has ordered by rank; the order within one rank is still missing.
 local function take_ranked(found, kind, alike)
   local i = 1
   while i <= #found and #results <= limit do
@@ -131,9 +130,8 @@ local function take_ranked(found, kind, alike)
   end
 end
 
--- Where a page ends at a record the next one goes on there, in the order of records, for within a rank that is another
--- one than that of texts; and as long as it has not got past the entry after which the first of them went on, by that. Of
--- an entry that was looked at none of its records is to come again.
+-- The next page continues at this record, in the order of records, which differs from the order of texts within a rank.
+-- The page also keeps the entry after which the first of these pages continued. Records of an examined entry are skipped.
 local function resume_at(kind, key, place, was_visited)
   if was_visited and is_gram(key) then place = string.sub(place, 1, -4) end
   local digits = string.gsub(key .. '\0' .. place, '.', function(c) return string.format('%02x', string.byte(c)) end)
@@ -141,8 +139,8 @@ local function resume_at(kind, key, place, was_visited)
   resume = { kind, '=', digits, bound or '' }
 end
 
--- Looks through lists in the order of rank until the page is full; true if it has seen the whole of them. What it does
--- not accept is shown to `otherwise`.
+-- Examines lists in the order of rank until the page is full; true if it has reached the end of the lists. Entries that
+-- do not match are passed to `otherwise`.
 local function walk(lists, kind, otherwise)
   local from, of_grams = '', is_gram(lists[1].key)
   local alike = of_grams and GRAM_RANK_TEXT or RANK_TEXT
@@ -155,7 +153,7 @@ local function walk(lists, kind, otherwise)
   local found, known, accept = {}, {}, accepting(kind)
   local list = #lists == 1 and lists[1]
   local needed, room = limit + 1 - #results, limit - #results
-  -- Of a gram's list fewer match, so more are looked at with each command.
+  -- Fewer entries of a gram's list match, so each command reads more of them.
   local next_records = list and following(list, from, of_grams and 48 or needed + 2) or merged(lists, from)
   local last, whole
   repeat
@@ -168,18 +166,18 @@ local function walk(lists, kind, otherwise)
       local candidate = new_candidate(value, forms)
       candidate.place = place_at(i)
       candidate.rank = rank_of(candidate.place, of_grams)
-      -- Of a page that goes on after an entry only those of its rank may have been shown.
+      -- If the page continues after an entry, only entries of the same rank may have been shown before.
       local new = by_records and is_new(candidate, kind, 0) or not by_records and
         (candidate.rank ~= from or is_new(candidate, kind, alike))
       if new then found[#found + 1] = candidate end
     end, list)
     last = place_at(reached)
-    -- What has the rank of the last record may still be preceded by a record to come.
+    -- A later record may belong in front of entries with the rank of the last record.
     local closed = #found
     while not by_records and closed > 0 and found[closed].rank == rank_of(last, of_grams) do closed = closed - 1 end
     if closed >= needed then last = nil end
   until not last or out_of_time(allowed)
-  -- Where there is no room, it is enough to know that there are more.
+  -- If the page is full, only the existence of more matches counts.
   local cut_here = last and cut and (room > 0 or #found == 0)
   if (cut_here or by_records) and #found > room then last = found[room].place end
   if (cut_here or by_records) and (cut_here or #found > room) then
@@ -190,8 +188,8 @@ local function walk(lists, kind, otherwise)
   return whole
 end
 
--- Looks through all records with a beginning if they are few, else, or if there is no time for it, through a list: the
--- ranked one, which tells more of the order, unless a gram's is much shorter.
+-- Examines all records with this beginning if they are few. Otherwise, or without enough time, it examines one list: the
+-- ranked list, which shows more of the order, unless a gram's list is much shorter.
 local function gather(head, kind, ranked, grams)
   local records = all_below(head, FEW)
   if not records then
@@ -205,8 +203,8 @@ local function gather(head, kind, ranked, grams)
   take(collected.best, kind)
 end
 
--- Looks through the lists that make up one shorter than they are, of each third character that follows; of those that
--- are too many only through the first.
+-- Finds `contains` matches of one or two characters in the lists of all three-character grams that begin so. If there
+-- are too many lists, only the first ones are examined.
 local function walk_beginnings(head)
   local lists, from, all = {}, 'g' .. head, false
   while not all and #lists < MOST_LISTS do
@@ -229,18 +227,18 @@ local function begins(ranked, whole, kind)
   gather(head, kind, list_of(ranked .. table.concat(query, '', 1, 3)), grams_of(query, 1))
 end
 
--- The lists that all are in which end with the query, the last one having no others.
+-- Lists that contain all entries that end with the query. The last list has only such entries.
 local function lists_of_ends()
   local lists = grams_of(query, 1)
   lists[#lists + 1] = list_of('g' .. table.concat(query, '', math.max(1, #query - 1)) .. '\3', query[#query - 2])
   return lists
 end
 
--- All that end with the query or contain it, of a list that was looked through: a query that is in few entries would go
--- through it twice.
+-- The matches by `suffix` and `contains` of a list that was examined as a whole. A rare query would otherwise examine the
+-- list twice.
 local sifted = nil
 
--- Of the shortest gram's list, if it is short enough for the time there is; else a list in the order of rank is gone through.
+-- Examines the shortest gram's list as a whole if it is short enough; otherwise lists are examined in the order of rank.
 local function sift()
   if sifted ~= nil or #query < 3 then return sifted end
   sifted = false
@@ -296,11 +294,11 @@ end
 function ways.t()
   local edits = #query >= TWO_EDITS and 2 or #query >= ONE_EDIT and 1 or 0
   if edits == 0 or string.sub(profile, 2, 2) ~= 't' then return end
-  -- Records have the beginnings of forms: by more of the query entries are compared when they are looked at.
+  -- Records hold only the beginnings of forms. The rest of a long query is compared with the entry.
   local whole = wanted_of(query)
   local is_long = #query > TYPO_CHARACTERS - edits
   local wanted = is_long and wanted_of({ unpack(query, 1, TYPO_CHARACTERS - edits) }) or whole
-  -- What matches in any other way has all of the query in it.
+  -- An entry that matches in any other way contains the whole query.
   local function accept(value)
     local forms = forms_of(value)
     return not string.find(forms, marked, 1, true) and forms or nil
@@ -316,7 +314,7 @@ function ways.t()
   each_record_like(wanted, edits, entries, collected.add, function(three) dense[three] = true end)
   collected.judge_added(accept_compared)
 
-  -- Goes through a list in the order of rank as long as there may be a better one, and of one rank through all.
+  -- Examines a list in the order of rank while a better match may follow, and always to the end of a rank.
   local function judge_list(key, choose)
     local function rank_at(record) return rank_of(place_of(record, key), is_gram(key)) end
     local from = key .. '\0' .. (after and after.kind == 't' and order_code(after.score) or '')
@@ -341,7 +339,7 @@ function ways.t()
   take(collected.best, 't')
 end
 
--- Goes on where a page was cut short, in the same list.
+-- Continues where a page was cut short, in the same list.
 local function go_on(kind)
   if kind == 'c' and #query > 0 and #query < 3 then return walk_beginnings(plain) end
   for _, list in ipairs(lists_of_ends()) do
@@ -356,7 +354,7 @@ for _, kind in ipairs(KINDS) do
   if reached and not cut and not resume and #results <= limit and is_asked(kind) then
     if after and after.place and after.kind == kind then go_on(kind) else ways[kind]() end
   end
-  -- By the first of these all match, and none is left for the others, which would look at all of them in vain.
+  -- All entries match an empty query by the first such kind, so later kinds have nothing to find.
   if plain == '' and patterns[kind] and is_asked(kind) then break end
 end
 

@@ -1,11 +1,9 @@
 #!lua flags=allow-oom
--- One step of what is left to do: changes of entries that were begun, imports that are given up, generations that are
--- taken apart.
+-- Does one step of the remaining work: finishes started changes, abandons silent imports and removes old generations.
 --
 -- KEYS  the dictionary's meta (shared/generations.lua)
--- Reply how it stands: MORE (call again) | BUILDING (an import is under way: look again later) | CLEAN | GONE (there is
---       no dictionary, and nothing left of one)
--- Holds Whoever calls it, and how often, the end is the same.
+-- Reply MORE (call again) | BUILDING (an import runs: sweep again later) | CLEAN | GONE (no dictionary and no remains)
+-- Holds Any server may call the script any number of times.
 --
 -- @include shared/jobs.lua
 if not go_on_with_jobs() or elapsed() > WRITE_BUDGET then return { 'MORE' } end

@@ -1,16 +1,16 @@
 #!lua
--- Changes entries, in bounded steps, each entry at one stroke.
+-- Changes entries in bounded steps. Each entry changes at once.
 --
 -- KEYS  the dictionary's meta (shared/generations.lua)
--- ARGV  1 profile that the forms were made with ("": there are none)  2 import id ("": the live generation, and what is being built)
---       then for each change seven: 'put', entry id, text ("": as folded), forms, weight, payload, aliases (JSON or "")
---                                or 'delete', entry id, and five empty ones
---                                or 'select', entry id, how often, and four empty ones
--- Reply OK, how many of the changes are begun, 1 if they are also done, what each came to
---       (put: 1; delete: 1, or 0 if there was none; select: selection count, or -1 if there is no such entry)
---       | UNKNOWN | PROFILE the one in force | LOST (no such import: another was committed, or it was given up)
--- Holds A change that is begun is carried out, by whoever comes next. Not done: call again without those begun, to
---       the end. A batch of an import leaves alone what was changed meanwhile.
+-- ARGV  1 profile of the forms ("": no forms)  2 import id ("": the live generation and all imports)
+--       then seven for each change: 'put', entry id, text ("": as folded), forms, weight, payload, aliases (JSON or "")
+--                                or 'delete', entry id, and five empty arguments
+--                                or 'select', entry id, number of selections, and four empty arguments
+-- Reply OK, number of started changes, 1 if all of these are finished, and the result of each
+--       (put: 1; delete: 1, or 0 without such an entry; select: selection count, or -1 without such an entry)
+--       | UNKNOWN | PROFILE profile in force | LOST (no such import: another was committed, or the import was abandoned)
+-- Holds A started change is finished by the next script of any server. If changes remain, the server calls again with
+--       these. A batch of an import does not overwrite later changes.
 --
 -- @include shared/jobs.lua
 local profile, import = ARGV[1], ARGV[2]
@@ -57,7 +57,7 @@ local function change(at)
   end
   local known = kept(live, id)
   if verb == 'select' then
-    -- Of one that only an import has, nothing is counted either.
+    -- Selections of an entry that only an import has do not count.
     if not known then return -1 end
     for _, one in ipairs(builds) do add_selections(one[2], id, tonumber(ARGV[at + 2])) end
     return add_selections(live, id, tonumber(ARGV[at + 2]))

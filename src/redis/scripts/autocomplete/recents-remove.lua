@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- Takes a recent out of its list, or the whole list away.
+-- Removes a recent from its list, or the whole list.
 --
--- KEYS  1 list  2 the mark of this removal: it has a name of its own
--- ARGV  1 identity (prelude; "": the whole list)  2 how long the removal may be sent again (ms)
--- Reply REMOVED | NONE: there was no such recent, or no such list
--- Holds Sent again after a lost reply it answers as the first time, by its mark, and does not touch what was added
---       since. Works when memory is full.
+-- KEYS  1 list  2 the mark of this removal, a key of its own
+-- ARGV  1 identity (shared/recents.lua; "": the whole list)  2 how long the removal may be sent again (ms)
+-- Reply REMOVED | NONE (no such recent or list)
+-- Holds A removal that is sent again after a lost reply answers as before, because of the mark, and keeps recents that
+--       were added since. The script works when memory is full.
 --
 -- @include shared/recents.lua
 local list, mark = KEYS[1], KEYS[2]

@@ -1,44 +1,44 @@
--- An entry as it is kept, and the records by which it is found.
+-- The stored form of an entry, and the index records that find the entry.
 --
--- Kept is: score (see `order_code`) .. forms .. \4 .. the rest in msgpack { weight, selections, id, text
+-- An entry is stored as: score (see `order_code`) .. forms .. \4 .. the rest in MessagePack { weight, selections, id, text
 -- ("": as folded), payload, aliases (JSON, or "") }.
--- `forms` are the folded text and aliases with their word starts marked, as engine/match.ts makes them:
--- \2 form \3 \2 form \3, with \1 in front of each word but the first. So one plain search each tells how an entry
--- matches: \2query\3 exactly, \2query as a prefix, \1query at a word, query\3 at the end, query anywhere.
+-- `forms` are the folded text and aliases with marked word starts, as engine/autocomplete/match.ts makes them:
+-- \2 form \3 \2 form \3, with \1 in front of each word except the first. One plain search shows how an entry matches:
+-- \2query\3 exact, \2query prefix, \1query word prefix, query\3 suffix, query contains.
 --
 -- Records, n being the entry's number in five bytes, and rank = order_code(score) .. start of the folded text:
 --   a \0 rank \0 n              every entry, the best first
---   p ccc \0 rank \0 n m        those of which a form begins with these 1 to 3 characters, the best first; m is \1 where
---                              an alias does, else \0
---   w ccc \0 rank \0 n          ... with a word, other than its first, that begins so
---   g ccc \0 rank \0 n m b a    ... that contains these 3, or ends with these 1 or 2 (and \3 for the end); b and a are the
---                              last bytes of the characters before and after, \2 and \3 where there are none
---   f form \0 n h m             each form, in order; h is its score's height (two bytes)
---   d i ccc \0 n h m            ... its first 14 characters, without the i-th (a byte, 2 to 6), where typos are looked for
---   v words \0 n h m            each form from each of its words on, but the first; 56 bytes of it
--- A record is a hint: what counts is the entry, so records may be there too early and stay too long. An entry whose
--- score or forms change gets a new number, so that its old records and its new ones are never the same.
+--   p ccc \0 rank \0 n m        entries with a form that begins with these 1 to 3 characters, the best first; m is \1 for
+--                              an alias, else \0
+--   w ccc \0 rank \0 n          entries with a later word that begins with these characters
+--   g ccc \0 rank \0 n m b a    entries that contain these 3 characters, or end with these 1 or 2 (and \3 for the end); b
+--                              and a are the last bytes of the characters before and after, or \2 and \3
+--   f form \0 n h m             each form, in order; h is the height of the score (two bytes)
+--   d i ccc \0 n h m            the first 14 characters of each form without the i-th (a byte, 2 to 6); only with typos
+--   v words \0 n h m            each form from each later word on, up to 56 bytes
+-- A record is a hint, and only the entry decides: a record may appear early and stay late. An entry with a new score or
+-- new forms gets a new number, so old and new records always differ.
 --
 -- @include generations.lua
 
--- How much of a folded text is in a rank. Ties beyond that are put in order when they are read.
+-- Characters of the folded text in a rank. Ties beyond these are ordered when they are read.
 local RANK_TEXT = 40
 
 local GRAM_RANK_TEXT = 6
 
 local WORD_BYTES = 56
 
--- The last character that is left out, for typos, and how many there are of a form where one is.
+-- The last character that a typo record leaves out, and the number of characters in such a record.
 local LEFT_OUT = 6
 
 local TYPO_CHARACTERS = 14
 
--- Above that of any entry.
+-- Above the score of any entry.
 local MOST_SCORE = 9007199254740992
 
 local CHARACTER = '[%z\1-\127\194-\244][\128-\191]*'
 
--- Orders scores from high to low as strings: 8 - number of bytes, then the bytes, inverted.
+-- Strings in the order of scores from high to low: 8 minus the number of bytes, then the inverted bytes.
 local function order_code(score)
   local code = ''
   while score > 0 do
@@ -54,8 +54,8 @@ local function score_of(code)
   return score
 end
 
--- A score in two bytes, by which the best of many records are told without a look at their entries: its logarithm, with
--- ten bits behind the point. Scores that differ by less than a thousandth may have the same one.
+-- The height of a score in two bytes: its logarithm with ten fractional bits. It finds the best of many records without
+-- reading their entries. Scores that differ by less than a thousandth may have the same height.
 local function height_of(score)
   if score == 0 then return 0 end
   local fraction, exponent = math.frexp(score)
@@ -73,7 +73,7 @@ local function rest_of(value)
   return cmsgpack.unpack(string.sub(value, string.find(value, '\4', 10 - string.byte(value), true) + 1))
 end
 
--- The folded text, by which entries of equal score are in order.
+-- The folded text, which orders entries of equal score.
 local function text_of(forms)
   local text = string.sub(forms, 2, string.find(forms, '\3', 1, true) - 1)
   return string.find(text, '\1', 1, true) and string.gsub(text, '\1', '') or text

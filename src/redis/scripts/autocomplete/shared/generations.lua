@@ -1,23 +1,23 @@
--- A dictionary and its generations: what the dictionary scripts share.
+-- What all dictionary scripts share: a dictionary and its generations.
 --
 -- KEYS[1] is the dictionary's `meta`, a hash:
 --   profile      accents ('k' kept, 'd' dropped) .. typos ('t', '-') .. fold version
---   live         the generation that answers; absent while there is none (a first import is being built)
---   generation   how many have been live
---   build:ID     the generation that the import ID builds aside
---   garbage:G    a generation that is being taken apart
---   committed    the import that was committed last, so that its repeat gets the same answer
---   jobs         changes of entries that a bounded step has not finished (see jobs.lua)
--- All other keys belong to one generation, whose id is never used again. Their names are made from KEYS[1], so they
--- are in its slot:
---   entries:G    hash of the entries, by number (see `pack_entry`)
---   ids:G        hash of the numbers, by entry id
---   state:G      hash: next (number to give out), count; of a build also started, heard (us), received
---   pins:G       of a build: ids that were put or deleted meanwhile, which its batches must leave alone
---   parts:G      the index's parts, a sorted set of the least record each may hold (see index.lua)
---   part:G       with a zero byte and that record behind the name: the records of one part
+--   live         the generation that answers; absent until the first import is committed
+--   generation   number of generations that have been live
+--   build:ID     the generation that the import ID builds
+--   garbage:G    a generation that is being removed
+--   committed    the last committed import, so that a repeated commit gets the same answer
+--   jobs         unfinished changes of entries (see jobs.lua)
+-- All other keys belong to one generation. The id of a generation is never used again. Key names are derived from KEYS[1],
+-- so all keys are in the same slot:
+--   entries:G    hash: entries by number (see `pack_entry`)
+--   ids:G        hash: numbers by entry id
+--   state:G      hash: next number, count of entries; for an import also started, heard (us), received
+--   pins:G       for an import: ids that were changed meanwhile, which its batches must not overwrite
+--   parts:G      sorted set: the lowest record that each part of the index may hold (see index.lua)
+--   part:G       followed by a zero byte and that lowest record: the records of one part
 
--- A build whose import was not heard of for so long is given up (us).
+-- An import that is silent for this time is abandoned (us).
 local IMPORT_SILENCE = 60000000
 
 local function int(number) return string.format('%.0f', number) end
@@ -41,7 +41,7 @@ local function key_of(part, generation) return key_head .. part .. ':' .. genera
 
 local function meta(field) return redis.call('HGET', KEYS[1], field) end
 
--- Pairs of the fields of meta that begin with `head`: what follows it, and the value.
+-- The fields of meta that begin with `head`, as pairs of the rest of the name and the value.
 local function fields_of(head)
   local all, found = redis.call('HGETALL', KEYS[1]), {}
   for i = 1, #all, 2 do
@@ -63,10 +63,10 @@ end
 
 local function discard(generation) redis.call('HSET', KEYS[1], 'garbage:' .. generation, 1) end
 
--- How many may be built at a time: each costs as much as the dictionary does.
+-- The maximum number of imports at a time. Each import needs as much memory as the dictionary.
 local MOST_BUILDS = 4
 
--- Of a dictionary that there is not, nor will be, there is no profile either.
+-- A dictionary without live generation and imports has no profile.
 local function forget_profile()
   if not meta('live') and #fields_of('build:') == 0 then redis.call('HDEL', KEYS[1], 'profile', 'committed') end
 end
@@ -77,12 +77,12 @@ local function give_up(import, generation)
   forget_profile()
 end
 
--- The imports under way, without those that were not heard of for long: their servers are gone.
+-- Abandons silent imports and returns the ids of the others.
 local function give_up_silent()
   local alive = {}
   for _, build in ipairs(fields_of('build:')) do
     local heard = tonumber(redis.call('HGET', key_of('state', build[2]), 'heard')) or 0
-    -- A clock that was set back must not keep one for ever.
+    -- An import must not stay forever because the clock was set back.
     if math.abs(started - heard) > IMPORT_SILENCE then
       give_up(build[1], build[2])
     else

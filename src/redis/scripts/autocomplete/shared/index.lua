@@ -1,19 +1,18 @@
--- The index of a generation: one long sorted sequence of records (byte strings), cut into parts of little more than
--- PART_SIZE at most, each a sorted set small enough for Redis to keep it packed (up to 128, unless it is told
--- otherwise): a fifth of the memory of one large set. `parts` has for each the least record that it may hold; the first
--- one's is empty.
+-- The index of a generation: a long sorted sequence of records (byte strings), divided into parts of about PART_SIZE
+-- records. Each part is a sorted set that Redis stores in packed form (up to 128 members by default), which needs a fifth
+-- of the memory of one large sorted set. `parts` holds the lowest record that each part may hold; the first is empty.
 --
 -- @include generations.lua
 
 local PART_SIZE = 64
 
--- A part's size is looked at after one of its records in so many: asking costs a third of the insertion.
+-- The size of a part is checked once per this number of insertions, because a check costs a third of an insertion.
 local SIZE_CHECKED = 4
 
--- `work` counts what was read of it.
+-- `work` counts what was read of the index.
 local index = { work = 0 }
 
--- Says which generation's index is meant from here on.
+-- Selects the index of a generation for all later functions.
 local function use_index(generation)
   index.parts, index.part = key_of('parts', generation), key_of('part', generation) .. '\0'
 end
@@ -22,7 +21,7 @@ local function part_for(record)
   return redis.call('ZREVRANGEBYLEX', index.parts, '[' .. record, '-', 'LIMIT', 0, 1)[1]
 end
 
--- The shortest string that is greater than `low` and not greater than `high`.
+-- The shortest string above `low` and not above `high`.
 local function between(low, high)
   for i = 1, #high do
     if string.byte(low, i) ~= string.byte(high, i) then return string.sub(high, 1, i) end
@@ -45,7 +44,7 @@ local function split(part)
   redis.call('ZADD', index.parts, 0, least)
 end
 
--- How many each part was given, from a beginning that differs: many entries in a row may have the same records.
+-- Insertions by part. The count starts at a varying number, because many entries in a row may have the same records.
 local inserted = {}
 
 local function insert_record(record)
@@ -60,7 +59,7 @@ local function insert_record(record)
   if inserted[part] % SIZE_CHECKED == 0 and redis.call('ZCARD', key) >= PART_SIZE then split(part) end
 end
 
--- What is left of a part that has become small goes to the one before it.
+-- Moves the records of a small part to the part before it.
 local function shrink(part, size)
   local key = index.part .. part
   local before = redis.call('ZREVRANGEBYLEX', index.parts, '(' .. part, '-', 'LIMIT', 0, 1)[1]
@@ -87,8 +86,8 @@ local function remove_record(record)
   if size < PART_SIZE / 4 then shrink(part, size) end
 end
 
--- The records from `from` (inclusive) to `to` (exclusive), a batch at a time, and later ones a part at a time: each call
--- returns the next ones, at least one, or nil at the end.
+-- Reads the records from `from` (inclusive) to `to` (exclusive). Each call returns the next records, or nil at the end:
+-- first a batch, later a part at a time.
 local function reader(from, to, batch)
   local part = part_for(from) or ''
   local low = '[' .. from
@@ -109,7 +108,7 @@ local function reader(from, to, batch)
   end
 end
 
--- About how many records there are in between: parts, which are half full at least as a rule.
+-- The number of parts between two records. Parts are mostly at least half full.
 local function parts_between(from, to)
   index.work = index.work + 4
   return redis.call('ZLEXCOUNT', index.parts, '(' .. from, '(' .. to)

@@ -1,20 +1,19 @@
--- Changing an entry: its new records first, then the entry itself at one stroke, then the records it no longer has.
--- So whoever reads in between finds it as it was, or as it is. What a bounded step does not get done is kept in
--- meta's `jobs`, and whatever comes next goes on with it first, whichever server that is.
+-- A change of an entry adds the new records, then replaces the entry, then removes the old records. A reader sees the old
+-- or the new entry. An unfinished change stays in `jobs` of meta, and the next script of any server finishes it first.
 --
--- A job: { generation, entry id, old number, old value, new number, new value, phase, cursor }, with false for a
--- number and value that there are not. Phases: 'add', then the publication, then 'remove'.
+-- A job: { generation, entry id, old number, old value, new number, new value, phase, cursor }; a missing number or value
+-- is false. Phases: 'add', then `publish`, then 'remove'.
 --
 -- @include index.lua
 -- @include records.lua
 
--- How long a step may take (us).
+-- Time budget of a script (us).
 local WRITE_BUDGET = 700
 
--- Of an entry; with the greatest weight still exact as a number.
+-- The maximum of an entry's selections. Its sum with the largest weight is still exact.
 local MOST_SELECTIONS = 4503599627370495
 
--- The time is looked at now and then only.
+-- The clock is read for every fourth check only.
 local asked_for_time = 0
 
 local function spent()
@@ -26,7 +25,7 @@ local jobs = {}
 
 local jobs_kept = false
 
--- Those of generations that have become garbage have no more meaning.
+-- Jobs of garbage generations are dropped.
 local function load_jobs()
   local packed = meta('jobs')
   if not packed then return end
@@ -57,7 +56,7 @@ local function publish(generation, id, old_number, old, new_number, new)
   if change ~= 0 then redis.call('HINCRBY', key_of('state', generation), 'count', change) end
 end
 
--- True when the job is through.
+-- True when the job is finished.
 local function work_off(job)
   local generation, id, old_number, old, new_number, new = unpack(job, 1, 6)
   use_index(generation)
@@ -71,7 +70,7 @@ local function work_off(job)
   return not old or new_number == old_number or visit_records(old, old_number, job[8], remove_record, spent)
 end
 
--- True when nothing is left to do. Takes at least one step.
+-- True when no job is left. The function takes at least one step.
 local function work_off_all()
   while jobs[1] do
     if not work_off(jobs[1]) then return false end
@@ -81,7 +80,7 @@ local function work_off_all()
   return true
 end
 
--- One step of what was begun; true when nothing is left to do.
+-- Continues unfinished jobs for one budget; true when no job is left.
 local function go_on_with_jobs()
   load_jobs()
   local done = work_off_all()
@@ -89,7 +88,7 @@ local function go_on_with_jobs()
   return done
 end
 
--- Sets out to make an entry of a generation this value, or to delete it (false).
+-- Adds a job that gives an entry of a generation this value, or deletes the entry (false).
 local function change_entry(generation, id, new)
   local old_number = redis.call('HGET', key_of('ids', generation), id)
   local old = old_number and redis.call('HGET', key_of('entries', generation), old_number)
@@ -103,7 +102,7 @@ local function change_entry(generation, id, new)
   jobs[#jobs + 1] = { generation, id, old_number or false, old or false, new_number, new, 'add', { 1, 1 } }
 end
 
--- Takes a generation apart; true when nothing is left of it.
+-- Removes the keys of a generation for one budget; true when no key is left.
 local function take_apart(generation)
   use_index(generation)
   while not spent() do

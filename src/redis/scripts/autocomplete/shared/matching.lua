@@ -1,53 +1,52 @@
--- Finding entries in the order of their ranks. A query looks through the records of one list that is in this order, or
--- through all records of a range if they are few, and asks each entry itself how it matches.
+-- Finds entries in the order of their ranks. A query examines a list of records in this order, or all records of a range
+-- if they are few. The entry itself decides how it matches.
 --
 -- @include entries.lua
 -- @include index.lua
 
--- How long a query may take (us): past it the weakest kinds are cut off ...
+-- Time budget of a query (us). After that the page is cut short.
 local QUERY_BUDGET = 1000
 
--- ... typos have longer, for they are looked for last, with most to look at; the last part of it is for the best of what
--- was found ...
+-- Time budgets of the search for typos, which comes last and examines most: in total, and until records are found.
 local TYPO_BUDGET = 1400
 
 local FINDING_BUDGET = 1150
 
 local allowed = QUERY_BUDGET
 
--- ... but not before so much work is done (records read and entries looked at, a command being as much as four): most of a
--- millisecond where nobody else wants the processor. So a system that takes it away for a while cuts no small query.
+-- Work that a query may always do, whatever the time: records read and entries examined; a command counts as four. This
+-- work takes most of a millisecond on an idle machine, so a busy machine cuts no small query short.
 local LEAST_WORK = 700
 
--- How long a page of a listing may take (us): it may be short, for another one follows.
+-- Time budget of a page of a listing (us). A page may be short, because another page follows.
 local LIST_BUDGET = 800
 
--- As many records as may be looked through out of order.
+-- The maximum number of unordered records to examine.
 local FEW = 256
 
--- So many more of the highest records are looked at than are needed: some are of no avail.
+-- Additional records to examine, because some do not match.
 local SPARE = 4
 
--- A gram's list that fills fewer parts of the index is looked through as a whole.
+-- A gram's list in fewer parts of the index than this is examined as a whole.
 local SIFTED_PARTS = 10
 
--- So many entries are fetched at once, and so many bytes of one are as much work as looking at it.
+-- Entries that are fetched at once, and the bytes of an entry that count as one unit of work.
 local FETCHED = 24
 
 local WORK_BYTES = 256
 
--- One or two characters somewhere in a text are looked for in so many lists.
+-- The maximum number of lists that are examined for `contains` with one or two characters.
 local MOST_LISTS = 32
 
--- Of a long query so many of the lists it could be looked for in are compared, about.
+-- About the number of lists of a long query that are compared by length.
 local MOST_GRAMS = 8
 
--- The best-matching kinds come first.
+-- Kinds from the best match to the weakest.
 local KINDS = { 'e', 'p', 'w', 's', 'c', 't' }
 
 local cut = false
 
--- Something was left out, though there was time for the rest.
+-- True if matches were left out for another reason than time.
 local incomplete = false
 
 local function out_of_time(budget)
@@ -56,8 +55,8 @@ local function out_of_time(budget)
   return true
 end
 
--- Lua's own < goes by the locale that Redis was started in; order here is that of bytes, as in the index. Long texts may
--- begin alike, so where they part is found by halves; so many bytes of them are known to be alike.
+-- Compares by bytes, as the index does; Lua's own < depends on the locale of Redis. Long texts may have a long common
+-- beginning, so a binary search finds the first difference. The first `alike` bytes are known to be equal.
 local function precedes(a, b, alike)
   local low, high = alike + 1, math.min(#a, #b) + 1
   while low < high do
@@ -69,7 +68,7 @@ local function precedes(a, b, alike)
   return y ~= nil and (x == nil or x < y)
 end
 
--- An entry that matches: { value, forms, score }, and what is found out when it is needed.
+-- A matching entry: { value, forms, score }; other fields are computed when needed.
 local function new_candidate(value, forms) return { value = value, forms = forms, score = score_of(value) } end
 
 local function text_of_candidate(candidate)
@@ -82,8 +81,8 @@ local function rest_of_candidate(candidate)
   return candidate.rest
 end
 
--- Whether a candidate comes before a place { score, text, id }, or candidate, of its kind; so many bytes of their texts
--- are known to be alike.
+-- True if a candidate comes before another candidate, or before a place { score, text, id }, of its kind. The first
+-- `alike` bytes of their texts are known to be equal.
 local function comes_before(a, b, alike)
   if a.score ~= b.score then return a.score > b.score end
   local text, other = text_of_candidate(a), b.text or text_of_candidate(b)
@@ -92,7 +91,7 @@ local function comes_before(a, b, alike)
   return precedes(rest_of_candidate(a)[3], b.id or rest_of_candidate(b)[3], 0)
 end
 
--- Keeps the best few in order. They often come in order, and are then compared once.
+-- Inserts a candidate into the ordered list of the best. Candidates mostly come in order and need one comparison.
 local function offer(best, candidate, most, alike)
   if #best >= most then
     if not comes_before(candidate, best[most], alike) then return end
@@ -107,7 +106,7 @@ local function offer(best, candidate, most, alike)
   table.insert(best, low, candidate)
 end
 
--- A list of records: those that have this key, and of a gram those with these bytes before and after it, where known.
+-- A list of the records with this key. For a gram, `before` and `after` restrict the neighbouring bytes.
 local function list_of(key, before, after)
   return { key = key, before = before and string.byte(before, -1), after = after and string.byte(after, -1) }
 end
@@ -119,7 +118,7 @@ end
 
 local function is_gram(record) return string.byte(record) == 103 end
 
--- How many bytes of a record follow its entry's number.
+-- The number of bytes of a record after its entry's number.
 local function tail_of(record)
   local kind = string.byte(record)
   return (kind == 97 or kind == 119) and 0 or kind == 112 and 1 or 3
@@ -130,16 +129,16 @@ local function number_of(record)
   return string.sub(record, -5 - tail, -1 - tail)
 end
 
--- Where a record stands in a list: its rank, its number and, as of a gram an entry may have several, what follows.
+-- The place of a record in a list: its rank and number and the bytes behind, because an entry may have a gram twice.
 local function place_of(record, key) return string.sub(record, #key + 2, is_gram(record) and -1 or -1 - tail_of(record)) end
 
 local function rank_of(place, of_gram) return string.sub(place, 1, of_gram and -10 or -7) end
 
 local function number_in(place, of_gram) return string.sub(place, of_gram and -8 or -5, of_gram and -4 or -1) end
 
--- Calls `visit` with the value of each record's entry and the record's place, once for each entry: `known` has the
--- numbers that were met before. With a list, only of those that fit. A few at a time, for entries may be large; returns
--- the place of the last record that it got to.
+-- Calls `visit` once per entry with the entry's value and the index of its record. `known` has the numbers of visited
+-- entries. With a list, only records that fit are visited. Entries may be large, so a few are read at a time. Returns the
+-- index of the last visited record.
 local function visit_entries(records, entries, known, visit, list)
   local numbers, places = {}, {}
   local filtered = list and (list.before or list.after)
@@ -167,7 +166,7 @@ local function visit_entries(records, entries, known, visit, list)
   return #records
 end
 
--- All records that begin with `head`, or nil if they are more than `most`.
+-- All records that begin with `head`, or nil if there are more than `most`.
 local function all_below(head, most)
   local to = head .. '\255'
   local part = part_for(to)
@@ -186,8 +185,8 @@ local function all_below(head, most)
   return all
 end
 
--- Keeps records with heights, each entry's once, but of those above `ceiling` none: the highest of them in order, all of
--- one height among them, and the rest.
+-- Collects records with heights up to `ceiling`, one for each entry, and divides them: the highest in order, with all
+-- records of the lowest height among these, and the rest.
 local function the_highest(most, ceiling)
   local records, heights, known, highest = {}, {}, {}, {}
   return {
@@ -225,7 +224,7 @@ local function the_highest(most, ceiling)
   }
 end
 
--- The lists of some of the grams of a query from a character on: of a long one not all.
+-- The lists of the grams of a query from a character on; for a long query only some of them.
 local function grams_of(query, first)
   local found = {}
   for i = first, #query - 2, math.max(1, math.floor((#query - 2) / MOST_GRAMS)) do
@@ -234,7 +233,7 @@ local function grams_of(query, first)
   return found
 end
 
--- That of the lists which is in the fewest parts of the index, and how many it fills.
+-- The list in the fewest parts of the index, and the number of these parts.
 local function shortest_of(lists)
   local shortest, parts
   for _, list in ipairs(lists) do
@@ -245,7 +244,7 @@ local function shortest_of(lists)
   return shortest, parts
 end
 
--- The next records of one list, from a place on.
+-- Reads the next records of a list from a place on.
 local function following(list, place, batch)
   local read = reader(list.key .. '\0' .. place, list.key .. '\1', batch)
   return function()
@@ -254,7 +253,7 @@ local function following(list, place, batch)
   end
 end
 
--- The same of several lists together, in the order of places: they are kept in the order of their next ones.
+-- As `following`, for several lists merged in the order of places. `waiting` orders the lists by their next record.
 local function merged(lists, place)
   local waiting = {}
   local function wait(list)

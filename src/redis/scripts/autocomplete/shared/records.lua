@@ -3,9 +3,8 @@
 
 local typos = string.sub(meta('profile') or '', 2, 2) == 't'
 
--- Visits an entry's records in an order that is always the same, from `cursor` on, and leaves in it how far it has
--- come: { where the next form begins, its next character }. Visits may be repeated; they end when `stop` says so.
--- Returns whether all were visited.
+-- Visits the records of an entry in a fixed order from `cursor` on until `stop` returns true, and updates `cursor`:
+-- { start of the next form, its next character }. A record may be visited twice. Returns true if all were visited.
 local function visit_records(value, number, cursor, visit, stop)
   local code, forms = code_of(value), forms_of(value)
   local text = text_of(forms)
@@ -28,7 +27,7 @@ local function visit_records(value, number, cursor, visit, stop)
     local mark = cursor[1] == 1 and '\0' or '\1'
     local ending = tail .. height .. mark
     characters[count + 1] = '\3'
-    -- The empty form of a text of nothing but accents that are dropped: it is listed all the same.
+    -- A text of accents only may fold to an empty form, which is still listed.
     if count == 0 then visit('f' .. ending) end
     local function beginnings(kind, from, rest)
       for to = from, math.min(from + 2, count) do

@@ -1,21 +1,21 @@
--- Texts that begin with something like the query. Edits at the beginning are found by records that leave a character
--- out (as SymSpell does, W. Garbe, 2012), those further on by comparing each record with that beginning.
+-- Finds texts that begin nearly like the query. Records that leave a character out (as in SymSpell, W. Garbe, 2012) find
+-- edits at the beginning. Comparisons find later edits.
 --
 -- @include matching.lua
 
--- From how many characters on one edit is allowed, and two.
+-- The lengths of a query from which one edit and two edits are allowed.
 local ONE_EDIT = 4
 
 local TWO_EDITS = 8
 
--- Of one beginning no more records are looked at where one edit is allowed, and where two are, which are compared.
+-- The maximum number of records examined for one beginning, with one edit and with two.
 local MOST_BELOW = { 256, 192 }
 
--- What it is to compare two texts, as work (see LEAST_WORK).
+-- The work of comparing two texts (see LEAST_WORK), with one edit and with two.
 local COMPARISON = { 1, 3 }
 
--- What is looked for: the query's characters, its bytes, and of each byte that begins a character (and the end) how many
--- characters there are from it on, and these.
+-- The query as characters and bytes, and for each first byte of a character (and the end) the number of characters from
+-- there on and their text.
 local function wanted_of(query)
   local text = table.concat(query)
   local wanted = { query = query, bytes = { string.byte(text, 1, -1) }, at = {}, left = {}, rest = {} }
@@ -29,7 +29,8 @@ end
 
 local function bytes_of_character(byte) return byte < 128 and 1 or byte < 224 and 2 or byte < 240 and 3 or 4 end
 
--- Whether a text, from byte `at` to its end or a \0, begins with what is wanted from byte `p` on, within so many edits.
+-- True if a text from byte `at` on begins with the wanted text from byte `p` on, with at most `edits` edits. The text ends
+-- at a \0.
 local function begins_like(text, at, wanted, p, edits)
   local bytes, rest = wanted.bytes, wanted.rest
   local byte = string.byte(text, at)
@@ -57,7 +58,7 @@ local function begins_like(text, at, wanted, p, edits)
     string.sub(rest[p], 1, next_p - p) and begins_like(text, end_of_both, wanted, beyond, edits - 1)
 end
 
--- Whether one of an entry's forms begins like the query.
+-- True if one of an entry's forms begins like the query.
 local function is_like(forms, wanted, edits)
   local first, from = wanted.query[1], 1
   index.work = index.work + COMPARISON[edits]
@@ -73,8 +74,8 @@ local function is_like(forms, wanted, edits)
   return false
 end
 
--- What records begin with whose form begins with the query's first characters but for an edit at the i-th, and how many
--- of the query's characters that stands for. That the last of them is wrong is the same as that it is missing.
+-- The beginnings of records of forms with one edit at the i-th character of the query, and the number of the query's
+-- characters that each beginning covers. A wrong last character equals a missing one.
 local VARIANTS = {
   function(text, i, count) return 'f' .. text(1, i - 1) .. text(i + 1, count), count end,
   function(text, i, count)
@@ -90,7 +91,7 @@ local VARIANTS = {
   end,
 }
 
--- The first three characters of the entries with these records, where the first is this one.
+-- Visits the first three characters of the entries of these records, if they begin with `first`.
 local function threes_of(records, entries, first, visit)
   visit_entries(records, entries, {}, function(value)
     local three = string.match(text_of(forms_of(value)), '^' .. string.rep(CHARACTER, 3))
@@ -98,17 +99,17 @@ local function threes_of(records, entries, first, visit)
   end)
 end
 
--- Of two edits one at most is among so many of the first characters, or both are, or one and a swap of the last of them
--- and the next.
+-- The length of the head of a query with two edits: the head has at most one edit, or both, or one edit and a swap of its
+-- last character with the next.
 local function head_of_two(query) return math.min(LEFT_OUT, #query - 3) end
 
--- Calls `found` with each record of a form that begins like the query, but where too many begin alike `dense` with the
--- first three characters of these; an entry may be found more than once. Of two edits these have one at most among the
--- first characters.
+-- Calls `found` with each record of a form that begins like the query. If too many records share a beginning, it calls
+-- `dense` with their first three characters instead. An entry may be found twice. At most one of two edits is in the head.
 local function each_record_like(wanted, edits, entries, found, dense)
   local query = wanted.query
   local function text(from, to) return table.concat(query, '', from, to) end
-  -- What begins with `head`, which stands for the query's first characters with so many edits used; whether it could.
+  -- Visits the records that begin with `head`, which covers `count` characters of the query with `used` edits. False if
+  -- there are too many.
   local function visit(used, head, count)
     if not head or out_of_time(FINDING_BUDGET) then return true end
     local records = all_below(head, MOST_BELOW[edits])
@@ -116,7 +117,7 @@ local function each_record_like(wanted, edits, entries, found, dense)
       if string.byte(head) == 102 or string.byte(head, 2) > 3 then
         dense(string.match(head, string.rep(CHARACTER, 3), string.byte(head) == 102 and 2 or 3))
       else
-        -- Of those without their second or third character: mostly it is one and the same.
+        -- Records without their second or third character: mostly all have the same character there.
         incomplete = true
         threes_of(reader(head, head .. '\255', 8)(), entries, query[1], dense)
       end
@@ -130,7 +131,7 @@ local function each_record_like(wanted, edits, entries, found, dense)
     end
     return true
   end
-  -- Where too many begin alike, and another edit may follow, then at least what has no other one.
+  -- If too many records share a beginning and another edit may follow, at least those without another edit are visited.
   local function visit_variants(from, to, count)
     for i = from, to do
       for _, variant in ipairs(VARIANTS) do
@@ -146,8 +147,8 @@ local function each_record_like(wanted, edits, entries, found, dense)
   visit_variants(2, math.min(head, whole), head)
 end
 
--- Of the ranked list of three characters the records whose text begins like the query, and those of which only the
--- entry can tell: it is an alias that begins with them, or there is too little of the text.
+-- Divides records of the ranked list of three characters: those with a text that begins like the query, and those that
+-- need the entry, because an alias begins so or the record holds too little text.
 local function ranked_like(records, three, wanted, edits)
   local like, others = {}, {}
   local first = #wanted.query[1]
@@ -164,7 +165,7 @@ local function ranked_like(records, three, wanted, edits)
   return like, others
 end
 
--- Of a gram's records those that fit and whose text begins with this character; where an alias has the gram, all.
+-- The records of a gram that fit and have a text that begins with this character, or an alias.
 local function beginning_with(character, records, list)
   local some = {}
   for _, record in ipairs(records) do
@@ -175,8 +176,8 @@ local function beginning_with(character, records, list)
   return some
 end
 
--- The lists of records of what may have two edits among its first characters: then the rest is whole and found by its
--- grams; or one, and the last of them is swapped with the next.
+-- The lists of entries that may have two edits in the head: the rest of the query has no edit, and its grams find the
+-- entries; or one edit, and the last character of the head is swapped with the next.
 local function lists_of_rest(query)
   local head = head_of_two(query)
   return {
