@@ -2,7 +2,7 @@ import type { RecentIdentity } from '../../engine/autocomplete/recents-store';
 import type { Recent } from '../../engine/autocomplete/suggestion';
 import type { RawReply } from '../connection/script-command';
 
-/** How a recent is stored: two elements of a Redis list, described in scripts/autocomplete/shared/recents/list.lua. */
+/** How a recent is stored: two elements of a Redis list, described in scripts/autocomplete/shared/recents.lua. */
 
 const WITH_ID = 'i';
 const WITHOUT_ID = 't';
