@@ -239,7 +239,7 @@ describe('permits-delete', () => {
       ['a new limit', (waiter) => fixture.setLimit(waiter.resource, 7), 'set'],
       ['another deletion', (waiter) => fixture.remove(waiter.resource), 'removed'],
     ];
-    it.each(between)('goes on before %s between two of its steps is carried out', async (_, act, kind) => {
+    it.each(between)('finishes all its steps before %s that comes between them', async (_, act, kind) => {
       const { semaphore, held, waiting } = await crowd(200, 200);
       expect(await fixture.step(permitsDelete, semaphore, '1', 'a deletion', 3_600_000)).toBe('DELETED');
       expect((await fixture.stored(semaphore)).sets.ends).toHaveLength(200 - BATCH);
