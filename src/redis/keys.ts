@@ -57,7 +57,7 @@ export function absentKey(key: string): string {
 
 const serviceLetters = { lock: 'l', semaphore: 's' } as const;
 
-/** The keys of a resource, in the order of the scripts' KEYS (see scripts/leases/shared). */
+/** The keys of a resource, in the order of the scripts' KEYS (see scripts/leases/shared/constants.lua). */
 const lockParts = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live', 'epoch'] as const;
 const parts = { lock: lockParts, semaphore: [...lockParts, 'limit'] } as const;
 /** The position of the bucket's epoch among the keys of a resource. */
