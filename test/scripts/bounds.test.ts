@@ -9,7 +9,7 @@ describe('bounds of a script', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
     // Thousands of commands are in flight at once.
-    fixture = await PermitsFixture.open({ commandTimeoutMs: 20_000 });
+    fixture = await PermitsFixture.open({ commandTimeoutMs: 20_000, frozenClock: true });
   });
   afterAll(() => fixture.close());
 
@@ -108,6 +108,7 @@ describe('bounds of a script', () => {
       end`;
     await fixture.redis.command('EVAL', fill, 2, fixture.key(lock, 'state'), fixture.key(lock, 'ended'));
     expect(await first.release(secret)).toEqual({ kind: 'finished', cause: 'released' });
+    await fixture.passInUse(lock, 1000);
     const next = await fixture.request('s1', lock);
     is('granted', await next.try());
     await fixture.redis.command('ZINCRBY', fixture.key(lock, 'ends'), '1', next.requestId);

@@ -8,7 +8,7 @@ import { is } from '../support/reply-kinds';
 describe('after a manual DEL of one key', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open();
+    fixture = await PermitsFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

@@ -98,16 +98,19 @@ describe('dictionary-start-import', () => {
     ['wants another profile', 'd-1', 'kt1'],
     ['wants none', 'd-1', ''],
     ['wants the same', 'kt1', 'kt1'],
-  ])('starts a new dictionary where only a silent import is left, and the caller %s', async (_what, before, wanted) => {
-    const name = fixture.name();
-    await start(name, 'silent', before);
-    await silence(name, 'silent', 61);
-    expect(await start(name, 'import', wanted)).toEqual(['OK', 'kt1']);
-    expect(await put(name, 'import', 'a')).toEqual(['OK', '1', '1', ['1']]);
-    expect(await end(name, 'import', 'commit')).toEqual(['OK']);
-    expect((await inspect(name)).slice(0, 4)).toEqual(['OK', 'kt1', '1', '1']);
-    expect(await fixture.checkAtRest(name)).toEqual([]);
-  });
+  ])(
+    'starts a new dictionary where only a silent import is left, and the caller %s',
+    async (_what, before, wanted) => {
+      const name = fixture.name();
+      await start(name, 'silent', before);
+      await silence(name, 'silent', 61);
+      expect(await start(name, 'import', wanted)).toEqual(['OK', 'kt1']);
+      expect(await put(name, 'import', 'a')).toEqual(['OK', '1', '1', ['1']]);
+      expect(await end(name, 'import', 'commit')).toEqual(['OK']);
+      expect((await inspect(name)).slice(0, 4)).toEqual(['OK', 'kt1', '1', '1']);
+      expect(await fixture.checkAtRest(name)).toEqual([]);
+    },
+  );
 
   it('continues an import that is started again with the same id, however late', async () => {
     const name = fixture.name();

@@ -6,7 +6,7 @@ import { is } from '../support/reply-kinds';
 describe('when the memory of Redis is full', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open();
+    fixture = await PermitsFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
   afterEach(() => fixture.redis.command('CONFIG', 'SET', 'maxmemory', '0'));

@@ -16,7 +16,7 @@ describe('permits-delete', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
     // Hundreds of commands are in flight at once.
-    fixture = await PermitsFixture.open({ commandTimeoutMs: 20_000 });
+    fixture = await PermitsFixture.open({ commandTimeoutMs: 20_000, frozenClock: true });
   });
   afterAll(() => fixture.close());
 

@@ -6,7 +6,7 @@ import { is } from '../support/reply-kinds';
 describe('permits-renew', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open();
+    fixture = await PermitsFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

@@ -7,7 +7,7 @@ import { is } from '../support/reply-kinds';
 describe('permits-touch', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open();
+    fixture = await PermitsFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

@@ -8,7 +8,7 @@ import { is } from '../support/reply-kinds';
 describe('a lock without an expiry, edited manually in Redis (chapter 24)', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
-    fixture = await PermitsFixture.open();
+    fixture = await PermitsFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 

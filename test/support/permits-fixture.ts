@@ -3,19 +3,22 @@ import type { RemoveReply, SetLimitReply } from '../../src/engine/leases/permits
 import { permitsKeys, wakeChannel } from '../../src/redis/keys';
 import { eventually } from './eventually';
 import { Requester, type RequesterOptions } from './permits-requester';
-import { PREFIX, TestServer } from './permits-server';
+import { FROZEN_CLOCK, PREFIX, TestServer, withFrozenClock } from './permits-server';
 import { keyOf, moveTimes, PARTS, readStored, type Part, type Stored } from './permits-stored';
 import { RedisProcess, type RedisProcessOptions } from './processes/redis-process';
 
 export interface FixtureOptions extends RedisProcessOptions {
   readonly commandTimeoutMs?: number;
   readonly retentionMs?: number;
+  /** Scripts see time pass only by `pass` and `passInUse`, so results do not depend on how busy the machine is. */
+  readonly frozenClock?: boolean;
 }
 
 /** A private Redis with the stores of several servers. It can move stored times and read the stored state. */
 export class PermitsFixture {
   private readonly servers = new Map<string, TestServer>();
   private names = 0;
+  private frozen: [seconds: string, us: string] | undefined;
 
   private constructor(
     readonly redis: RedisProcess,
@@ -23,7 +26,10 @@ export class PermitsFixture {
   ) {}
 
   static async open(options: FixtureOptions = {}): Promise<PermitsFixture> {
-    return new PermitsFixture(await RedisProcess.start({ appendfsync: 'no', ...options }), options);
+    const redis = await RedisProcess.start({ appendfsync: 'no', ...options });
+    const fixture = new PermitsFixture(redis, options);
+    if (options.frozenClock) await fixture.freezeClock((await redis.command('TIME')) as [string, string]);
+    return fixture;
   }
 
   async close(): Promise<void> {
@@ -35,10 +41,17 @@ export class PermitsFixture {
   async server(id: string, url = this.redis.url): Promise<TestServer> {
     let server = this.servers.get(id);
     if (!server) {
-      const { commandTimeoutMs = 2000, retentionMs = 3_600_000 } = this.options;
-      server = new TestServer(id, { url, commandTimeoutMs, retentionMs });
+      const { commandTimeoutMs = 2000, retentionMs = 3_600_000, frozenClock = false } = this.options;
+      server = new TestServer(id, { url, commandTimeoutMs, retentionMs, frozenClock });
       this.servers.set(id, server);
       await server.node.ready(5000);
+      if (frozenClock) {
+        const epoch = (await this.redis.command(
+          'GET',
+          this.epochKey({ service: 'lock', name: '' }),
+        )) as string;
+        server.epochArguments = [epoch, Number.MAX_SAFE_INTEGER];
+      }
     }
     return server;
   }
@@ -95,7 +108,14 @@ export class PermitsFixture {
     const keys = permitsKeys(PREFIX, resource);
     const epoch = (await this.redis.command('GET', this.epochKey(resource))) as string;
     args.push(epoch, Number.MAX_SAFE_INTEGER);
-    const [word] = (await this.redis.command('EVAL', text, keys.length, ...keys, 's1', ...args)) as [string];
+    const [word] = (await this.redis.command(
+      'EVAL',
+      this.frozen ? withFrozenClock(text) : text,
+      keys.length,
+      ...keys,
+      's1',
+      ...args,
+    )) as [string];
     return word;
   }
 
@@ -129,12 +149,13 @@ export class PermitsFixture {
   /** Redis loses all data, and the quarantine after that ends. */
   async forget(): Promise<void> {
     await this.redis.command('FLUSHALL');
+    if (this.frozen) await this.freezeClock(this.frozen);
     await (await this.server('s1')).node.endQuarantine();
   }
 
   /** Redis's clock, in microseconds. */
   async now(): Promise<string> {
-    const [seconds, us] = (await this.redis.command('TIME')) as [string, string];
+    const [seconds, us] = this.frozen ?? ((await this.redis.command('TIME')) as [string, string]);
     return seconds + us.padStart(6, '0');
   }
 
@@ -145,5 +166,10 @@ export class PermitsFixture {
 
   stored(resource: Resource): Promise<Stored> {
     return readStored(this.redis, PREFIX, resource);
+  }
+
+  private async freezeClock(time: [seconds: string, us: string]): Promise<void> {
+    this.frozen = time;
+    await this.redis.command('HSET', FROZEN_CLOCK, 's', time[0], 'us', time[1]);
   }
 }

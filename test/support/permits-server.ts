@@ -1,13 +1,31 @@
 import { type Clock, systemClock } from '../../src/engine/clock';
 import type { GuardedReply } from '../../src/redis/connection/guarded-reply';
-import type { EpochGuard } from '../../src/redis/connection/operation';
+import { script, type EpochGuard, type Script } from '../../src/redis/connection/operation';
 import { RedisPermitsStore } from '../../src/redis/leases/permits-store';
 import { RedisNode } from '../../src/redis/topology/node';
 import { Notifications } from '../../src/redis/topology/notifications';
 
 export const PREFIX = 'test';
 
+/** The hash that replaces Redis's clock for scripts of servers with a frozen clock. */
+export const FROZEN_CLOCK = 'frozen clock';
+
+const READ_CLOCK = "local clock = redis.call('TIME')\n";
+
+/** Epoch scripts keep the real clock, because servers compare their replies with their own clocks. */
+export function withFrozenClock(text: string): string {
+  if (!text.includes('NOW_TEXT')) return text;
+  if (!text.includes(READ_CLOCK)) throw new Error('the script does not read the clock');
+  return text.replace(
+    READ_CLOCK,
+    `local clock = redis.call('HMGET', '${FROZEN_CLOCK}', 's', 'us')
+`,
+  );
+}
+
 export interface TestServerOptions {
+  /** Scripts take the time from the hash FROZEN_CLOCK, so they see time pass only when a test moves stored times. */
+  readonly frozenClock?: boolean;
   readonly url: string;
   readonly commandTimeoutMs: number;
   readonly retentionMs: number;
@@ -61,13 +79,16 @@ export class TestServer {
         return Promise.resolve({ kind: 'quarantined', forMs: reply.pauseMs });
       },
     };
+    const clocked = (given: Script) => (options.frozenClock ? script(withFrozenClock(given.text)) : given);
+    const run = commands.run.bind(commands);
+    commands.run = (what, ...rest) => run(clocked(what), ...rest);
     const runGuarded = commands.runGuarded.bind(commands);
-    commands.runGuarded = (script, keys, args, read, given) => {
+    commands.runGuarded = (what, keys, args, read, given) => {
       const recorded = (reply: GuardedReply) => {
         this.answers.push({ word: reply.word, told: reply.recheckIds.length });
         return read(reply);
       };
-      return runGuarded(script, keys, args, recorded, given);
+      return runGuarded(clocked(what), keys, args, recorded, given);
     };
     this.store = new RedisPermitsStore({
       ...options,
