@@ -28,7 +28,7 @@ describe('permits-inspect', () => {
 
   it('shows holders and waiters in order', async () => {
     const semaphore = fixture.resource('semaphore');
-    const before = Date.now();
+    const before = Number(await fixture.now()) / 1000;
     const alice = await fixture.request('s1', semaphore, {
       holderId: 'alice',
       permits: 3,

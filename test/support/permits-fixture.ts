@@ -28,7 +28,11 @@ export class PermitsFixture {
   static async open(options: FixtureOptions = {}): Promise<PermitsFixture> {
     const redis = await RedisProcess.start({ appendfsync: 'no', ...options });
     const fixture = new PermitsFixture(redis, options);
-    if (options.frozenClock) await fixture.freezeClock((await redis.command('TIME')) as [string, string]);
+    if (options.frozenClock) {
+      const [seconds, us] = (await redis.command('TIME')) as [string, string];
+      // An hour ahead of Redis, so that no key expires during a test.
+      await fixture.freezeClock([String(Number(seconds) + 3600), us]);
+    }
     return fixture;
   }
 
