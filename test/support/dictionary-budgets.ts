@@ -3,8 +3,8 @@
  * on how busy the machine is. These copies count instead, and always give the same results.
  */
 
-/** How often a writing script looks at the clock before its budget ends. It looks once per four records. */
-const WRITE_LOOKS = 20;
+/** How often a writing script reads the clock before its budget ends. It reads the clock once per four records. */
+const WRITE_READS = 20;
 
 const CLOCK = `local function elapsed()
 local time = redis.call('TIME')
@@ -19,16 +19,16 @@ function replaced(text: string, find: string, replacement: string): string {
 }
 
 /** A script that reads never runs out of time. A script that writes stops after a number of records. */
-export function withoutClock(text: string, writeLooks = WRITE_LOOKS): string {
+export function withoutClock(text: string, maxReads = WRITE_READS): string {
   if (!text.includes(CLOCK)) return text;
-  const looks = text.startsWith('#!lua flags=no-writes') ? 'math.huge' : String(writeLooks);
+  const most = text.startsWith('#!lua flags=no-writes') ? 'math.huge' : String(maxReads);
   return replaced(
     text,
     CLOCK,
-    `local looks = 0
+    `local clock_reads = 0
 local function elapsed()
-looks = looks + 1
-return looks > ${looks} and math.huge or 0
+clock_reads = clock_reads + 1
+return clock_reads > ${most} and math.huge or 0
 end
 `,
   );

@@ -57,7 +57,7 @@ export function parseTouch(reply: GuardedReply): TouchReply {
   return {
     snapshot: parseSnapshot(reply.values[0]),
     waiters: (reply.values[1] as string[]).map((word) =>
-      word === 'LOOK' ? 'recheck' : word === 'SUPERSEDED' ? 'superseded' : Number(word),
+      word === 'RECHECK' ? 'recheck' : word === 'SUPERSEDED' ? 'superseded' : Number(word),
     ),
   };
 }

@@ -5,8 +5,8 @@
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 server  2 retention (ms)  3.. at most 64 pairs of request id and attach
 -- Reply  DONE queue_snapshot { for each pair: its position in the queue
---                                             | LOOK: the request was offered, detached, ended or forgotten, so the
---                                               server must claim it
+--                                             | RECHECK: the request was offered, detached, ended or forgotten, so
+--                                               the server must claim it
 --                                             | SUPERSEDED: another call speaks for the request }
 --        AGAIN
 -- Holds  Judges no lease. Brings the offers again if their hint was lost.
@@ -46,7 +46,7 @@ for i = 3, last, 2 do
     words[#words + 1] = 'SUPERSEDED'
   else
     local rank = request and request.state == WAITING and redis.call('ZRANK', QUEUE_KEY, id)
-    words[#words + 1] = rank and rank + 1 or 'LOOK'
+    words[#words + 1] = rank and rank + 1 or 'RECHECK'
   end
 end
 return answer(retention_ms, 'DONE', queue_snapshot(), words)

@@ -40,7 +40,7 @@ if not find_or_create(initial_limit)`,
         'end\nend\ngrant_next()',
       ),
       luaPatch(
-        "words[#words + 1] = rank and rank + 1 or 'LOOK'",
+        "words[#words + 1] = rank and rank + 1 or 'RECHECK'",
         'words[#words + 1] = rank and rank + 1 or 1',
       ),
     ],
