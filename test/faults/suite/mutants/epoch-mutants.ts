@@ -18,7 +18,7 @@ export const epochMutants = {
   },
   'no-quarantine': {
     about: 'the epoch of a store that may have lost data is adopted without a quarantine',
-    patches: [luaPatch('if til and til > now then', 'if false then')],
+    patches: [luaPatch('if ends_at and ends_at > now then', 'if false then')],
     faults: ['stale-replica-promoted', 'store-flushed'],
     play: { topology: 'sentinel' },
     caughtBy: ['exclusion', 'over_issue'],
@@ -38,12 +38,12 @@ export const epochMutants = {
       tellWhatIsInDoubt,
       // Shortens the quarantine after a step, which would take most of a round. No believed lease outlasts 1.5 s here.
       luaPatch(
-        'til, shift = math.max(til or 0, now + longest * 1000)',
-        "til, shift = math.max(til or 0, now + (reason == 'clock' and 1500 or longest) * 1000)",
+        'ends_at, shift = math.max(ends_at or 0, now + longest * 1000)',
+        "ends_at, shift = math.max(ends_at or 0, now + (reason == 'clock' and 1500 or longest) * 1000)",
       ),
       luaPatch(
-        'if til then til = math.max(til, since + longest * 1000) end',
-        "if til and cause ~= 'clock' then til = math.max(til, since + longest * 1000) end",
+        'if ends_at then ends_at = math.max(ends_at, since + longest * 1000) end',
+        "if ends_at and cause ~= 'clock' then ends_at = math.max(ends_at, since + longest * 1000) end",
       ),
     ],
     faults: ['store-clock-nudged'],
