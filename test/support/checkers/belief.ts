@@ -1,5 +1,5 @@
 import type { Granted, HistoryEvent, Killed, Micros, Renewed } from '../history';
-import type { Grant } from './timeline';
+import type { Grant } from './timeline-types';
 
 /**
  * The span in which a client may act as the holder: from the first receipt of the grant to the first of release sent,

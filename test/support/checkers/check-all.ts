@@ -11,7 +11,8 @@ import { checkLostWakeUp } from './lost-wake-up';
 import { checkOverIssue } from './over-issue';
 import { checkRecovery } from './recovery';
 import { checkResurrection } from './resurrection';
-import { readTimeline, type Timeline } from './timeline';
+import type { Timeline } from './timeline';
+import { readTimeline } from './timeline-reader';
 import { checkTruthfulOffset } from './truthful-offset';
 import {
   DEFAULT_OPTIONS,

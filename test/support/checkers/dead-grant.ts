@@ -2,7 +2,8 @@ import type { HistoryEvent, HoldersObserved, Micros } from '../history';
 import type { FaultWindow } from './fault-effects';
 import { ghosts, holdsNothing } from './ghosts';
 import { starvations, type Starvation } from './starvation';
-import type { Call, Timeline } from './timeline';
+import type { Timeline } from './timeline';
+import type { Call } from './timeline-types';
 import type { CheckOptions, Violation } from './violation';
 
 /**

@@ -1,5 +1,6 @@
 import { isBelieved, type Believed } from './belief';
-import { WHOLE_LOCK, type Timeline } from './timeline';
+import type { Timeline } from './timeline';
+import { WHOLE_LOCK } from './timeline-types';
 import type { Violation } from './violation';
 
 /** `docs/design/invariants.md`, 1: two grants of one lock are never believed at the same time, unless both are shared. */

@@ -1,7 +1,8 @@
 import type { HistoryEvent, LossCause, Lost, Micros } from '../history';
 import { concerns } from './fault-effects';
 import { lastAnswer, ranOut } from './ran-out';
-import { madeAfter, type Grant, type LeaseCall, type Timeline } from './timeline';
+import type { Timeline } from './timeline';
+import { madeAfter, type Grant, type LeaseCall } from './timeline-types';
 import type { CheckOptions, Violation } from './violation';
 
 /** Equal instants may differ by rounding to whole microseconds. */

@@ -1,4 +1,5 @@
-import type { Grant, Timeline } from './timeline';
+import type { Timeline } from './timeline';
+import type { Grant } from './timeline-types';
 import type { Violation } from './violation';
 
 /**

@@ -1,6 +1,7 @@
 import type { Micros } from '../history';
 import type { Occupied } from './occupancy';
-import type { Call, Request, Timeline } from './timeline';
+import type { Timeline } from './timeline';
+import type { Call, Request } from './timeline-types';
 import type { CheckOptions } from './violation';
 
 /** Final reasons that prove that a request holds nothing. */

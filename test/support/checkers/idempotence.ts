@@ -1,5 +1,6 @@
 import type { HistoryEvent, Micros } from '../history';
-import type { Grant, Request, Timeline } from './timeline';
+import type { Timeline } from './timeline';
+import type { Grant, Request } from './timeline-types';
 import type { CheckOptions, Violation } from './violation';
 
 /** `docs/design/invariants.md`, 9: a request_id gets at most one token, and a finished one gets no grant while it is remembered. */

@@ -2,7 +2,8 @@ import type { Granted, HistoryEvent, LossCause, Lost, Micros, Renewed } from '..
 import { isBelieved } from './belief';
 import { concerns, erases, type Scope } from './fault-effects';
 import { ranOut } from './ran-out';
-import { WHOLE_LOCK, type Call, type Grant, type Timeline } from './timeline';
+import type { Timeline } from './timeline';
+import { WHOLE_LOCK, type Call, type Grant } from './timeline-types';
 import type { CheckOptions, Violation } from './violation';
 
 /** `docs/design/invariants.md`, 6: the loser has LOST, or its deadline, before the next grant. Each grant ends in exactly one way. */

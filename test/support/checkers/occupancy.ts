@@ -1,7 +1,8 @@
 import type { Micros } from '../history';
 import { ghosts } from './ghosts';
 import { latestExpiry } from './observed-expiry';
-import { longestTtl, type Call, type Grant, type Timeline } from './timeline';
+import type { Timeline } from './timeline';
+import { longestTtl, type Call, type Grant } from './timeline-types';
 import type { CheckOptions } from './violation';
 
 /** Permits that may be held. `grant` is null if no grant was delivered. */

@@ -1,7 +1,8 @@
 import type { HistoryEvent, Micros } from '../history';
 import { isBelieved, type Believed } from './belief';
 import { concerns } from './fault-effects';
-import { madeAfter, type Timeline } from './timeline';
+import type { Timeline } from './timeline';
+import { madeAfter } from './timeline-types';
 import type { Violation } from './violation';
 
 /**

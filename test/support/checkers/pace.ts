@@ -1,5 +1,5 @@
 import type { Ended, Micros } from '../history';
-import type { Grant } from './timeline';
+import type { Grant } from './timeline-types';
 
 /** Much shorter than a third of the shortest ttl. */
 const SLICE: Micros = 50_000;

@@ -1,5 +1,6 @@
 import type { Lost } from '../history';
-import type { Grant, Timeline } from './timeline';
+import type { Timeline } from './timeline';
+import type { Grant } from './timeline-types';
 import type { CheckOptions } from './violation';
 
 /** The answer with the latest deadline before an instant, of one call or of all calls. */

@@ -1,7 +1,8 @@
 import type { HistoryEvent, Micros } from '../history';
 import type { FaultWindow } from './fault-effects';
 import { starvations, type Starvation } from './starvation';
-import type { Grant, Timeline } from './timeline';
+import type { Timeline } from './timeline';
+import type { Grant } from './timeline-types';
 import type { CheckOptions, Violation } from './violation';
 
 /**

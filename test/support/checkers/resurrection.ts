@@ -1,7 +1,8 @@
 import type { HistoryEvent, Micros } from '../history';
 import { isBelieved } from './belief';
 import { erases } from './fault-effects';
-import { madeAfter, WHOLE_LOCK, type Grant, type Timeline } from './timeline';
+import type { Timeline } from './timeline';
+import { madeAfter, WHOLE_LOCK, type Grant } from './timeline-types';
 import type { Violation } from './violation';
 
 /** An event that proves the end of a lease. From `at` on the lease must not come back. */

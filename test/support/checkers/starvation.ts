@@ -2,7 +2,8 @@ import type { Micros } from '../history';
 import type { FaultWindow } from './fault-effects';
 import { stopsOf } from './ghosts';
 import { occupancy, type Occupied } from './occupancy';
-import { waitEnd, type Call, type Timeline } from './timeline';
+import type { Timeline } from './timeline';
+import { waitEnd, type Call } from './timeline-types';
 import type { CheckOptions } from './violation';
 
 /** A span with room for every live waiter and without a grant to any of them. */

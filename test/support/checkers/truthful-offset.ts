@@ -1,6 +1,7 @@
 import type { ExpiryObserved, HistoryEvent, Micros } from '../history';
 import { latestExpiry } from './observed-expiry';
-import type { Grant, Timeline } from './timeline';
+import type { Timeline } from './timeline';
+import type { Grant } from './timeline-types';
 import type { Violation } from './violation';
 
 /** Offsets and clocks are rounded to whole microseconds in several places. */

@@ -1,4 +1,4 @@
-import { WHOLE_LOCK } from '../checkers/timeline';
+import { WHOLE_LOCK } from '../checkers/timeline-types';
 import type { LossCause, Micros } from '../history';
 import type { IsBroken } from './mutations';
 

@@ -1,4 +1,4 @@
-import { WHOLE_LOCK } from '../checkers/timeline';
+import { WHOLE_LOCK } from '../checkers/timeline-types';
 import type { FaultKind, History, LossCause, Micros } from '../history';
 import { MemorySink, Recorder } from '../history-recorder';
 import { SimClient, type Job } from './client';
