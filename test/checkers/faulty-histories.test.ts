@@ -23,14 +23,14 @@ describe.each(table)('the mutation $mutation: $wrong', ({ mutation, caughtBy }) 
     expect([...found]).toEqual(expect.arrayContaining([...caughtBy]));
   });
 
-  it('is shown by at most six events per violation', () => {
+  it('causes violations with at most six events in each trace', () => {
     for (const { trace } of check(mutation, [mutation]).violations) {
       expect(trace.length).toBeGreaterThan(0);
       expect(trace.length).toBeLessThanOrEqual(6);
     }
   });
 
-  it('causes all violations: the same plan without it has none', () => {
+  it('causes all violations: the same plan without the mutation has none', () => {
     const result = check(mutation, []);
     expect(result.report).toContain('0 violations');
     expect(result.grantCount).toBeGreaterThan(0);

@@ -3,7 +3,7 @@ import { beliefOf } from './belief';
 import { faultWindow, lossReachUs } from './fault-effects';
 import { LimitHistory } from './limit-history';
 import { pushTo, Timeline } from './timeline';
-import { WHOLE_LOCK, type Call, type Grant, type LeaseCall, type Request } from './timeline-types';
+import { WHOLE_LOCK, type Call, type Grant, type LeaseCall } from './timeline-types';
 
 /** Reads a history in one pass. Events of unknown calls and leases are left out. */
 export function readTimeline(history: History): Timeline {

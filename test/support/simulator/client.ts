@@ -1,43 +1,21 @@
-import type { LockMode, Micros } from '../history';
+import type { Micros } from '../history';
 import type { Recorder } from '../history-recorder';
 import type { ManualLoop } from './loop';
 import type { Answer, LeaseCallMessage, OpenCall } from './messages';
 import type { IsBroken } from './mutations';
+import type { Job } from './plan';
 import { SimProcess } from './process';
 
 const SECOND: Micros = 1_000_000;
-
-/** One request of one client, from asking to letting go. */
-export interface Job {
-  readonly client: string;
-  readonly name: string;
-  readonly rpc: 'acquire' | 'hold';
-  readonly mode: LockMode;
-  readonly permits: number;
-  readonly ttlUs: Micros;
-  /** null: as long as it takes; 0: try once. */
-  readonly waitTimeoutUs: Micros | null;
-  readonly startUs: Micros;
-  /** How long it works once granted. */
-  readonly workUs: Micros;
-  /** Unary renewals while it works; null for none. */
-  readonly renewEveryUs: Micros | null;
-  readonly renewTtlUs?: Micros;
-  /** What it does when its work is done: give the lease back, or walk away from it. */
-  readonly end: 'release' | 'abandon';
-  /** It gives up if it is not granted by then. */
-  readonly cancelAfterUs: Micros | null;
-  /** It renews and releases even when its deadline has passed, as clients do that never look. */
-  readonly stubborn?: boolean;
-  /** It sends its request once more, with the same id, after that long. */
-  readonly repeatAfterUs?: Micros;
-}
+const RETRY_AFTER: Micros = SECOND / 20;
+const CALL_TIMEOUT: Micros = 3 * SECOND;
+const MAX_RELEASE_TRIES = 5;
 
 export interface ClientNetwork {
   open(client: SimClient, call: OpenCall): void;
   cancel(client: SimClient, callId: string): void;
   leaseCall(client: SimClient, kind: 'renew' | 'release', call: LeaseCallMessage): void;
-  /** Picks another server for the next calls. */
+  /** Sends the client's next calls to another server. */
   reconnect(client: SimClient): void;
 }
 
@@ -47,24 +25,24 @@ interface HeldLease {
   ended: boolean;
 }
 
-/** A call in flight, and the job it belongs to. */
+/** A call in flight. */
 interface OpenedCall {
   readonly kind: 'grant' | 'renew' | 'release';
-  readonly run: Run;
+  readonly run: JobRun;
   readonly t0: Micros;
 }
 
-interface Run {
+interface JobRun {
   readonly job: Job;
   readonly requestId: string;
   lease: HeldLease | null;
-  /** The call whose answers speak for the request or lease. */
+  /** The latest call of the request or lease. Answers to older calls do not cause a retry. */
   current: string | null;
   over: boolean;
   releaseTries: number;
 }
 
-/** A client by the rules of the contract: its own clock, its own deadlines, retries with the same id. */
+/** A client by the contract: it computes its own deadlines, and retries with the same request id. */
 export class SimClient extends SimProcess {
   private readonly calls = new Map<string, OpenedCall>();
   private count = 0;
@@ -83,17 +61,17 @@ export class SimClient extends SimProcess {
   start(job: Job): void {
     this.count += 1;
     const requestId = `${this.name}-r${this.count}`;
-    const run: Run = { job, requestId, lease: null, current: null, over: false, releaseTries: 0 };
-    this.ask(run);
+    const run: JobRun = { job, requestId, lease: null, current: null, over: false, releaseTries: 0 };
+    this.acquire(run);
     if (job.cancelAfterUs !== null) {
       this.after(job.cancelAfterUs, () => {
         if (run.lease === null) this.giveUp(run);
       });
     }
-    if (job.repeatAfterUs !== undefined) this.after(job.repeatAfterUs, () => this.ask(run));
+    if (job.repeatAfterUs !== undefined) this.after(job.repeatAfterUs, () => this.acquire(run));
   }
 
-  /** The connection of these calls broke. */
+  /** Ends calls with a broken connection. */
   disconnected(callIds: readonly string[]): void {
     for (const callId of callIds) {
       this.receive(callId, { type: 'ended', code: 'UNAVAILABLE', reason: null });
@@ -104,7 +82,7 @@ export class SimClient extends SimProcess {
     return [...this.calls.keys()];
   }
 
-  /** Gives up all that it does, and asks for nothing more. */
+  /** Cancels all calls, and starts no more. */
   quit(): void {
     this.quitting = true;
     for (const { run } of [...this.calls.values()]) this.giveUp(run);
@@ -143,7 +121,7 @@ export class SimClient extends SimProcess {
     }
   }
 
-  private ask(run: Run, leaseId: string | null = null): void {
+  private acquire(run: JobRun, leaseId: string | null = null): void {
     if (this.quitting) return;
     const { job, requestId } = run;
     const rpc = leaseId === null ? job.rpc : 'attach';
@@ -189,7 +167,7 @@ export class SimClient extends SimProcess {
       t0: call.t0,
       deadline,
     });
-    if (deadline <= at && !run.job.stubborn) return this.giveUp(run);
+    if (deadline <= at && !run.job.ignoresDeadline) return this.giveUp(run);
     if (run.lease !== null) {
       run.lease.deadline = Math.max(run.lease.deadline, deadline);
       return;
@@ -198,7 +176,7 @@ export class SimClient extends SimProcess {
     run.lease = lease;
     this.after(run.job.workUs, () => this.finish(run, lease));
     if (run.job.renewEveryUs !== null) this.renewEvery(run, lease, run.job.renewEveryUs);
-    if (run.job.rpc === 'hold') this.watch(run, lease);
+    if (run.job.rpc === 'hold') this.leaveOverdueStream(run, lease);
   }
 
   private deadline(t0: Micros, answer: { ttlUs: Micros; expireOffsetUs: Micros }, at: Micros): Micros {
@@ -206,46 +184,45 @@ export class SimClient extends SimProcess {
     return Math.min(t0 + answer.expireOffsetUs, at + answer.ttlUs);
   }
 
-  private believes(run: Run, lease: HeldLease): boolean {
-    return !lease.ended && (run.job.stubborn === true || this.loop.now < lease.deadline);
+  private believes(run: JobRun, lease: HeldLease): boolean {
+    return !lease.ended && (run.job.ignoresDeadline === true || this.loop.now < lease.deadline);
   }
 
-  private finish(run: Run, lease: HeldLease): void {
+  private finish(run: JobRun, lease: HeldLease): void {
     if (run.over) return;
-    const releases = run.job.end === 'release' && this.believes(run, lease);
-    if (releases) this.release(run, lease);
+    if (run.job.end === 'release' && this.believes(run, lease)) this.release(run, lease);
     else this.giveUp(run);
   }
 
-  private release(run: Run, lease: HeldLease): void {
+  private release(run: JobRun, lease: HeldLease): void {
     run.releaseTries += 1;
     const id = this.newCall('release', run);
     this.recorder.record({ type: 'release_asked', client: this.name, call: id, lease: lease.id });
     this.network.leaseCall(this, 'release', { id, client: this, leaseId: lease.id, ttlUs: null });
-    this.after(3 * SECOND, () => {
+    this.after(CALL_TIMEOUT, () => {
       if (this.calls.has(id)) this.receive(id, { type: 'ended', code: 'DEADLINE_EXCEEDED', reason: null });
     });
   }
 
-  private renewEvery(run: Run, lease: HeldLease, interval: Micros): void {
+  private renewEvery(run: JobRun, lease: HeldLease, interval: Micros): void {
     this.after(interval, () => {
       if (this.quitting || run.over || run.releaseTries > 0 || !this.believes(run, lease)) return;
       const id = this.newCall('renew', run);
       const ttlUs = run.job.renewTtlUs ?? null;
       this.recorder.record({ type: 'renew_asked', client: this.name, call: id, lease: lease.id, ttlUs });
       this.network.leaseCall(this, 'renew', { id, client: this, leaseId: lease.id, ttlUs });
-      this.after(3 * SECOND, () => {
+      this.after(CALL_TIMEOUT, () => {
         if (this.calls.has(id)) this.receive(id, { type: 'ended', code: 'DEADLINE_EXCEEDED', reason: null });
       });
       this.renewEvery(run, lease, interval);
     });
   }
 
-  /** A stream that outlives its lease by far is left. */
-  private watch(run: Run, lease: HeldLease): void {
+  /** Leaves a stream that is silent long after the deadline of its lease. */
+  private leaveOverdueStream(run: JobRun, lease: HeldLease): void {
     this.after(lease.deadline - this.loop.now + 3 * SECOND, () => {
       if (run.over) return;
-      if (lease.deadline + 3 * SECOND > this.loop.now) this.watch(run, lease);
+      if (lease.deadline + 3 * SECOND > this.loop.now) this.leaveOverdueStream(run, lease);
       else this.giveUp(run);
     });
   }
@@ -253,10 +230,10 @@ export class SimClient extends SimProcess {
   private onEnded(call: OpenedCall, callId: string, code: string): void {
     const { run } = call;
     const broken = code === 'UNAVAILABLE' || code === 'DEADLINE_EXCEEDED';
-    if (call.kind === 'release' && broken && run.releaseTries < 5) {
+    if (call.kind === 'release' && broken && run.releaseTries < MAX_RELEASE_TRIES) {
       this.network.reconnect(this);
       const { lease } = run;
-      if (lease !== null) this.after(SECOND / 20, () => this.release(run, lease));
+      if (lease !== null) this.after(RETRY_AFTER, () => this.release(run, lease));
       return;
     }
     if (call.kind !== 'grant' || run.current !== callId) return;
@@ -267,12 +244,12 @@ export class SimClient extends SimProcess {
     this.network.reconnect(this);
     const { lease } = run;
     if (lease !== null && (lease.ended || !this.believes(run, lease) || run.releaseTries > 0)) return;
-    this.after(SECOND / 20, () => {
-      if (!run.over) this.ask(run, lease?.id ?? null);
+    this.after(RETRY_AFTER, () => {
+      if (!run.over) this.acquire(run, lease?.id ?? null);
     });
   }
 
-  private giveUp(run: Run): void {
+  private giveUp(run: JobRun): void {
     run.over = true;
     for (const [id, call] of [...this.calls]) {
       if (call.run !== run) continue;
@@ -282,7 +259,7 @@ export class SimClient extends SimProcess {
     }
   }
 
-  private newCall(kind: OpenedCall['kind'], run: Run): string {
+  private newCall(kind: OpenedCall['kind'], run: JobRun): string {
     this.count += 1;
     const id = `${this.name}-c${this.count}`;
     this.calls.set(id, { kind, run, t0: this.loop.now });

@@ -1,20 +1,20 @@
 import type { Micros } from '../history';
 import type { ManualLoop } from './loop';
 
-/** The longest that a server waits for a reply; then it knows nothing about the command. */
+/** How long a server waits for a reply. After that the outcome of the command is unknown. */
 export const COMMAND_TIMEOUT: Micros = 2_000_000;
 
-/** One connection to the store: scripts go one way and replies the other, each in their order. */
+/** A connection to the store. It keeps the order of scripts and the order of replies. */
 export interface StoreLink {
   toStore(script: () => void): void;
   fromStore(deliver: () => void): void;
-  /** A timer of the process that sends. */
+  /** Starts a timer of the sending process. */
   after(delay: Micros, work: () => void): void;
 }
 
 type OnReply<Reply> = (reply: Reply, sentAt: Micros) => void;
 
-/** Sends scripts. No reply in time is a failure that says nothing: the script may still run. */
+/** Sends scripts. A script without a reply in time has failed with an unknown outcome: it may still run. */
 export class StoreCommands {
   constructor(
     private readonly loop: ManualLoop,
@@ -41,7 +41,7 @@ export class StoreCommands {
     this.link.after(timeout, () => settle(onFailure));
   }
 
-  /** A script that may grant does nothing when its caller has given it up already. */
+  /** Sends a script that may grant. The script does nothing after its caller has timed out. */
   sendGranting<Reply>(script: () => Reply, onReply: OnReply<Reply>, onFailure?: () => void): void {
     const notAfter = this.loop.now + COMMAND_TIMEOUT;
     const guarded = () => (this.loop.now > notAfter ? null : script());
@@ -50,5 +50,5 @@ export class StoreCommands {
 }
 
 function noReply(): void {
-  // Nobody waits for this one.
+  // The caller ignores the result.
 }

@@ -6,7 +6,7 @@ interface Entry {
   readonly run: () => void;
 }
 
-/** A manual clock with timers: time passes only from one timer to the next, so a run is the same every time. */
+/** A manual clock with timers. Time passes only from timer to timer, so every run of a plan is the same. */
 export class ManualLoop {
   now: Micros;
   private readonly heap: Entry[] = [];

@@ -1,7 +1,7 @@
 import type { LockMode, LossCause, Micros } from '../history';
 import type { SimClient } from './client';
 
-/** A call that may bring a grant, as it reaches a server. */
+/** A call that may be granted, as a server receives it. */
 export interface OpenCall {
   readonly id: string;
   readonly client: SimClient;
@@ -15,7 +15,10 @@ export interface OpenCall {
   readonly waitTimeoutUs: Micros | null;
 }
 
-/** A call about a lease. */
+/** The id of a call, and the client that gets the answers. */
+export type ClientCall = Pick<OpenCall, 'id' | 'client'>;
+
+/** A renewal or a release. */
 export interface LeaseCallMessage {
   readonly id: string;
   readonly client: SimClient;
@@ -23,7 +26,7 @@ export interface LeaseCallMessage {
   readonly ttlUs: Micros | null;
 }
 
-/** What a server says on a call. */
+/** A server's answer or event on a call. */
 export type Answer =
   | { readonly type: 'queued'; readonly position: number }
   | {

@@ -1,7 +1,7 @@
 import type { Micros } from '../history';
 import type { ManualLoop } from './loop';
 
-/** A process that can be stopped (what comes in waits for it) and killed (what comes in is gone). */
+/** A process that can be stopped and killed. Messages to a stopped process wait. Messages to a killed process are lost. */
 export class SimProcess {
   alive = true;
   private stopped = false;
@@ -12,7 +12,7 @@ export class SimProcess {
     protected readonly loop: ManualLoop,
   ) {}
 
-  /** Runs something that reached the process: a message, or a timer of its own. */
+  /** Runs the handler of a message or of a timer. */
   run(work: () => void): void {
     if (!this.alive) return;
     if (this.stopped) this.backlog.push(work);

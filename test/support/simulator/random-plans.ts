@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import type { Micros } from '../history';
-import type { Job } from './client';
-import type { Plan, Step } from './world';
+import type { Job, Plan, Step } from './plan';
 
 const MS: Micros = 1_000;
 const SECOND: Micros = 1_000_000;
@@ -33,7 +32,7 @@ const job: fc.Arbitrary<Job> = fc
     renewTtlUs: fc.option(micros(600 * MS, 6 * SECOND), { nil: undefined }),
     end: fc.constantFrom('release' as const, 'release' as const, 'abandon' as const),
     cancelAfterUs: fc.option(micros(10 * MS, 6 * SECOND), { nil: null, freq: 4 }),
-    stubborn: fc.boolean(),
+    ignoresDeadline: fc.boolean(),
     repeatAfterUs: fc.option(micros(MS, 6 * SECOND), { nil: undefined, freq: 8 }),
   })
   .map(({ renewTtlUs, repeatAfterUs, ...rest }) => ({
@@ -43,10 +42,10 @@ const job: fc.Arbitrary<Job> = fc
   }));
 
 function step<Rest extends object>(rest: fc.Arbitrary<Rest>): fc.Arbitrary<Rest & { at: Micros }> {
-  return fc.tuple(micros(0, SPAN), rest).map(([at, what]) => ({ at, ...what }));
+  return fc.tuple(micros(0, SPAN), rest).map(([at, action]) => ({ at, ...action }));
 }
 
-const harmless: fc.Arbitrary<Step> = fc.oneof(
+const harmlessStep: fc.Arbitrary<Step> = fc.oneof(
   step(fc.record({ do: fc.constant('observe' as const), name: fc.constantFrom(...LOCKS, SEMAPHORE) })),
   step(
     fc.record({
@@ -58,7 +57,7 @@ const harmless: fc.Arbitrary<Step> = fc.oneof(
   step(fc.record({ do: fc.constant('drop_messages' as const), count: fc.integer({ min: 1, max: 3 }) })),
 );
 
-const harmful: fc.Arbitrary<Step> = fc.oneof(
+const faultStep: fc.Arbitrary<Step> = fc.oneof(
   step(fc.record({ do: fc.constant('kill_client' as const), client })),
   step(fc.record({ do: fc.constant('cut_client' as const), client, noticedAfterUs: micros(MS, 2 * SECOND) })),
   step(fc.record({ do: fc.constant('stop_client' as const), client, forUs: micros(100 * MS, 8 * SECOND) })),
@@ -83,22 +82,22 @@ function plans(steps: fc.Arbitrary<Step[]>): fc.Arbitrary<Plan> {
       jobs: fc.array(job, { minLength: 1, maxLength: 40 }),
       steps,
     })
-    .map(({ seed, limit, jobs, steps: taken }) => ({
+    .map(({ seed, limit, jobs, steps }) => ({
       seed,
       servers: SERVERS,
       limits: { [SEMAPHORE]: limit },
       jobs,
-      steps: taken,
+      steps,
       untilUs: SPAN + 5 * SECOND,
     }));
 }
 
-/** Clients that contend, wait, renew, walk away and come back, and nothing goes wrong around them. */
-export const calmPlans = plans(fc.array(harmless, { maxLength: 12 }));
+/** Clients contend, wait, renew, abandon and repeat requests. There are no faults except lost messages. */
+export const plansWithoutFaults = plans(fc.array(harmlessStep, { maxLength: 12 }));
 
-/** The same with processes that die or stop, links that break, and a store that stalls or forgets. */
-export const stormyPlans = plans(
+/** The same, while processes die or stop, links break, and the store stalls or loses its data. */
+export const plansWithFaults = plans(
   fc
-    .tuple(fc.array(harmless, { maxLength: 12 }), fc.array(harmful, { minLength: 1, maxLength: 4 }))
-    .map(([some, others]) => [...some, ...others]),
+    .tuple(fc.array(harmlessStep, { maxLength: 12 }), fc.array(faultStep, { minLength: 1, maxLength: 4 }))
+    .map(([harmless, faults]) => [...harmless, ...faults]),
 );

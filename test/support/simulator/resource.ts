@@ -3,26 +3,31 @@ import type { LossCause, Micros } from '../history';
 import type { IsBroken } from './mutations';
 
 const SECOND: Micros = 1_000_000;
-const CLAIM: Micros = 3 * SECOND;
+/** The duration of an offer. */
+const OFFER: Micros = 3 * SECOND;
+/** A server without a script for this long is dead. */
 const SEEN_FOR: Micros = 4 * SECOND;
+/** How long a detached waiter keeps its place. */
 const KEPT_FOR: Micros = 10 * SECOND;
+/** A name without a script for this long is stalled. */
 const STALL: Micros = 3 * SECOND;
+/** How long a tombstone is kept. */
 const REMEMBERED: Micros = 60 * SECOND;
 
-/** Whose claim or touch counts: the call that waits or holds, and the server it is on. */
-export interface Speaker {
+/** The only call that may claim, touch or withdraw a request, and the server of that call. */
+export interface Attachment {
   readonly attach: string;
   readonly server: string;
 }
 
-/** Someone in the queue of a name. */
+/** A request in the queue of a name. */
 export interface SimWaiter {
   readonly requestId: string;
   readonly permits: number;
   readonly ticket: number;
   readonly ttlUs: Micros;
-  speaker: Speaker;
-  /** Its call ended, or its offer lapsed: skipped until its server speaks for it again. */
+  attachment: Attachment;
+  /** When the call ended or the offer lapsed. The queue skips the waiter until its server claims or touches it. */
   detachedAt: Micros | null;
 }
 
@@ -35,9 +40,9 @@ export interface SimHolder {
   state: 'offered' | 'held';
   ttlUs: Micros;
   endUs: Micros;
-  speaker: Speaker;
-  /** A second call of the request was told of it, so the first one may not give it back any more. */
-  told: boolean;
+  attachment: Attachment;
+  /** Whether another call of the request was granted the same lease. Then no call may give the lease back. */
+  isShared: boolean;
 }
 
 export interface Tombstone {
@@ -46,14 +51,17 @@ export interface Tombstone {
   readonly at: Micros;
 }
 
-/** Tells a server that one of its requests was offered permits, or that one of its leases has ended. */
-export type Publish = (server: string, message: { kind: 'offer' | 'ended'; requestId: string }) => void;
+/** A pub/sub message: a request was offered permits, or its lease has ended. */
+export interface StoreMessage {
+  readonly kind: 'offer' | 'ended';
+  readonly requestId: string;
+}
 
-/**
- * All that the store keeps about one name. Every script reads the time once and hands it over; `used` is a
- * counter of its own, as in a store of flat keys.
- */
+export type Publish = (server: string, message: StoreMessage) => void;
+
+/** The state of one name. Every script reads the time once and passes it on. */
 export class SimResource {
+  /** The taken permits. A counter as in Redis, so that a mutation can leak permits. */
   used = 0;
   readonly holders = new Map<string, SimHolder>();
   readonly waiters: SimWaiter[] = [];
@@ -62,7 +70,7 @@ export class SimResource {
   private lastToken = 0;
   private lastTicket = 0;
   private lastScriptAt: Micros = 0;
-  /** Before this nobody is judged dead: the store had stalled, and heartbeats may lie in the sockets. */
+  /** Before this time no server counts as dead: after a stall its touches may still be in the socket. */
   private judgeFrom: Micros = 0;
 
   constructor(
@@ -72,14 +80,14 @@ export class SimResource {
     private readonly isBroken: IsBroken,
   ) {}
 
-  /** How every script begins. */
+  /** The start of every script: notices a stall, and removes what has expired. */
   begin(time: Micros, server: string | null): void {
     if (time - this.lastScriptAt > STALL && !this.isBroken('newcomer_passes_after_stall')) {
       this.judgeFrom = time + STALL;
       for (const holder of this.holders.values()) {
-        // An idle name looks like a stalled one; past its ticket an offer is over in either case.
-        const offered = holder.state === 'offered' && time - holder.endUs <= KEPT_FOR;
-        if (offered) holder.endUs = Math.max(holder.endUs, time + STALL);
+        // An idle name looks like a stalled name. An offer older than its ticket is over in both cases.
+        const isOffered = holder.state === 'offered' && time - holder.endUs <= KEPT_FOR;
+        if (isOffered) holder.endUs = Math.max(holder.endUs, time + STALL);
       }
     }
     this.lastScriptAt = time;
@@ -87,30 +95,30 @@ export class SimResource {
     this.purge(time);
   }
 
-  /** How every script ends: while the head of the queue fits, it is offered its permits. */
-  promote(time: Micros): void {
+  /** The end of every script: offers permits to the head of the queue while it fits. */
+  grantNext(time: Micros): void {
     for (;;) {
       const alive = this.waiters.filter((waiter) => this.isAlive(waiter, time));
       const head = this.headOf(alive);
       if (head === undefined || !this.fits(head.permits)) return;
       this.dequeue(head);
-      this.take(head, this.isBroken('offset_from_pubsub') ? 'held' : 'offered', time);
-      this.publish(head.speaker.server, { kind: 'offer', requestId: head.requestId });
+      this.grant(head, this.isBroken('offset_from_pubsub') ? 'held' : 'offered', time);
+      this.publish(head.attachment.server, { kind: 'offer', requestId: head.requestId });
     }
   }
 
-  /** Whether a newcomer is served at once: it never passes anybody who waits and is alive. */
-  fitsAtOnce(permits: number, time: Micros): boolean {
-    const queued = this.waiters.some((waiter) => this.isAlive(waiter, time));
-    return !queued && this.fits(permits);
+  /** Whether a new request is granted at once. It never overtakes a live waiter. */
+  fitsNow(permits: number, time: Micros): boolean {
+    const hasWaiter = this.waiters.some((waiter) => this.isAlive(waiter, time));
+    return !hasWaiter && this.fits(permits);
   }
 
-  /** Lowered below what is out, what was offered and not yet claimed goes back to its own place. */
+  /** Takes back all unclaimed offers if the new limit is below the taken permits. */
   setLimit(limit: number): void {
     this.limit = limit;
     if (this.used <= limit || this.isBroken('offer_kept_when_lowered')) return;
     for (const holder of [...this.holders.values()]) {
-      if (holder.state === 'offered') this.putBack(holder, null);
+      if (holder.state === 'offered') this.requeue(holder, null);
     }
   }
 
@@ -133,25 +141,25 @@ export class SimResource {
   }
 
   enqueue(waiter: SimWaiter): void {
-    const place = this.waiters.findIndex((other) => other.ticket > waiter.ticket);
-    this.waiters.splice(place === -1 ? this.waiters.length : place, 0, waiter);
+    const index = this.waiters.findIndex((other) => other.ticket > waiter.ticket);
+    this.waiters.splice(index === -1 ? this.waiters.length : index, 0, waiter);
   }
 
   dequeue(waiter: SimWaiter): void {
-    const place = this.waiters.indexOf(waiter);
-    if (place !== -1) this.waiters.splice(place, 1);
+    const index = this.waiters.indexOf(waiter);
+    if (index !== -1) this.waiters.splice(index, 1);
   }
 
-  take(waiter: SimWaiter, state: SimHolder['state'], time: Micros): SimHolder {
-    const counted = this.lastToken + 1;
-    this.lastToken = this.isBroken('counter_only_token') ? counted : Math.max(counted, time);
-    const { requestId, permits, ticket, ttlUs, speaker } = waiter;
+  grant(waiter: SimWaiter, state: SimHolder['state'], time: Micros): SimHolder {
+    const next = this.lastToken + 1;
+    this.lastToken = this.isBroken('counter_only_token') ? next : Math.max(next, time);
+    const { requestId, permits, ticket, ttlUs, attachment } = waiter;
     const holder: SimHolder = {
-      ...{ requestId, permits, ticket, ttlUs, speaker, state },
+      ...{ requestId, permits, ticket, ttlUs, attachment, state },
       leaseId: JSON.stringify([this.name, requestId, this.lastToken]),
       token: this.lastToken,
-      told: false,
-      endUs: time + (state === 'held' ? ttlUs : CLAIM),
+      isShared: false,
+      endUs: time + (state === 'held' ? ttlUs : OFFER),
     };
     this.insert(holder);
     return holder;
@@ -159,20 +167,20 @@ export class SimResource {
 
   insert(holder: SimHolder): void {
     this.holders.set(holder.leaseId, holder);
-    this.used += this.counted(holder);
+    this.used += this.weightOf(holder);
   }
 
-  hold(holder: SimHolder, time: Micros): SimHolder {
+  claim(holder: SimHolder, time: Micros): SimHolder {
     if (holder.state === 'offered') holder.endUs = time + holder.ttlUs;
     holder.state = 'held';
     return holder;
   }
 
-  /** A holder that nobody was told of goes back to its own place in the queue. */
-  putBack(holder: SimHolder, detachedAt: Micros | null): void {
+  /** Returns an undelivered grant or an unclaimed offer to the queue, at its own ticket. */
+  requeue(holder: SimHolder, detachedAt: Micros | null): void {
     this.drop(holder);
-    const { requestId, permits, ticket, ttlUs, speaker } = holder;
-    this.enqueue({ requestId, permits, ticket, ttlUs, speaker, detachedAt });
+    const { requestId, permits, ticket, ttlUs, attachment } = holder;
+    this.enqueue({ requestId, permits, ticket, ttlUs, attachment, detachedAt });
   }
 
   end(holder: SimHolder, cause: LossCause | 'RELEASED', time: Micros): void {
@@ -182,7 +190,7 @@ export class SimResource {
 
   drop(holder: SimHolder): void {
     this.holders.delete(holder.leaseId);
-    this.used -= this.counted(holder);
+    this.used -= this.weightOf(holder);
   }
 
   get free(): number {
@@ -210,7 +218,7 @@ export class SimResource {
     return this.used + permits <= this.limit;
   }
 
-  private counted({ permits }: SimHolder): number {
+  private weightOf({ permits }: SimHolder): number {
     return this.isBroken('weights_not_counted') ? 1 : permits;
   }
 
@@ -221,13 +229,13 @@ export class SimResource {
   }
 
   private unseenFor(waiter: SimWaiter, time: Micros): Micros {
-    return time - (this.seen.get(waiter.speaker.server) ?? 0);
+    return time - (this.seen.get(waiter.attachment.server) ?? 0);
   }
 
   private purge(time: Micros): void {
     for (const holder of [...this.holders.values()]) {
       if (holder.endUs > time) continue;
-      if (holder.state === 'offered') this.putBack(holder, time);
+      if (holder.state === 'offered') this.requeue(holder, time);
       else this.end(holder, 'EXPIRED', time);
     }
     for (const waiter of [...this.waiters]) {

@@ -1,12 +1,11 @@
 import type { Invariant } from '../checkers/violation';
 import type { Micros } from '../history';
-import type { Job } from './client';
 import type { Mutation } from './mutations';
-import type { Plan, Step } from './world';
+import type { Job, Plan, Step } from './plan';
 
 const SECOND: Micros = 1_000_000;
 
-/** A plan in which a built-in fault does harm, and the checkers that must see it. */
+/** A plan in which a mutation causes violations, and the checkers that must report them. */
 export interface Scenario {
   readonly plan: Plan;
   readonly caughtBy: readonly Invariant[];
@@ -15,7 +14,7 @@ export interface Scenario {
 const LOCK = 'lock';
 const SEMAPHORE = 'semaphore';
 
-/** An exclusive unary acquire that waits as long as it takes; times in seconds. */
+/** An exclusive unary acquire that waits without a limit. Times in seconds. */
 function job(client: string, at: number, ttl: number, work: number, more: Partial<Job> = {}): Job {
   return {
     client,
@@ -40,7 +39,7 @@ function hold(client: string, at: number, ttl: number, work: number, more: Parti
 
 const SHARED: Partial<Job> = { mode: 'shared' };
 
-/** So many permits of the semaphore for 2 s, with a lease of 5 s. */
+/** Takes `count` permits of the semaphore for 2 s, with a ttl of 5 s. */
 function permits(client: string, at: number, count: number, more: Partial<Job> = {}): Job {
   return job(client, at, 5, 2, { name: SEMAPHORE, permits: count, ...more });
 }
@@ -60,12 +59,12 @@ function observe(at: number, name = LOCK): Step {
 
 /** Clients are connected to the servers in turn: c0 to server 1, c1 to server 0, c2 to server 1. */
 export const SCENARIOS: Readonly<Record<Mutation, Scenario>> = {
-  // c0 works past its end and then releases; c1 has the lock by then, and c2 waits for it.
+  // c0 releases after its lease has ended. By then c1 holds the lock, and c2 waits for it.
   no_owner_compare: scenario(
     ['exclusion', 'resurrection'],
-    [job('c0', 0, 1, 2.5, { stubborn: true }), job('c1', 0.1, 10, 5), hold('c2', 0.2, 5, 1)],
+    [job('c0', 0, 1, 2.5, { ignoresDeadline: true }), job('c1', 0.1, 10, 5), hold('c2', 0.2, 5, 1)],
   ),
-  // The reply to c0 is lost, and its retry waits behind its own ghost; c1 sends one request twice.
+  // The reply to c0 is lost, so its retry waits behind its own first request. c1 sends one request twice.
   resend_without_idempotence: scenario(
     ['lost_wake_up', 'idempotence'],
     [
@@ -75,36 +74,36 @@ export const SCENARIOS: Readonly<Record<Mutation, Scenario>> = {
     [{ at: 0, do: 'drop_replies', count: 1 }],
     { limits: { [SEMAPHORE]: 2 } },
   ),
-  // The message that tells of the offer is lost.
+  // The pub/sub message about the offer is lost.
   pubsub_only_wake_up: scenario(
     ['lost_wake_up'],
     [job('c0', 0, 5, 1), hold('c1', 0.1, 5, 1)],
     [{ at: 0.9 * SECOND, do: 'drop_messages', count: 2 }],
   ),
-  // c1 dies in the queue, in front of c2.
+  // c1 dies while it waits ahead of c2.
   no_liveness_check: scenario(
     ['lost_wake_up', 'dead_grant'],
     [job('c0', 0, 5, 1.5), hold('c1', 0.1, 5, 1), hold('c2', 0.6, 5, 1)],
     [{ at: 0.5 * SECOND, do: 'kill_client', client: 'c1' }],
   ),
-  // c0 renews late; c1 has the lock by then.
+  // c0 renews after its lease has ended. By then c1 holds the lock.
   renew_resurrects: scenario(
     ['exclusion', 'resurrection'],
-    [job('c0', 0, 1, 4, { stubborn: true, renewEveryUs: 1.5 * SECOND }), job('c1', 0.1, 10, 6)],
+    [job('c0', 0, 1, 4, { ignoresDeadline: true, renewEveryUs: 1.5 * SECOND }), job('c1', 0.1, 10, 6)],
   ),
-  // The store forgets between two grants.
+  // The store loses its data between two grants.
   counter_only_token: scenario(
     ['fencing'],
     [job('c0', 0, 2, 0.5), job('c1', 0.6, 2, 0.5), job('c2', 3, 2, 0.5)],
     [{ at: 2 * SECOND, do: 'flush_store' }],
   ),
-  // c1 waits long before it is granted, so that most of its offset lies behind it; then it walks away.
+  // c1 waits so long for its grant that most of its offset has passed. Then c1 abandons the lease.
   deadline_from_receipt: scenario(
     ['exclusion', 'truthful_offset'],
     [job('c0', 0, 5, 3), job('c1', 0.1, 2, 20, { end: 'abandon' }), job('c2', 0.2, 2, 1)],
     [observe(4)],
   ),
-  // The offer's message is lost, and c1 cancels before its server asks again.
+  // The message about the offer to c1 is lost, and c1 cancels before the next touch of its server.
   permit_leaked_on_cancel: scenario(
     ['leak', 'dead_grant'],
     [
@@ -116,9 +115,9 @@ export const SCENARIOS: Readonly<Record<Mutation, Scenario>> = {
     { limits: { [SEMAPHORE]: 1 } },
   ),
   lifo: scenario(['fifo'], [job('c0', 0, 5, 1), hold('c1', 0.1, 5, 1), hold('c2', 0.2, 5, 1)]),
-  // The store forgets the lease under a live stream.
+  // The store loses the lease of a live stream.
   swallowed_lost: scenario(['loss'], [hold('c0', 0, 6, 20)], [{ at: 1.2 * SECOND, do: 'flush_store' }]),
-  // c0 sends its request once more while it holds the lock.
+  // c0 repeats its request while it holds the lock.
   double_grant_on_reconnect: scenario(['idempotence'], [hold('c0', 0, 5, 3, { repeatAfterUs: SECOND })]),
   lowered_limit_ignored: scenario(
     ['over_issue'],
@@ -126,7 +125,7 @@ export const SCENARIOS: Readonly<Record<Mutation, Scenario>> = {
     [{ at: 0.5 * SECOND, do: 'set_limit', name: SEMAPHORE, limit: 1 }],
     { limits: { [SEMAPHORE]: 2 } },
   ),
-  // The message of c2's offer is late, so that c2 claims it only when the limit has been lowered.
+  // The message about the offer to c2 is late, so c2 claims the offer after the limit is lowered.
   offer_kept_when_lowered: scenario(
     ['over_issue'],
     [
@@ -143,7 +142,7 @@ export const SCENARIOS: Readonly<Record<Mutation, Scenario>> = {
   weights_not_counted: scenario(['over_issue'], [permits('c0', 0, 2), permits('c1', 0.1, 2)], [], {
     limits: { [SEMAPHORE]: 3 },
   }),
-  // c1 makes room for one; c2, who is first, wants three.
+  // c1 releases one permit. c2 is first in the queue and needs three permits.
   small_overtakes_head: scenario(
     ['fifo'],
     [
@@ -160,40 +159,40 @@ export const SCENARIOS: Readonly<Record<Mutation, Scenario>> = {
     ['exclusion'],
     [job('c0', 0, 5, 2, SHARED), job('c1', 0.1, 5, 2, SHARED), job('c2', 0.2, 5, 1)],
   ),
-  // c0 renews with a shorter TTL than it was granted.
+  // c0 renews with a shorter ttl than that of its lease.
   renewal_shortens: scenario(
     ['exclusion', 'truthful_offset'],
     [job('c0', 0, 8, 7, { renewEveryUs: SECOND, renewTtlUs: 0.6 * SECOND }), job('c1', 0.1, 5, 1)],
     [observe(1.3)],
   ),
-  // c0's stream breaks, it attaches by another server, and only later the first one notices.
+  // c0's stream breaks, and c0 attaches at another server. The first server notices later.
   stale_stream_releases: scenario(
     ['exclusion', 'false_loss'],
     [hold('c0', 0, 5, 8), hold('c1', 0.1, 5, 1)],
     [{ at: SECOND, do: 'cut_client', client: 'c0', noticedAfterUs: 0.6 * SECOND }],
   ),
-  // c0 walks away, so that the store gives the lock to c1 when c0's lease ends there.
+  // c0 abandons its lease, so the store grants c1 when the lease ends in the store.
   late_from_buffer: scenario(
     ['exclusion', 'truthful_offset'],
     [job('c0', 0, 2, 20, { end: 'abandon' }), job('c1', 0.1, 0.4, 0.1)],
     [observe(1.5)],
   ),
   dead_from_buffer: scenario(['dead_grant'], [job('c0', 0, 1, 0.5)]),
-  // c0 is gone; the store stalls past its end, and c2 asks while the heartbeats for c1 lie in the socket.
+  // c0's lease ends while the store is stalled. c2 requests the lock while the touches for c1 are in the socket.
   newcomer_passes_after_stall: scenario(
     ['fifo'],
     [job('c0', 0, 2, 20, { end: 'abandon' }), hold('c1', 0.5, 5, 1), hold('c2', 7.9, 5, 1)],
     [{ at: SECOND, do: 'stall_store', forUs: 7 * SECOND }],
-    // One with which the store reads the newcomer's socket first.
+    // With this seed the store reads the socket of c2's server first.
     { seed: 3 },
   ),
-  // The message of c1's grant is late, and c1 walks away.
+  // The message about the grant to c1 is late, and c1 abandons its lease.
   offset_from_pubsub: scenario(
     ['exclusion', 'truthful_offset'],
     [job('c0', 0, 5, 3.15), job('c1', 0.1, 2, 20, { end: 'abandon' }), job('c2', 0.2, 2, 0.1)],
     [{ at: 0, do: 'delay_messages', byUs: 0.8 * SECOND }, observe(4.5)],
   ),
-  // One renewal gets no answer.
+  // The reply to one renewal is lost.
   failed_renewal_is_loss: scenario(
     ['false_loss'],
     [hold('c0', 0, 6, 8)],
@@ -205,6 +204,6 @@ export const SCENARIOS: Readonly<Record<Mutation, Scenario>> = {
     [{ at: 0.5 * SECOND, do: 'kill_client', client: 'c0' }],
   ),
   stream_kept: scenario(['leak'], [hold('c0', 0, 2, 1)]),
-  // c0 repeats its request after it has released.
+  // c0 repeats its request after its release.
   finished_grants_again: scenario(['idempotence'], [job('c0', 0, 2, 0.5, { repeatAfterUs: SECOND })]),
 };

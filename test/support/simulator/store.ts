@@ -1,59 +1,14 @@
 import type { LossCause, Micros } from '../history';
 import type { ManualLoop } from './loop';
 import type { IsBroken } from './mutations';
-import { SimResource, type Publish, type SimHolder, type SimWaiter, type Speaker } from './resource';
+import { SimResource, type Attachment, type Publish, type SimHolder, type SimWaiter } from './resource';
+import type { AcquireReply, AcquireRequest, LeaseReply, RenewReply, TouchReply } from './store-replies';
 
-export interface AcquireAsk {
-  readonly name: string;
-  readonly requestId: string;
-  readonly speaker: Speaker;
-  readonly permits: number;
-  readonly ttlUs: Micros;
-  /** false: try once. */
-  readonly queue: boolean;
-  /** A stream: it takes over a lease that its request holds already, and renews it. */
-  readonly stream: boolean;
-  /** The place it had, where its server remembers one. */
-  readonly ticket: number | null;
-}
-
-export interface LeaseReply {
-  readonly state: 'held';
-  readonly requestId: string;
-  readonly leaseId: string;
-  readonly token: number;
-  readonly permits: number;
-  readonly ttlUs: Micros;
-  readonly remainingUs: Micros;
-  /** An earlier call of the request may have delivered it: then no other call may give it back. */
-  readonly known: boolean;
-}
-
-export type AcquireReply =
-  | LeaseReply
-  | { readonly state: 'queued'; readonly ticket: number; readonly position: number; readonly inUs: Micros }
-  | { readonly state: 'refused' | 'finished' | 'superseded' | 'gone' };
-
-export type RenewReply =
-  | LeaseReply
-  | { readonly state: 'superseded' }
-  | { readonly state: 'ended'; readonly cause: LossCause | 'RELEASED' | null };
-
-export interface TouchReply {
-  /** The requests whose permits are offered, or held already. */
-  readonly offers: readonly string[];
-  readonly gone: readonly string[];
-  /** Requests that wait by another call now. */
-  readonly superseded: readonly string[];
-  /** In how long the earliest lease of the name ends. */
-  readonly inUs: Micros;
-}
-
-/** The permits store, one method per script; each runs at once and reads the time once. */
+/** The permits store, with one method per script. A script reads the time once. */
 export class SimStore {
   private readonly resources = new Map<string, SimResource>();
   private readonly leaseNames = new Map<string, string>();
-  /** Redis TIME as the running script has read it: no two scripts run in the same microsecond. */
+  /** Redis TIME in the running script. No two scripts have the same time. */
   private timeUs: Micros = 0;
 
   constructor(
@@ -64,94 +19,95 @@ export class SimStore {
     private readonly isBroken: IsBroken,
   ) {}
 
-  /** Redis TIME outside of a script. */
+  /** Redis TIME between scripts. */
   get clockUs(): Micros {
     return this.wallClockUs + this.loop.now;
   }
 
-  acquire(ask: AcquireAsk): AcquireReply {
-    const resource = this.open(ask.name, ask.speaker.server);
-    const known = this.isBroken('resend_without_idempotence') ? null : this.known(ask, resource);
+  acquire(request: AcquireRequest): AcquireReply {
+    const resource = this.open(request.name, request.attachment.server);
+    const known = this.isBroken('resend_without_idempotence') ? null : this.known(request, resource);
     if (known !== null) return known;
-    resource.promote(this.timeUs);
-    const { requestId, permits, ttlUs, speaker } = ask;
-    const ticket = ask.ticket ?? resource.nextTicket(this.timeUs);
-    const waiter: SimWaiter = { requestId, permits, ttlUs, speaker, ticket, detachedAt: null };
-    if (resource.fitsAtOnce(permits, this.timeUs)) {
-      return this.reply(resource.take(waiter, 'held', this.timeUs), resource);
+    resource.grantNext(this.timeUs);
+    const { requestId, permits, ttlUs, attachment } = request;
+    const ticket = request.ticket ?? resource.nextTicket(this.timeUs);
+    const waiter: SimWaiter = { requestId, permits, ttlUs, attachment, ticket, detachedAt: null };
+    if (resource.fitsNow(permits, this.timeUs)) {
+      return this.reply(resource.grant(waiter, 'held', this.timeUs), resource);
     }
-    if (!ask.queue) return { state: 'refused' };
+    if (!request.queue) return { state: 'refused' };
     resource.enqueue(waiter);
     return this.queued(waiter, resource);
   }
 
-  claim(name: string, requestId: string, speaker: Speaker): AcquireReply {
-    const resource = this.open(name, speaker.server);
+  claim(name: string, requestId: string, attachment: Attachment): AcquireReply {
+    const resource = this.open(name, attachment.server);
     const waiter = resource.waiter(requestId);
     if (waiter !== undefined) {
-      if (waiter.speaker.attach !== speaker.attach) return { state: 'superseded' };
+      if (waiter.attachment.attach !== attachment.attach) return { state: 'superseded' };
       waiter.detachedAt = null;
     }
-    resource.promote(this.timeUs);
+    resource.grantNext(this.timeUs);
     const holder = resource.holderOf(requestId);
     if (holder === undefined) {
       if (waiter !== undefined) return this.queued(waiter, resource);
       return { state: resource.tombstone({ requestId }) === undefined ? 'gone' : 'finished' };
     }
-    if (holder.speaker.attach !== speaker.attach) return { state: 'superseded' };
-    return this.reply(resource.hold(holder, this.timeUs), resource);
+    if (holder.attachment.attach !== attachment.attach) return { state: 'superseded' };
+    return this.reply(resource.claim(holder, this.timeUs), resource);
   }
 
-  /** The end of a wait is asked for: what was offered meanwhile is granted instead. */
-  withdraw(name: string, requestId: string, { attach }: Speaker): AcquireReply {
+  /** Ends a wait. An offer made meanwhile is granted instead. See `docs/design/leases.md`, rule 5. */
+  withdraw(name: string, requestId: string, { attach }: Attachment): AcquireReply {
     const resource = this.open(name);
     const holder = resource.holderOf(requestId);
-    if (holder?.speaker.attach === attach) return this.reply(resource.hold(holder, this.timeUs), resource);
+    if (holder?.attachment.attach === attach)
+      return this.reply(resource.claim(holder, this.timeUs), resource);
     const waiter = resource.waiter(requestId);
-    if (waiter?.speaker.attach === attach) resource.dequeue(waiter);
-    resource.promote(this.timeUs);
+    if (waiter?.attachment.attach === attach) resource.dequeue(waiter);
+    resource.grantNext(this.timeUs);
     return { state: 'refused' };
   }
 
-  /** The call that waited has ended; an offer goes back to its place in the queue. */
-  detach(name: string, requestId: string, { attach }: Speaker): void {
+  /** Detaches a waiter after its call has ended. An offer goes back to its ticket. */
+  detach(name: string, requestId: string, { attach }: Attachment): void {
     const resource = this.open(name);
     const waiter = resource.waiter(requestId);
-    if (waiter?.speaker.attach === attach) waiter.detachedAt = this.timeUs;
+    if (waiter?.attachment.attach === attach) waiter.detachedAt = this.timeUs;
     const holder = resource.holderOf(requestId);
-    if (holder?.speaker.attach === attach && holder.state === 'offered') {
-      resource.putBack(holder, this.timeUs);
+    if (holder?.attachment.attach === attach && holder.state === 'offered') {
+      resource.requeue(holder, this.timeUs);
       if (this.isBroken('permit_leaked_on_cancel')) resource.used += holder.permits;
     }
-    resource.promote(this.timeUs);
+    resource.grantNext(this.timeUs);
   }
 
-  /** A claimed grant that could not be delivered goes back to the queue, with or without its call. */
-  giveBack(name: string, requestId: string, { attach }: Speaker, callLives: boolean): void {
+  /** Returns an undelivered grant to the queue. `isCallOpen` is false if the call has ended. */
+  giveBack(name: string, requestId: string, { attach }: Attachment, isCallOpen: boolean): void {
     const resource = this.open(name);
     const holder = resource.holderOf(requestId);
-    if (holder?.speaker.attach === attach && !holder.told) {
-      resource.putBack(holder, callLives ? null : this.timeUs);
+    if (holder?.attachment.attach === attach && !holder.isShared) {
+      resource.requeue(holder, isCallOpen ? null : this.timeUs);
     }
-    resource.promote(this.timeUs);
+    resource.grantNext(this.timeUs);
   }
 
-  /** A server's heartbeat for a name, with the requests that wait there and their attach values. */
+  /** Marks a server's waiters of a name as alive. `waiting` maps their request ids to their attach values. */
   touch(name: string, server: string, waiting: ReadonlyMap<string, string>): TouchReply {
     const resource = this.open(name, server);
     const known = new Map<string, SimWaiter | SimHolder>();
     for (const requestId of waiting.keys()) {
-      const one = resource.waiter(requestId) ?? resource.holderOf(requestId);
-      if (one !== undefined) known.set(requestId, one);
+      const found = resource.waiter(requestId) ?? resource.holderOf(requestId);
+      if (found !== undefined) known.set(requestId, found);
     }
-    const mine = [...known].filter(([id, { speaker }]) => speaker.attach === waiting.get(id));
-    for (const [, one] of mine) if ('detachedAt' in one) one.detachedAt = null;
-    resource.promote(this.timeUs);
+    const mine = [...known].filter(([id, { attachment }]) => attachment.attach === waiting.get(id));
+    for (const [, entry] of mine) if ('detachedAt' in entry) entry.detachedAt = null;
+    resource.grantNext(this.timeUs);
     return {
       offers: mine.map(([id]) => id).filter((id) => !resource.waiter(id) && resource.holderOf(id)),
       gone: [...waiting.keys()].filter((id) => !known.has(id)),
       superseded: [...known.keys()].filter((id) => !mine.some(([own]) => own === id)),
-      inUs: resource.nextEnd() - this.timeUs,
+      nextEndInUs: resource.nextEnd() - this.timeUs,
     };
   }
 
@@ -161,19 +117,19 @@ export class SimStore {
     if (holder === undefined) {
       return { state: 'ended', cause: resource.tombstone({ leaseId })?.cause ?? null };
     }
-    if (attach !== null && holder.speaker.attach !== attach) return { state: 'superseded' };
+    if (attach !== null && holder.attachment.attach !== attach) return { state: 'superseded' };
     holder.ttlUs = Math.max(holder.ttlUs, ttlUs ?? 0);
     const end = this.timeUs + (ttlUs ?? holder.ttlUs);
     holder.endUs = this.isBroken('renewal_shortens') ? end : Math.max(holder.endUs, end);
-    resource.promote(this.timeUs);
+    resource.grantNext(this.timeUs);
     return this.reply(holder, resource);
   }
 
-  /** A newer stream takes the lease over: from now on only its attach value counts. */
-  attach(leaseId: string, speaker: Speaker): RenewReply {
+  /** Attaches a newer stream to a lease. The older stream is superseded. */
+  attach(leaseId: string, attachment: Attachment): RenewReply {
     const resource = this.byLease(leaseId);
     const holder = resource.holders.get(leaseId);
-    if (holder !== undefined) holder.speaker = speaker;
+    if (holder !== undefined) holder.attachment = attachment;
     const renewed = this.renew(leaseId, null, null);
     return renewed.state === 'held' ? { ...renewed, known: true } : renewed;
   }
@@ -181,17 +137,17 @@ export class SimStore {
   release(leaseId: string): { readonly released: boolean; readonly cause: LossCause | null } {
     const resource = this.byLease(leaseId);
     const held = resource.holders.get(leaseId);
-    const anybody = this.isBroken('no_owner_compare') ? [...resource.holders.values()][0] : undefined;
-    const holder = held ?? anybody;
+    const anyHolder = this.isBroken('no_owner_compare') ? [...resource.holders.values()][0] : undefined;
+    const holder = held ?? anyHolder;
     if (holder === undefined) {
       const cause = resource.tombstone({ leaseId })?.cause ?? null;
       return cause === 'RELEASED' ? { released: true, cause: null } : { released: false, cause };
     }
     resource.end(holder, 'RELEASED', this.timeUs);
     if (held !== undefined) {
-      this.publish(holder.speaker.server, { kind: 'ended', requestId: holder.requestId });
+      this.publish(holder.attachment.server, { kind: 'ended', requestId: holder.requestId });
     }
-    resource.promote(this.timeUs);
+    resource.grantNext(this.timeUs);
     return { released: true, cause: null };
   }
 
@@ -201,26 +157,26 @@ export class SimStore {
     if (lowered && this.isBroken('lowered_limit_ignored')) return;
     this.limits.set(name, limit);
     resource.setLimit(limit);
-    resource.promote(this.timeUs);
+    resource.grantNext(this.timeUs);
   }
 
-  /** All data is gone; who sets limits sets them again. */
+  /** Deletes all data except the limits. */
   flush(): void {
     this.resources.clear();
   }
 
-  /** Who holds or is offered permits of a name, with the ends as the store has them; changes nothing. */
+  /** The live holders and offers of a name. A read without side effects. */
   holders(name: string): readonly SimHolder[] {
     const holders = [...(this.resources.get(name)?.holders.values() ?? [])];
     return holders.filter((holder) => holder.endUs > this.clockUs);
   }
 
-  /** How many permits could be had now. */
+  /** The free permits of a name. */
   free(name: string): number {
     return this.open(name).free;
   }
 
-  /** What is kept of a name for somebody: not the name itself, which stays for its retention time. */
+  /** The keys of holders and waiters. The keys of the names themselves stay for their retention time. */
   keys(): string[] {
     return [...this.resources.keys()].flatMap((name) => {
       const { holders, waiters } = this.open(name);
@@ -247,13 +203,13 @@ export class SimStore {
     return this.open(this.leaseNames.get(leaseId) ?? '');
   }
 
-  private known(ask: AcquireAsk, resource: SimResource): AcquireReply | null {
-    const { requestId } = ask;
+  private known(request: AcquireRequest, resource: SimResource): AcquireReply | null {
+    const { requestId } = request;
     const waiter = resource.waiter(requestId);
     if (waiter !== undefined) {
-      waiter.speaker = ask.speaker;
+      waiter.attachment = request.attachment;
       waiter.detachedAt = null;
-      resource.promote(this.timeUs);
+      resource.grantNext(this.timeUs);
     }
     const holder = resource.holderOf(requestId);
     if (holder !== undefined) {
@@ -262,10 +218,10 @@ export class SimStore {
         return null;
       }
       const known = holder.state === 'held';
-      holder.told ||= known;
-      if (!known || ask.stream) holder.speaker = ask.speaker;
-      resource.hold(holder, this.timeUs);
-      if (ask.stream) holder.endUs = Math.max(holder.endUs, this.timeUs + holder.ttlUs);
+      holder.isShared ||= known;
+      if (!known || request.stream) holder.attachment = request.attachment;
+      resource.claim(holder, this.timeUs);
+      if (request.stream) holder.endUs = Math.max(holder.endUs, this.timeUs + holder.ttlUs);
       return this.reply(holder, resource, known);
     }
     if (waiter !== undefined) return this.queued(waiter, resource);
@@ -275,7 +231,12 @@ export class SimStore {
 
   private queued(waiter: SimWaiter, resource: SimResource): AcquireReply {
     const position = resource.waiters.indexOf(waiter) + 1;
-    return { state: 'queued', ticket: waiter.ticket, position, inUs: resource.nextEnd() - this.timeUs };
+    return {
+      state: 'queued',
+      ticket: waiter.ticket,
+      position,
+      nextEndInUs: resource.nextEnd() - this.timeUs,
+    };
   }
 
   private reply(holder: SimHolder, resource: SimResource, known = false): LeaseReply {

@@ -1,0 +1,147 @@
+import type { Micros } from '../history';
+import type { Random } from '../random';
+import type { ClientNetwork, SimClient } from './client';
+import type { ManualLoop } from './loop';
+import type { Answer, ClientCall, LeaseCallMessage, OpenCall } from './messages';
+import type { StoreMessage } from './resource';
+import type { ServerNetwork, SimServer } from './server';
+
+/** The links between clients, servers and the store, with random delays. Each link keeps the order of its messages. */
+export class SimNetwork implements ClientNetwork, ServerNetwork {
+  readonly servers: SimServer[] = [];
+  readonly clients = new Map<string, SimClient>();
+  /** How much longer pub/sub messages take. */
+  messageDelayUs: Micros = 0;
+  isStoreStalled = false;
+  private readonly connectedTo = new Map<string, number>();
+  private readonly callServer = new Map<string, SimServer>();
+  private readonly lastArrival = new Map<string, Micros>();
+  private readonly replyDrops: { left: number; readonly onDropped: () => void }[] = [];
+  private messageDrops = 0;
+  private readonly inSockets: { readonly server: SimServer | null; readonly script: () => void }[] = [];
+
+  constructor(
+    private readonly loop: ManualLoop,
+    private readonly random: Random,
+  ) {}
+
+  /** Adds a client. Clients are connected to the servers in turn. */
+  connect(client: SimClient): void {
+    this.clients.set(client.name, client);
+    this.connectedTo.set(client.name, this.clients.size % this.servers.length);
+  }
+
+  open(client: SimClient, call: OpenCall): void {
+    const server = this.serverFor(client, call);
+    this.toServer(client, server, () => server.open(call));
+    if (!server.alive) this.refuse(server, call);
+  }
+
+  cancel(client: SimClient, callId: string): void {
+    const server = this.callServer.get(callId);
+    if (server !== undefined) this.toServer(client, server, () => server.cancelled(callId));
+  }
+
+  leaseCall(client: SimClient, kind: 'renew' | 'release', call: LeaseCallMessage): void {
+    const server = this.serverFor(client, call);
+    this.toServer(client, server, () => server[kind](call));
+    if (!server.alive) this.refuse(server, call);
+  }
+
+  reconnect(client: SimClient): void {
+    const from = this.connectedTo.get(client.name) ?? 0;
+    const others = this.servers.map((_, step) => (from + 1 + step) % this.servers.length);
+    this.connectedTo.set(client.name, others.find((index) => this.servers[index]?.alive) ?? from);
+  }
+
+  /** The server that received a call. */
+  serverOf(callId: string): SimServer | undefined {
+    return this.callServer.get(callId);
+  }
+
+  toStore(server: SimServer, script: () => void): void {
+    this.send(`${server.name}>store`, () => this.runInStore(server, script));
+  }
+
+  fromStore(server: SimServer, deliver: () => void): void {
+    const dropping = this.replyDrops[0];
+    if (dropping !== undefined) {
+      dropping.left -= 1;
+      if (dropping.left === 0) {
+        this.replyDrops.shift();
+        dropping.onDropped();
+      }
+      return;
+    }
+    this.send(`store>${server.name}`, () => server.run(deliver));
+  }
+
+  toClient(server: SimServer, { id, client }: ClientCall, answer: Answer): void {
+    this.send(`${server.name}>${client.name}`, () => client.run(() => client.receive(id, answer)));
+  }
+
+  /** Ends a call of a dead server. */
+  refuse(server: SimServer, call: ClientCall): void {
+    this.toClient(server, call, { type: 'ended', code: 'UNAVAILABLE', reason: null });
+  }
+
+  /** Delivers a pub/sub message to a server. */
+  publish(serverName: string, message: StoreMessage): void {
+    if (this.messageDrops > 0) {
+      this.messageDrops -= 1;
+      return;
+    }
+    const target = this.servers.find(({ name }) => name === serverName);
+    this.loop.after(this.messageDelayUs + this.latency(), () => target?.run(() => target.notified(message)));
+  }
+
+  /** Runs a script now, or after the stall. `server` is null for a script that no server sent. */
+  runInStore(server: SimServer | null, script: () => void): void {
+    if (this.isStoreStalled) this.inSockets.push({ server, script });
+    else script();
+  }
+
+  stallStore(forUs: Micros): void {
+    this.isStoreStalled = true;
+    this.loop.after(forUs, () => this.resumeStore());
+  }
+
+  /** Drops the next replies of the store, after all earlier drops. */
+  dropReplies(count: number, onDropped: () => void): void {
+    this.replyDrops.push({ left: count, onDropped });
+  }
+
+  dropMessages(count: number): void {
+    this.messageDrops += count;
+  }
+
+  latency(): Micros {
+    return 100 + Math.floor(this.random() * 3_000);
+  }
+
+  /** Runs the backlog: the sockets in random order, and the commands of a socket in theirs. */
+  private resumeStore(): void {
+    this.isStoreStalled = false;
+    const backlog = this.inSockets.splice(0);
+    const order = new Map(backlog.map(({ server }) => [server, this.random()]));
+    backlog.sort((a, b) => (order.get(a.server) ?? 0) - (order.get(b.server) ?? 0));
+    for (const { script } of backlog) script();
+  }
+
+  private toServer(client: SimClient, server: SimServer, deliver: () => void): void {
+    this.send(`${client.name}>${server.name}`, () => server.run(deliver));
+  }
+
+  private send(link: string, deliver: () => void): void {
+    const at = Math.max(this.loop.now + this.latency(), this.lastArrival.get(link) ?? 0);
+    this.lastArrival.set(link, at);
+    this.loop.at(at, deliver);
+  }
+
+  private serverFor(client: SimClient, call: ClientCall): SimServer {
+    const server = this.servers[this.connectedTo.get(client.name) ?? 0] ?? this.servers[0];
+    if (server === undefined) throw new Error('a plan needs at least one server');
+    this.callServer.set(call.id, server);
+    return server;
+  }
+}
