@@ -5,19 +5,20 @@ import { hostOf } from '../../src/redis/topology/cluster-view';
 import { script } from '../../src/redis/connection/operation';
 import { slotOfKey } from '../../src/redis/keys';
 import { answered, FakeClusterNode, refused } from '../support/fake-cluster-node';
+import { Stopwatch } from '../support/stopwatch';
 
 const COMMAND_TIMEOUT_MS = 600;
 const KEY = 'test:{1}:l:state:x';
 const SLOT = slotOfKey(KEY);
 const step = script('return {ARGV[1]}');
 
-describe('a command for a Redis Cluster', () => {
+describe('RedisCluster', () => {
   let here: FakeClusterNode;
   let there: FakeClusterNode;
   let cluster: RedisCluster;
   beforeEach(async () => {
     [here, there] = await Promise.all([FakeClusterNode.open('a'), FakeClusterNode.open('b')]);
-    // Each has half of the slots; the one of the key is said to be here.
+    // Each node has half of the slots. The slot of the key is at `here`.
     const [low, high] = SLOT < 8192 ? [here, there] : [there, here];
     for (const node of [here, there]) {
       node.slots = [
@@ -61,7 +62,7 @@ describe('a command for a Redis Cluster', () => {
     return error;
   };
 
-  it('that is moved goes where it belongs, and the next one goes there at once', async () => {
+  it('follows MOVED, and sends the next command to the new owner at once', async () => {
     here.answer = moved;
     expect(await run('one')).toBe('OK');
     expect(await run('two')).toBe('OK');
@@ -69,7 +70,7 @@ describe('a command for a Redis Cluster', () => {
     expect(here.received).toEqual(['one']);
   });
 
-  it('that is to be asked elsewhere goes there right behind ASKING, that one alone', async () => {
+  it('follows ASK with ASKING, for that command alone', async () => {
     here.answer = () => refused(`ASK ${SLOT} ${there.address}`);
     expect(await run('one')).toBe('OK');
     here.answer = () => answered('here');
@@ -77,22 +78,22 @@ describe('a command for a Redis Cluster', () => {
     expect(there.received).toEqual(['ASKING one']);
   });
 
-  it('is tried again while its slot is on its way', async () => {
+  it('tries a command again while its slot is moving', async () => {
     let tries = 0;
     here.answer = () => ((tries += 1) < 5 ? refused('TRYAGAIN Multiple keys request') : answered('at last'));
     expect(await run('one')).toBe('at last');
     expect(here.received).toHaveLength(5);
   });
 
-  it('that two nodes send to each other ends in time, is certainly not carried out, and is not sent without end', async () => {
+  it('fails a command that two nodes redirect to each other at its deadline, certainly not carried out, after less than 50 sends', async () => {
     here.answer = moved;
     there.answer = () => refused(`MOVED ${SLOT} ${here.address}`);
-    // A busy machine may keep the last answer until nobody waits for it any more.
+    // On a busy machine the last reply may arrive after the deadline, and the outcome is then unknown.
     for (let tries = 1; ; tries += 1) {
       for (const node of [here, there]) node.received.length = 0;
-      const started = performance.now();
+      const stopwatch = new Stopwatch();
       const failure = await failureOf(run('one'));
-      expect(performance.now() - started).toBeLessThan(COMMAND_TIMEOUT_MS + 400);
+      expect(stopwatch.chargedMs).toBeLessThan(COMMAND_TIMEOUT_MS + 400);
       expect(failure).toMatchObject({ kind: 'unavailable' });
       if (failure.carriedOut === 'no') break;
       expect(tries).toBeLessThan(5);
@@ -100,12 +101,12 @@ describe('a command for a Redis Cluster', () => {
     expect(here.received.length + there.received.length).toBeLessThan(50);
   });
 
-  it('that was turned away until its time was over is certainly not carried out', async () => {
+  it('fails a command that is refused until its deadline, certainly not carried out', async () => {
     here.answer = () => refused('CLUSTERDOWN The cluster is down');
     expect(await failureOf(run('one'))).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
   });
 
-  it('that was cut off is sent again, by then to another node, and is unknown if that turns it away too', async () => {
+  it('sends a command of a lost connection to the new owner; if that node refuses the command too, the outcome is unknown', async () => {
     here.answer = () => {
       for (const node of [here, there]) node.slots = [[0, 16_383, there.address]];
       return 'cut';
@@ -116,7 +117,7 @@ describe('a command for a Redis Cluster', () => {
     expect(await failureOf(run('two'))).toMatchObject({ carriedOut: 'unknown' });
   });
 
-  it('that counts is not sent again once it was cut off, but is where it was only turned away', async () => {
+  it('sends a command that may run only once again after a redirection, but not after a lost connection', async () => {
     here.answer = moved;
     expect(await run('one', true)).toBe('OK');
     there.answer = () => 'cut';
@@ -124,13 +125,13 @@ describe('a command for a Redis Cluster', () => {
     expect(there.received).toEqual(['one', 'two']);
   });
 
-  it('is given one key more that is never there', async () => {
+  it('adds a key to each script that never exists', async () => {
     const keys: string[] = [];
     here.answer = (received) => {
       keys.push(received);
       return answered('OK');
     };
-    // The last word is the absent key where a script has no arguments.
+    // The last word of the command is the absent key, because the script has no arguments.
     await cluster.run(step, [KEY], [], () => undefined);
     expect(keys).toEqual(['test:{1}:absent']);
   });

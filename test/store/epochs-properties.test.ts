@@ -9,7 +9,7 @@ import { Requester } from '../support/permits-requester';
 
 const MAX_TTL_MS = 20_000;
 const QUARANTINE_MS = MAX_TTL_MS + 5000;
-/** What the machine may take between two commands; the times of the model are that inexact. */
+/** The machine may take this long between two commands, so the times of the model are inexact by as much. */
 const SLACK_MS = 1000;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
@@ -39,14 +39,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 interface Believed {
   readonly token: bigint;
-  /** By the holder's own clock. */
+  /** By the holder's clock. */
   untilMs: number;
 }
 
-/** Where a key's value is kept that a lossy restart brings back; no FLUSHALL gets at it. */
+/** The copy of a key that a lossy restart brings back. */
 const saved = (key: string) => `saved ${key}`;
 
-/** One lock in a Redis that forgets, and what its clients believe. */
+/** One lock in a Redis that loses data, and the leases that clients believe in. */
 class World {
   nowMs = 0;
   runs = 1;
@@ -62,7 +62,7 @@ class World {
     private readonly on: PermitsFixture,
     private readonly server: TestServer,
     private readonly lock: Resource,
-    /** What each run of Redis is taken to be; a lie shows whether anybody would notice. */
+    /** The durability that every run of Redis reports. A false report must show as a broken rule. */
     private readonly durability: 'a' | 'w',
   ) {}
 
@@ -101,7 +101,7 @@ class World {
     }
   }
 
-  /** Sends a command as a server does: what is turned back for its epoch is sent again once that is adopted. */
+  /** Sends a command as a server does: if the epoch is out of date, adopts the epoch and sends the command again. */
   private async send<Reply>(command: () => Promise<Reply>): Promise<Reply | undefined> {
     this.server.epochArguments = [`${this.runId} ${this.durability} ${QUARANTINE_MS} 0`, NEVER];
     for (;;) {
@@ -136,7 +136,7 @@ class World {
 
   private async renew(by: Requester | undefined, ttlMs: number): Promise<void> {
     const belief = by && this.holders.get(by);
-    if (!by || !belief || belief.untilMs <= this.nowMs) return; // who does not believe does not renew
+    if (!by || !belief || belief.untilMs <= this.nowMs) return; // only a client that believes in its lease renews it
     const reply = await this.send(() => by.renew(by.secret, ttlMs));
     if (reply?.kind === 'granted') belief.untilMs = Math.max(belief.untilMs, this.nowMs + reply.remainingMs);
   }
@@ -174,7 +174,7 @@ class World {
     }
   }
 
-  /** As it was when it was saved last, but for the time. */
+  /** Restores the last saved state. Its times move to the present. */
   private async restore(): Promise<void> {
     await this.on.redis.command('DEL', ...this.keys);
     if (this.savedAtMs === undefined) return;
@@ -183,7 +183,7 @@ class World {
   }
 }
 
-describe('a Redis that forgets, in random histories', () => {
+describe('a Redis that loses data, in random histories', () => {
   let on: PermitsFixture;
   let server: TestServer;
   beforeAll(async () => {
@@ -205,13 +205,13 @@ describe('a Redis that forgets, in random histories', () => {
 
   const histories = fc.array(step, { minLength: 4, maxLength: 25 });
 
-  it('grants nothing while a lease is believed, tokens rise, and in the end there is a grant', async () => {
+  it('grants nothing while a client believes in a lease, raises tokens, and grants again in the end', async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (steps) => {
         const world = await run(steps, 'w');
         expect(world.broken).toEqual([]);
         const before = world.grants;
-        // One who comes finds out what has happened, and one who comes after the quarantine is granted.
+        // The first acquire finds the loss. An acquire after the quarantine is granted.
         for (let tries = 0; tries < 2; tries += 1) {
           await world.take({ what: 'acquire', by: 0, ttlMs: 3000 });
           await world.pass(QUARANTINE_MS + SLACK_MS);
@@ -226,7 +226,7 @@ describe('a Redis that forgets, in random histories', () => {
     expect(counts.refusals).toBeGreaterThan(100);
   });
 
-  it('would grant too early if a Redis that loses writes were taken for one that does not', async () => {
+  it('would grant too early if a Redis that loses writes reported full durability', async () => {
     const lost: Step[] = [
       { what: 'save' },
       { what: 'acquire', by: 0, ttlMs: MAX_TTL_MS },

@@ -11,8 +11,8 @@ import { is } from '../support/reply-kinds';
 const QUARANTINE_MS = 30_000;
 const lock = { service: 'lock', name: 'a lock' } as const;
 
-/** Servers over one Redis that is emptied, restarted, stopped. */
-describe('a store that may have forgotten', () => {
+/** Servers over a Redis that is emptied, restarted or stopped. */
+describe('a store that may have lost leases', () => {
   const closers: (() => void | Promise<void>)[] = [];
   afterEach(async () => {
     for (const close of closers.splice(0).reverse()) await close();
@@ -51,19 +51,23 @@ describe('a store that may have forgotten', () => {
     expect(failure.retryAfterMs).toBeLessThanOrEqual(QUARANTINE_MS);
   }
 
-  /** Its own connections break with it. */
+  /** Restarts Redis, and waits until the server has adopted the epochs of the new run. */
   async function restart(redis: RedisProcess, server: TestServer): Promise<void> {
+    const { epochs, connection } = server.node;
+    const before = epochs.runId;
     await redis.kill();
     await redis.restart();
-    await eventually('the server to be back', () => server.node.reachable, { timeoutMs: 10_000 });
+    const isNewRun = () => connection.isReady && epochs.runId !== before;
+    await eventually('the server to know the new run', isNewRun, { timeoutMs: 10_000 });
+    await epochs.adopt();
   }
 
-  it('knows nothing of it at first: new by the operator’s word, forgotten without', async () => {
+  it('is new if the operator says so at its first use, and otherwise has lost leases', async () => {
     const redis = await start();
     const stranger = await connect(redis.url, { storeIsNew: false });
     expect(stranger.node.quarantine?.cause).toBe('forgotten');
     await quarantined(on(stranger).try());
-    // The word comes too late: somebody has said that it may have forgotten.
+    // The word comes too late, because another server has found lost leases already.
     const late = await connect(redis.url);
     expect(late.node.quarantine?.cause).toBe('forgotten');
     await quarantined(on(late).try());
@@ -71,11 +75,11 @@ describe('a store that may have forgotten', () => {
     const first = await connect(other.url);
     expect(first.node.quarantine).toBeUndefined();
     is('granted', await on(first).try());
-    // From here on every bucket has an epoch, so no word is needed.
+    // Every bucket has an epoch now, so later servers need no word.
     is('refused', await on(await connect(other.url, { storeIsNew: false })).try());
   });
 
-  it('restarted with every write on disk: leases live on, and grants too', async () => {
+  it('keeps leases and goes on granting after a restart with every write on disk', async () => {
     const redis = await start({ appendfsync: 'always' });
     const server = await connect(redis.url);
     const alice = on(server);
@@ -90,21 +94,17 @@ describe('a store that may have forgotten', () => {
 
   it.each([
     ['appendfsync everysec', { appendfsync: 'everysec' }, 'yes'],
-    ['no file at all', { args: ['--appendonly', 'no'] }, 'no'],
-    [
-      'every write, except while it rewrites its file',
-      { args: ['--no-appendfsync-on-rewrite', 'yes'] },
-      'yes',
-    ],
+    ['no file', { args: ['--appendonly', 'no'] }, 'no'],
+    ['every write on disk except during a rewrite', { args: ['--no-appendfsync-on-rewrite', 'yes'] }, 'yes'],
   ] as const)(
-    'restarted with %s: nothing is granted, what is left is renewed and released',
+    'grants nothing after a restart with %s, but renews and releases the leases that are left',
     async (_, options, keeps) => {
       const redis = await start(options);
       const server = await connect(redis.url);
       const alice = on(server);
       is('granted', await alice.try());
       await restart(redis, server);
-      await eventually('it to be known', () => server.node.quarantine !== undefined);
+      await eventually('the quarantine', () => server.node.quarantine !== undefined);
       expect(server.node.quarantine?.cause).toBe(keeps === 'yes' ? 'restarted' : 'forgotten');
       await quarantined(on(server).try());
       if (keeps === 'yes') is('granted', await alice.renew(alice.secret));
@@ -115,24 +115,24 @@ describe('a store that may have forgotten', () => {
     },
   );
 
-  it('restarted with what is older than the run before: every write on disk says nothing then', async () => {
+  it('grants nothing after a restart with data that are older than the last run, in spite of every write on disk', async () => {
     const redis = await start({ appendfsync: 'always' });
     const server = await connect(redis.url);
     const epoch = (await redis.command('GET', 'test:{0}:epoch')) as string;
     await restart(redis, server);
     await eventually(
-      'it to be adopted',
+      'the new run to be adopted',
       async () => (await redis.command('GET', 'test:{0}:epoch')) !== epoch,
     );
     await server.node.epochs.adopt();
-    // As in a file that the last run did not write, for it was started without.
+    // As in a file that the last run did not write.
     await redis.command('SET', 'test:{0}:epoch', epoch);
     await restart(redis, server);
-    await eventually('it to be known', () => server.node.quarantine !== undefined);
+    await eventually('the quarantine', () => server.node.quarantine !== undefined);
     expect(server.node.quarantine?.cause).toBe('restarted');
   });
 
-  it('a replica that has taken over, at the same address, may lack the last writes', async () => {
+  it('grants nothing after a replica has taken over at the same address, because the replica may lack the last writes', async () => {
     const quick = { args: ['--repl-diskless-sync-delay', '0'] };
     const [first, second] = [await start(quick), await start(quick)];
     await second.command('REPLICAOF', '127.0.0.1', first.port);
@@ -140,10 +140,10 @@ describe('a store that may have forgotten', () => {
       /master_link_status:up/.test(String(await second.command('INFO', 'replication')));
     await eventually('the replica to have caught up', linked, { timeoutMs: 15_000 });
     const server = await connect(first.url);
-    await eventually('it to be noted', async () =>
+    await eventually('the weaker durability in the epochs', async () =>
       / w /.test(String(await first.command('GET', 'test:{3}:epoch'))),
     );
-    // That its first replica has come is no reason to pause.
+    // A first replica is no reason for a quarantine.
     expect(server.node.quarantine).toBeUndefined();
     is('granted', await on(server).try());
     await eventually(
@@ -151,14 +151,14 @@ describe('a store that may have forgotten', () => {
       async () => (await second.command('GET', 'test:{1023}:epoch')) !== null,
     );
     await second.command('REPLICAOF', 'NO', 'ONE');
-    // To a server that knew neither, with the settings of both as they should be.
+    // This server knows neither run, and both runs have safe settings.
     const other = await connect(second.url);
     expect(other.node.quarantine?.cause).toBe('restarted');
     await quarantined(on(other).try());
   });
 
-  describe('that was master, became a replica, and is master again, without what was granted meanwhile', () => {
-    /** A replica with all that the first one had, which has taken over. */
+  describe('whose Redis was master, became a replica and is master again, and lacks the grants in between', () => {
+    /** Starts a replica that takes over with all data of the first Redis. */
     async function takeOver(first: RedisProcess): Promise<RedisProcess> {
       const second = await start();
       await second.command('REPLICAOF', '127.0.0.1', first.port);
@@ -168,12 +168,12 @@ describe('a store that may have forgotten', () => {
       return second;
     }
 
-    /** Of the other one, it gets nothing. */
+    /** Makes Redis a replica of a master that does not answer. */
     const demote = (redis: RedisProcess) => redis.command('REPLICAOF', '127.0.0.1', 1);
     const promote = (redis: RedisProcess) => redis.command('REPLICAOF', 'NO', 'ONE');
     const quick = { appendfsync: 'always', args: ['--repl-diskless-sync-delay', '0'] } as const;
 
-    it('may lack leases, to a server that sees neither change', async () => {
+    it('grants nothing through a server that saw neither change', async () => {
       const first = await start(quick);
       const before = await connect(first.url);
       before.close();
@@ -189,7 +189,7 @@ describe('a store that may have forgotten', () => {
       await quarantined(on(after).try());
     });
 
-    it('may lack leases: so a server that stood still meanwhile looks before anything is granted', async () => {
+    it('grants nothing through a server that was stopped in between, because the server probes before it grants', async () => {
       const first = await start(quick);
       const clock = new SteppingClock();
       const server = await connect(first.url, { clock });
@@ -202,13 +202,13 @@ describe('a store that may have forgotten', () => {
       await quarantined(on(server).try());
     });
 
-    it('may lack leases, on a connection that lasts; restarted with every write on disk it lacks nothing more', async () => {
+    it('grants nothing over a connection that lasted, and loses nothing more in a restart with every write on disk', async () => {
       const first = await start(quick);
       const server = await connect(first.url);
       const epoch = await first.command('GET', 'test:{9}:epoch');
       await demote(first);
       await promote(first);
-      await eventually('it to be found', () => server.node.quarantine !== undefined);
+      await eventually('the quarantine', () => server.node.quarantine !== undefined);
       expect(server.node.quarantine?.cause).toBe('restarted');
       await quarantined(on(server).try());
       expect(await first.command('GET', 'test:{9}:epoch')).toMatch(
@@ -223,64 +223,64 @@ describe('a store that may have forgotten', () => {
     });
   });
 
-  it('another Redis at the same address, which ran beside the last one, is no restart of it', async () => {
+  it('grants nothing after a change to a Redis at the same address that ran beside the last one', async () => {
     const [first, second] = [await start(), await start()];
     const proxy = await TcpProxy.open({ targetPort: first.port, protocol: 'tcp' });
     closers.push(() => proxy.close());
     const server = await connect(`redis://${proxy.address}`);
-    const epochs = (await first.command('GET', 'test:{3}:epoch')) as string;
-    await sleep(3500); // uptimes are told in seconds
+    const epoch = (await first.command('GET', 'test:{3}:epoch')) as string;
+    await sleep(3500); // Redis tells its uptime in seconds
     await server.node.connection.probeNode();
     for (let bucket = 0; bucket < 1024; bucket += 1)
-      await second.command('SET', `test:{${bucket}}:epoch`, epochs);
+      await second.command('SET', `test:{${bucket}}:epoch`, epoch);
     proxy.leadTo(second.port);
     proxy.cutAll();
-    await eventually('the server to be there', () => server.node.quarantine !== undefined, {
+    await eventually('the quarantine', () => server.node.quarantine !== undefined, {
       timeoutMs: 10_000,
     });
     expect(server.node.quarantine?.cause).toBe('restarted');
   });
 
-  it('FLUSHALL: found out by the first who comes, and by renewals where nobody does', async () => {
+  it('finds FLUSHALL with the next acquire, or with the next renewal', async () => {
     const redis = await start({ appendfsync: 'no' });
     const [server, other] = [await connect(redis.url), await connect(redis.url)];
     const alice = on(server);
     is('granted', await alice.try());
     await redis.command('FLUSHALL');
     is('gone', await alice.renew(alice.secret));
-    await eventually('it to be known', () => server.node.quarantine !== undefined);
+    await eventually('the quarantine', () => server.node.quarantine !== undefined);
     expect(server.node.quarantine?.cause).toBe('forgotten');
     const before = await redis.command('GET', 'test:{5}:epoch');
     await quarantined(on(other).try());
-    await eventually('the other to know too', () => other.node.quarantine !== undefined);
-    // The first one counts, for all buckets.
+    await eventually('the other server to know the quarantine', () => other.node.quarantine !== undefined);
+    // The first quarantine counts for all buckets.
     expect(await redis.command('GET', 'test:{5}:epoch')).toBe(before);
     expect(
       Math.abs((other.node.quarantine?.remainingMs ?? 0) - (server.node.quarantine?.remainingMs ?? 0)),
     ).toBeLessThan(1500);
   });
 
-  it('ends by itself, and everybody hears of it', async () => {
+  it('ends its quarantine after its time, for all servers', async () => {
     const redis = await start({ appendfsync: 'no' });
     const quick = { storeIsNew: false, quarantineMs: 2500 };
     const [server, other] = [await connect(redis.url, quick), await connect(redis.url, quick)];
     const changes: boolean[] = [];
     other.node.onChange(() => changes.push(other.node.quarantine !== undefined));
     expect((await failureOf(on(server).try())).kind).toBe('quarantined');
-    await eventually('grants to go on', async () => {
+    await eventually('a grant', async () => {
       const reply = await on(server)
         .try()
         .catch((error: StoreFailure) => error);
       return 'fencingToken' in reply;
     });
     await eventually(
-      'both to know',
+      'both servers to know the end',
       () => !server.node.quarantine && !other.node.quarantine && changes.includes(false),
     );
     expect(await redis.command('GET', 'test:{5}:epoch')).toMatch(/^\w{40} w 2500 0$/);
   });
 
-  it('ends by the operator’s word, for all servers', async () => {
+  it('ends its quarantine on the operator’s word, for all servers', async () => {
     const redis = await start({ appendfsync: 'no' });
     const server = await connect(redis.url, { storeIsNew: false });
     const other = await connect(redis.url, { storeIsNew: false });
@@ -289,26 +289,26 @@ describe('a store that may have forgotten', () => {
     expect(ended?.remainingMs).toBeGreaterThan(QUARANTINE_MS - 10_000);
     expect(server.node.quarantine).toBeUndefined();
     is('granted', await on(other).try());
-    await eventually('the other to know', () => other.node.quarantine === undefined);
+    await eventually('the other server to know the end', () => other.node.quarantine === undefined);
     expect(await server.node.endQuarantine()).toBeUndefined();
   });
 
-  it('weaker settings are noted while it runs: what is granted then is not safe', async () => {
+  it('remembers weaker settings of a run, and has a quarantine after its restart', async () => {
     const redis = await start({ appendfsync: 'always' });
     const server = await connect(redis.url);
     await redis.command('CONFIG', 'SET', 'appendfsync', 'everysec');
-    const noted = async () => / w /.test(String(await redis.command('GET', 'test:{9}:epoch')));
-    await eventually('it to be noted', noted);
+    const isWeak = async () => / w /.test(String(await redis.command('GET', 'test:{9}:epoch')));
+    await eventually('the weaker durability in the epochs', isWeak);
     await redis.command('CONFIG', 'SET', 'appendfsync', 'always');
     await eventually('the warning to go', () => server.node.warnings.length === 0);
-    expect(await noted()).toBe(true);
+    expect(await isWeak()).toBe(true);
     is('granted', await on(server).try());
     await restart(redis, server);
-    await eventually('it to be known', () => server.node.quarantine !== undefined);
+    await eventually('the quarantine', () => server.node.quarantine !== undefined);
     await quarantined(on(server).try());
   });
 
-  it('settings that may not be read count as unsafe', async () => {
+  it('takes settings that cannot be read for unsafe', async () => {
     const redis = await start({ appendfsync: 'always' });
     await redis.command('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-config');
     const server = await connect(`redis://app:secret@127.0.0.1:${redis.port}`);
@@ -317,7 +317,7 @@ describe('a store that may have forgotten', () => {
     is('granted', await on(server).try());
   });
 
-  it('who may not ask it who it is grants nothing', async () => {
+  it('grants nothing through a server that may not run INFO', async () => {
     const redis = await start({ appendfsync: 'no' });
     await redis.command('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-info');
     const server = await connect(`redis://app:secret@127.0.0.1:${redis.port}`);
@@ -326,8 +326,8 @@ describe('a store that may have forgotten', () => {
     expect(await failureOf(on(server).try())).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
   });
 
-  describe('and commands that run late', () => {
-    it('do nothing, once their caller has been told that nobody knows', async () => {
+  describe('with commands that run late', () => {
+    it('lets a command do nothing after its caller was told that the outcome is unknown', async () => {
       const redis = await start({ appendfsync: 'no' });
       const server = await connect(redis.url, { commandTimeoutMs: 500 });
       const alice = on(server);
@@ -338,12 +338,12 @@ describe('a store that may have forgotten', () => {
       await sleep(300);
       await redis.cont();
       await eventually('the server to be back', () => server.node.reachable);
-      // It ran by now, if it ever did: this one came after it.
+      // Redis ran the late command before this one.
       const bob = on(await connect(redis.url));
       is('granted', await bob.try());
     });
 
-    it('are sent again when Redis was only slow to hear of the time', async () => {
+    it('sends a command again that only ran late', async () => {
       const redis = await start({ appendfsync: 'no' });
       const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' });
       closers.push(() => proxy.close());
@@ -361,10 +361,10 @@ describe('a store that may have forgotten', () => {
     });
   });
 
-  /** To a server whose own clock is set back, Redis's seems to be set forward. */
+  /** If the server's clock is set back, Redis's clock seems to be set forward. */
   class SteppingClock implements Clock {
     behindMs = 0;
-    /** Set while no timer goes off, so that nobody looks at the clock. */
+    /** Set: due timers wait here, so that no probe reads the clock. */
     held: (() => void)[] | undefined;
     now(): number {
       return systemClock.now() - this.behindMs;
@@ -374,14 +374,14 @@ describe('a store that may have forgotten', () => {
     }
   }
 
-  describe('and the clock of Redis', () => {
-    it('set forward: grants pause, for leases seem to be over that are believed; those are renewed', async () => {
+  describe('with a Redis clock that is set', () => {
+    it('pauses grants after a step forward, because leases seem to end while clients believe in them', async () => {
       const redis = await start({ appendfsync: 'no' });
       const clock = new SteppingClock();
       const server = await connect(redis.url, { clock });
       is('granted', await on(server).try());
       clock.behindMs = 10_000;
-      // Before anybody has looked at the clock: the very next command finds it out.
+      // The next command finds the step before a probe does.
       const failure = await failureOf(on(server).try());
       expect(failure.kind).toBe('quarantined');
       expect(server.node.quarantine?.cause).toBe('clock');
@@ -390,7 +390,7 @@ describe('a store that may have forgotten', () => {
       expect(other.node.quarantine?.cause).toBe('clock');
     });
 
-    it('set forward less than a command may take: what is granted then is not told, and goes back', async () => {
+    it('takes back a grant after a small step forward, and reports an unknown outcome', async () => {
       const redis = await start({ appendfsync: 'no' });
       const clock = new SteppingClock();
       const server = await connect(redis.url, { clock });
@@ -400,22 +400,22 @@ describe('a store that may have forgotten', () => {
       expect((await failureOf(unlucky.try())).carriedOut).toBe('unknown');
       for (const run of clock.held.splice(0)) run();
       clock.held = undefined;
-      await eventually('it to be found', () => server.node.quarantine?.cause === 'clock');
+      await eventually('the quarantine', () => server.node.quarantine?.cause === 'clock');
       await quarantined(unlucky.try());
       is('withdrawn', await unlucky.giveBack());
     });
 
-    it('set forward less than a command may take: found out within about a second', async () => {
+    it('finds a small step forward with the next probe', async () => {
       const redis = await start({ appendfsync: 'no' });
       const clock = new SteppingClock();
       const server = await connect(redis.url, { clock });
       clock.behindMs = 500;
-      await eventually('it to be found', () => server.node.quarantine?.cause === 'clock', {
+      await eventually('the quarantine', () => server.node.quarantine?.cause === 'clock', {
         timeoutMs: 5000,
       });
     });
 
-    it('set back: nothing pauses', async () => {
+    it('does not pause grants after a step back', async () => {
       const redis = await start({ appendfsync: 'no' });
       const clock = new SteppingClock();
       const server = await connect(redis.url, { clock });

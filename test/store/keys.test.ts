@@ -18,7 +18,7 @@ import {
 import { freePort } from '../support/processes/free-port';
 import { RedisProcess } from '../support/processes/redis-process';
 
-/** What has keys: a name of one is another thing than the same name of another. */
+/** Everything that has keys. The same name in two of them means two things. */
 type Kind = Service | 'recents';
 
 interface Place {
@@ -27,7 +27,7 @@ interface Place {
   readonly name: string;
 }
 
-/** What keys are made of, and what might break them: separators, tags, parts, globs, control characters. */
+/** Pieces of keys and pieces that might break keys: separators, tags, parts, globs, control characters. */
 const treacherous = fc.string({
   unit: fc.constantFrom(
     ...[
@@ -81,10 +81,10 @@ const service = fc.constantFrom<Kind>('lock', 'semaphore', 'recents');
 const prefix = fc.oneof(fc.constant('holdfast'), fc.stringMatching(/^[a-z0-9._-]{1,6}$/));
 const place = fc.record({ prefix, service, name });
 
-/** Removals have ids of their own: one for each name here. */
+/** Each removal has an id; here one for each name. */
 const removalOf = (whole: string) => createHash('sha1').update(whole).digest('hex');
 
-/** That of the bucket, which is no name's own. */
+/** The epoch key belongs to the bucket and is shared by its names. */
 const epochOf = ({ prefix: first, name: whole }: Place) => epochKey(first, bucketOf(whole));
 
 const keysOf = (where: Place): string[] => {
@@ -95,14 +95,14 @@ const keysOf = (where: Place): string[] => {
 };
 
 describe('keys', () => {
-  it('are different ones for every name, and none of another name, service or prefix', () => {
+  it('differ for every name, service and prefix', () => {
     const twoPlaces = fc.oneof(
       fc.tuple(place, place),
-      // Neighbours: all the same but one.
+      // Two names that differ in one piece.
       fc.tuple(place, name).map(([one, other]) => [one, { ...one, name: other }] as const),
       fc.tuple(place, prefix).map(([one, other]) => [one, { ...one, prefix: other }] as const),
       fc.tuple(place, service).map(([one, other]) => [one, { ...one, service: other }] as const),
-      // One's name made of another's key.
+      // A name that is another name's key.
       fc
         .tuple(place, fc.nat(6))
         .map(
@@ -121,7 +121,7 @@ describe('keys', () => {
     );
   });
 
-  it('of a lock or a semaphore include the epoch of its bucket, in its place', () => {
+  it('of a lock or semaphore contain the epoch of the bucket at its fixed position', () => {
     fc.assert(
       fc.property(place, (one) => {
         const { prefix: first, service: kind, name: whole } = one;
@@ -131,7 +131,7 @@ describe('keys', () => {
     );
   });
 
-  it('say whose state they are, and only the state keys do', () => {
+  it('lead back to their resource if they are state keys, and otherwise not', () => {
     fc.assert(
       fc.property(place, (one) => {
         const { prefix: first, ...resource } = one;
@@ -148,7 +148,7 @@ describe('keys', () => {
     );
   });
 
-  it("never leave the tag that is theirs: a name's own braces are behind it", () => {
+  it('keep the hash tag of their bucket, also for names with braces', () => {
     fc.assert(
       fc.property(place, (one) => {
         for (const key of keysOf(one)) {
@@ -164,7 +164,7 @@ describe('keys', () => {
   describe('in Redis Cluster', () => {
     let redis: RedisProcess;
     beforeAll(async () => {
-      // Its own is ten thousand higher than the other one, and may be taken.
+      // The port of the Cluster bus is higher by ten thousand, and may be in use.
       const bus = ['--cluster-port', String(await freePort())];
       redis = await RedisProcess.start({ args: ['--cluster-enabled', 'yes', ...bus] });
     });
@@ -172,7 +172,7 @@ describe('keys', () => {
 
     const slotOf = (key: string) => redis.command('CLUSTER', 'KEYSLOT', key);
 
-    it('are all in one slot, for any name', async () => {
+    it('are all in one slot for any name', async () => {
       await fc.assert(
         fc.asyncProperty(place, async (one) => {
           const slots = new Set(await Promise.all(keysOf(one).map(slotOf)));
@@ -182,7 +182,7 @@ describe('keys', () => {
       );
     });
 
-    it('are known here to be in the slot that Redis says, and the key that is never there and the channel with them', async () => {
+    it('have the slot that Redis computes, and so have the absent key and the channel', async () => {
       await fc.assert(
         fc.asyncProperty(place, async (one) => {
           const [key] = keysOf(one) as [string];
@@ -197,7 +197,7 @@ describe('keys', () => {
       expect(String(slotOfKey(dictionaryNamesKey('a')))).toBe(await slotOf(dictionaryNamesKey('a')));
     });
 
-    it('have buckets by the same checksum of the name as the slots', async () => {
+    it('use the checksum of Redis for buckets', async () => {
       await fc.assert(
         fc.asyncProperty(name, async (text) => {
           fc.pre(!text.includes('{') && text !== '');
@@ -208,7 +208,7 @@ describe('keys', () => {
     });
   });
 
-  it('spread names over the buckets evenly', () => {
+  it('spread names evenly over the buckets', () => {
     const counts = new Map<number, number>();
     for (let i = 0; i < 20 * BUCKET_COUNT; i += 1) {
       const bucket = bucketOf(`order-${i}`);

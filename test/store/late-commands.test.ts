@@ -9,8 +9,8 @@ import { is } from '../support/reply-kinds';
 
 const COMMAND_TIMEOUT_MS = 600;
 
-/** Whatever a server was not answered in time may still be on its way to Redis, and arrives when others have gone on. */
-describe('a command that arrives when nobody waits for it any more', () => {
+/** A command that was not answered in time may still be on its way to Redis, and run after commands of other servers. */
+describe('a command that arrives after its deadline', () => {
   let on: PermitsFixture;
   let proxy: TcpProxy;
   let slow: TestServer;
@@ -26,8 +26,8 @@ describe('a command that arrives when nobody waits for it any more', () => {
     await proxy.close();
   });
 
-  /** Sends what `command` sends, which is held up until `meanwhile` is through, and then runs. */
-  async function late(command: Promise<unknown>, meanwhile: () => Promise<void>): Promise<void> {
+  /** Waits until the held-up command has failed, runs `meanwhile`, and then lets the command arrive. */
+  async function arriveLate(command: Promise<unknown>, meanwhile: () => Promise<void>): Promise<void> {
     const failure: unknown = await command.then(
       () => undefined,
       (error: unknown) => error,
@@ -37,7 +37,9 @@ describe('a command that arrives when nobody waits for it any more', () => {
     await meanwhile();
     const before = await scriptRuns();
     proxy.passEverything();
-    await eventually('it to have run', async () => (await scriptRuns()) > before, { timeoutMs: 10_000 });
+    await eventually('the late command to run', async () => (await scriptRuns()) > before, {
+      timeoutMs: 10_000,
+    });
   }
 
   async function scriptRuns(): Promise<number> {
@@ -46,56 +48,56 @@ describe('a command that arrives when nobody waits for it any more', () => {
     return [...counts].reduce((sum, [, calls]) => sum + Number(calls), 0);
   }
 
-  /** What was sent before the connection was given up, with the time it had or with none. */
-  function hold(time: 'with its time' | 'without'): void {
-    if (time === 'without')
+  /** Holds up every command of the slow server, which are sent with their deadline or without one. */
+  function holdCommands(deadline: 'with its deadline' | 'without a deadline'): void {
+    if (deadline === 'without a deadline')
       slow.epochArguments = [slow.node.epochs.epochArguments(0, [])?.[0] as string, Number.MAX_SAFE_INTEGER];
     proxy.blackHole('toTarget');
   }
 
   it.each([
-    ['with its time', 'nothing'],
-    ['without', 'a late take-over'],
-  ] as const)('an acquire, %s, does %s to the retry that another server granted', async (time, effect) => {
+    ['with its deadline', 'leaves the lease alone'],
+    ['without a deadline', 'would take the lease over'],
+  ] as const)('%s, an acquire %s that another server granted to a retry', async (deadline, effect) => {
     const lock = on.resource();
     const [requestId, ttlMs] = [randomUUID(), 60_000];
-    // Both know the script, so that what is held up is the whole of it.
+    // Redis knows the script already, so the held-up command is complete.
     is('granted', await new Requester(slow, on.resource()).try());
     const first = new Requester(slow, lock, { requestId, ttlMs, stream: true });
     const retry = new Requester(quick, lock, { requestId, ttlMs, stream: true });
-    hold(time);
-    await late(first.try(), async () => {
+    holdCommands(deadline);
+    await arriveLate(first.try(), async () => {
       is('granted', await retry.try());
     });
-    is(effect === 'nothing' ? 'granted' : 'superseded', await retry.keepAlive(retry.secret));
+    is(effect === 'leaves the lease alone' ? 'granted' : 'superseded', await retry.keepAlive(retry.secret));
   });
 
-  it('an acquire is not granted after its caller gave up and nobody else came', async () => {
+  it('grants nothing', async () => {
     const lock = on.resource();
     is('granted', await new Requester(slow, on.resource()).try());
-    hold('with its time');
-    await late(new Requester(slow, lock, { ttlMs: 60_000 }).try(), async () => undefined);
+    holdCommands('with its deadline');
+    await arriveLate(new Requester(slow, lock, { ttlMs: 60_000 }).try(), async () => undefined);
     expect((await on.stored(lock)).sets.ends).toEqual([]);
   });
 
-  it('a renewal does not bring a lease to life that has been believed in by nobody since', async () => {
+  it('does not renew a lease', async () => {
     const lock = on.resource();
     const alice = new Requester(slow, lock, { ttlMs: 60_000 });
     is('granted', await alice.try());
     is('granted', await alice.renew(alice.secret));
-    hold('with its time');
-    await late(alice.renew(alice.secret, 120_000), async () => undefined);
+    holdCommands('with its deadline');
+    await arriveLate(alice.renew(alice.secret, 120_000), async () => undefined);
     const [end] = (await on.stored(lock)).sets.ends;
     expect((end?.score ?? 0) / 1000 - Number(await on.now()) / 1000).toBeLessThan(60_000);
   });
 
-  it('a release frees what its holder has let go of', async () => {
+  it('releases a lease, if it is a release', async () => {
     const lock = on.resource();
     const alice = new Requester(slow, lock, { ttlMs: 60_000 });
     is('granted', await alice.try());
     is('finished', await other());
-    hold('with its time');
-    await late(alice.release(alice.secret), async () => {
+    holdCommands('with its deadline');
+    await arriveLate(alice.release(alice.secret), async () => {
       is('refused', await new Requester(quick, lock).try());
     });
     is('granted', await new Requester(quick, lock).try());

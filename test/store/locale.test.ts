@@ -5,14 +5,14 @@ import { compare } from '../support/dictionary-model';
 import { allListed, allPages } from '../support/dictionary-questions';
 import { sayNotChecked } from '../support/not-checked';
 
-/** Those of this machine by whose order letters are not in the order of their bytes. */
+/** Locales of this machine that do not order letters by their bytes. */
 async function otherLocales(): Promise<string[]> {
   const { stdout } = await promisify(execFile)('locale', ['-a']).catch(() => ({ stdout: '' }));
   return stdout.split('\n').filter((name) => /^[a-z]{2,3}_[A-Z]{2}\.utf-?8$/i.test(name));
 }
 
 describe('the order of a dictionary', () => {
-  it('is that of bytes, whatever locale Redis was started in', async () => {
+  it('is the order of bytes in every locale of Redis', async () => {
     const [locale] = await otherLocales();
     if (locale === undefined) {
       sayNotChecked('the order in another locale', 'none but C is installed');
@@ -27,11 +27,11 @@ describe('the order of a dictionary', () => {
       }
       const name = on.name();
       await on.engine.createDictionary(name, { accents: 'kept', typos: true });
-      // As they are folded; with what a collation passes over, and digits.
+      // Folded texts, with characters that a collation ignores, and digits.
       const texts = ['xa', 'xb', 'xz', 'xä', 'xé', 'x a', 'x-b', 'x_c', 'x1', 'x10', 'x9', 'xжа', 'x東'];
       await on.engine.putEntries(name, [
         ...texts.map((text) => entry(text, text)),
-        // Of one text, whose ids decide: those are not folded.
+        // Entries with equal texts are ordered by their ids, which are not folded.
         ...['b', 'B', 'a', 'A', 'é', 'z', '_', '-', '1'].map((id) => entry(`id ${id}`, 'xsame')),
       ]);
       const expected = [

@@ -10,11 +10,11 @@ import { is } from '../support/reply-kinds';
 
 const HISTORIES = 3000;
 const STEPS = 60;
-/** Fewer histories on a slow machine rather than a failure for being slow. */
+/** A slow machine runs fewer histories. */
 const TIME_LIMIT_MS = 15_000;
 const SEMAPHORE_LIMIT = 5;
 
-describe('the store, beside a plain model, after random commands of two servers', () => {
+describe('the store and a simple model, after random commands of two servers', () => {
   let on: PermitsFixture;
   let servers: TestServer[];
   beforeAll(async () => {
@@ -38,16 +38,16 @@ describe('the store, beside a plain model, after random commands of two servers'
     return { fixture: on, servers, arenas, log: [] };
   }
 
-  /** Everything ends by itself; then there is nothing left, and all permits can be had. */
+  /** All leases expire. Then nothing is left, and one request can get all permits. */
   async function comesToRest({ resource }: Arena): Promise<void> {
     const [server] = servers as [TestServer];
     if (Object.keys((await on.stored(resource)).numbers).length === 0) return; // nothing was ever made of it
     const semaphore = resource.service === 'semaphore';
     const limited = { limit: SEMAPHORE_LIMIT, expectedLimit: undefined };
-    if (semaphore) await server.store.setLimit(resource, limited); // what is paused would rest for ever
+    if (semaphore) await server.store.setLimit(resource, limited); // waiters of a paused semaphore would stay for ever
     for (let minute = 0; minute < 4; minute += 1) {
       await on.passInUse(resource, 61_000);
-      // Not judged right after a stall, which the last step may have been.
+      // The last step may have been a stall, and after a stall no server counts as silent.
       await server.store.touch(resource, []);
       await on.passInUse(resource, 4000);
       await server.store.touch(resource, []);
@@ -59,7 +59,7 @@ describe('the store, beside a plain model, after random commands of two servers'
     is('granted', await all.try());
   }
 
-  it('answers what the model answers, keeps the invariants, and leaks nothing at rest', async () => {
+  it('give the same answers, and the store keeps its invariants and leaks nothing', async () => {
     await fc.assert(
       fc.asyncProperty(fc.commands(randomSteps, { maxCommands: STEPS, size: 'max' }), async (steps) => {
         const world = await newWorld();

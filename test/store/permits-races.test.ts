@@ -24,16 +24,20 @@ const verbs = [
   'release',
 ] as const;
 
-/** What one request does in a round; who does nothing is left out. */
-const deed = fc.record({
+/** What one request does in a round. A request that does nothing is left out. */
+const action = fc.record({
   request: fc.nat(REQUESTS - 1),
   verb: fc.constantFrom(...verbs, 'queue', 'queue', 'release', 'release'),
-  again: fc.boolean(),
+  isRetry: fc.boolean(),
 });
-const round = fc.uniqueArray(deed, { selector: ({ request }) => request, minLength: 2, maxLength: REQUESTS });
+const round = fc.uniqueArray(action, {
+  selector: ({ request }) => request,
+  minLength: 2,
+  maxLength: REQUESTS,
+});
 
-/** Commands of two servers at once: nobody knows their order, so only what holds in any order is checked. */
-describe('the store, under commands that race', () => {
+/** The order of commands that two servers send at once is unknown, so only facts that hold in any order are checked. */
+describe('the store under racing commands', () => {
   let on: PermitsFixture;
   let servers: TestServer[];
   beforeAll(async () => {
@@ -54,7 +58,7 @@ describe('the store, under commands that race', () => {
     });
   }
 
-  /** The lease's secret is the one of the call that made the request. */
+  /** `secret` is the secret of the call that made the request. */
   function perform(
     requester: Requester,
     verb: (typeof verbs)[number],
@@ -72,14 +76,14 @@ describe('the store, under commands that race', () => {
     }
   }
 
-  /** Only who waited all the time had a claim to be first. */
+  /** Keeps only the waiters that waited throughout: no other waiter can have been overtaken. */
   function stayed(before: Stored, after: Stored): Stored {
     const queue = after.sets.queue.filter(({ id }) => before.sets.queue.some((member) => member.id === id));
     return { ...after, sets: { ...after.sets, queue } };
   }
 
   it.each(['lock', 'semaphore'] as const)(
-    'a %s keeps its invariants, and is free when all are gone (chapter 25)',
+    'keep the invariants of a %s, which is free when all requests have ended (chapter 25)',
     async (service) => {
       await fc.assert(
         fc.asyncProperty(fc.array(round, { minLength: 1, maxLength: ROUNDS }), async (rounds) => {
@@ -87,13 +91,13 @@ describe('the store, under commands that race', () => {
           const calls = Array.from({ length: REQUESTS }, (_, index) => newRequest(resource, index));
           const secrets = calls.map(({ secret }) => secret);
           let stored = await on.stored(resource);
-          for (const deeds of rounds) {
+          for (const actions of rounds) {
             await Promise.all(
-              deeds.map(({ request, verb, again }) => {
+              actions.map(({ request, verb, isRetry }) => {
                 const known = calls[request] as Requester;
-                const asks = verb === 'try' || verb === 'queue';
+                const isAcquire = verb === 'try' || verb === 'queue';
                 // A retry after a lost reply goes to the other server.
-                if (again && asks) calls[request] = newRequest(resource, request, known.requestId);
+                if (isRetry && isAcquire) calls[request] = newRequest(resource, request, known.requestId);
                 return perform(calls[request] as Requester, verb, secrets[request] as string);
               }),
             );

@@ -4,10 +4,10 @@ import { ServerClock } from '../../src/redis/connection/server-clock';
 /** Redis's clock at our time 0. */
 const EPOCH_MS = 1_700_000_000_000;
 
-/** A Redis whose clock can be set, read over a slow line. */
+/** A Redis with a clock that a test can set, read over a slow connection. */
 class Line {
   now = 1000;
-  /** How far Redis's clock has been set, and by how much it is fast. */
+  /** How far Redis's clock was set, and how much faster it runs. */
   offset = 0;
   rate = 1;
   readonly clock = new ServerClock();
@@ -16,7 +16,7 @@ class Line {
     return EPOCH_MS + this.now * this.rate + this.offset;
   }
 
-  /** Reads it: so long there, so long back. */
+  /** Reads the clock, with the times that request and reply take. */
   read(there: number, back: number): number {
     const sentAt = this.now;
     this.now += there;
@@ -32,11 +32,11 @@ const reading = fc.record({
   back: delay,
   pause: fc.double({ min: 0, max: 2000, noNaN: true }),
 });
-/** Within what the rates of two clocks may differ by. */
+/** How much the rates of two clocks may differ. */
 const rate = fc.double({ min: 1 - 0.0005, max: 1 + 0.0005, noNaN: true });
 
 describe('ServerClock', () => {
-  it('takes no delay, however long, and no drift for a clock that was set', () => {
+  it('reports no step for delays of any length and for drift', () => {
     fc.assert(
       fc.property(fc.array(reading, { minLength: 1, maxLength: 40 }), rate, (readings, fast) => {
         const line = new Line();
@@ -49,7 +49,7 @@ describe('ServerClock', () => {
     );
   });
 
-  it('never takes Redis to be later than it is by more than drift, so nothing runs past its time', () => {
+  it('is never ahead of Redis by more than drift, so no script runs after its deadline', () => {
     fc.assert(
       fc.property(fc.array(reading, { minLength: 1, maxLength: 20 }), rate, (readings, fast) => {
         const line = new Line();
@@ -63,7 +63,7 @@ describe('ServerClock', () => {
     );
   });
 
-  it('is as exact as its best reading', () => {
+  it('is as exact as its most exact reading', () => {
     const line = new Line();
     line.read(900, 900);
     line.read(0.1, 0.1);
@@ -71,7 +71,7 @@ describe('ServerClock', () => {
     expect(line.redis - line.clock.timeAt(line.now)).toBeLessThan(5);
   });
 
-  it('tells how far the clock was set forward or back, once, whatever the delays', () => {
+  it('reports each step of the clock once, forward or back, with any delays', () => {
     const far = fc.integer({ min: 200, max: 10_000_000 });
     const quick = fc.double({ min: 0.05, max: 20, noNaN: true });
     fc.assert(
@@ -94,7 +94,7 @@ describe('ServerClock', () => {
     );
   });
 
-  it('lets pass what time servers do, but not again and again', () => {
+  it('tolerates small steps of time servers, but not many of them', () => {
     const line = new Line();
     line.read(0.1, 0.1);
     const told: number[] = [];
@@ -104,7 +104,7 @@ describe('ServerClock', () => {
       told.push(line.read(0.1, 0.1));
     }
     expect(told.slice(0, 3)).toEqual([0, 0, 0]);
-    // All of it, not only the last step.
+    // The report has all steps together.
     expect(told.find((step) => step > 0)).toBeGreaterThan(100);
     const patient = new Line();
     patient.read(0.1, 0.1);
@@ -115,7 +115,7 @@ describe('ServerClock', () => {
     }
   });
 
-  it('knows nothing before its first reading', () => {
+  it('knows no time before its first reading', () => {
     const clock = new ServerClock();
     expect(clock.timeAt(5)).toBe(-Infinity);
     clock.take({ time: EPOCH_MS, sentAt: 1, receivedAt: 2 });

@@ -2,24 +2,24 @@ import type { Command } from 'ioredis';
 
 export type Reply = string | null | Reply[];
 
-/** A reply as it came: texts and payloads are bytes, numbers are text. */
+/** An undecoded reply: texts and payloads are bytes, numbers are text. */
 export type RawReply = Buffer | string | null | RawReply[];
 
-/** What becomes of a command: it failed, or was answered. Called once. */
+/** Called once, with the error or the reply of a command. */
 export type OnOutcome = (error: Error | undefined, reply: Reply[] | RawReply[] | undefined) => void;
 
 const NO_ARGUMENTS: readonly string[] = [];
 
 /**
- * A script call as ioredis sees it: just what its connection asks of a command, and no more. Its own `Command`
- * copies the arguments, makes closures, a timer and a promise, and converts the reply: more than all the rest
- * of the call's way through this server. The version is pinned, and test/store holds what this relies on.
+ * A command with only those members that a connection of ioredis uses. The `Command` of ioredis copies arguments, makes
+ * closures, a timer and a promise, and converts the reply, which costs more than the rest of a call in this server. The
+ * version of ioredis is pinned, and test/store checks the members.
  */
 export class ScriptCommand {
   readonly inTransaction = false;
-  /** ioredis's tracing is off for it. */
+  /** Switches the tracing of ioredis off. */
   readonly isTraced = true;
-  /** For ioredis's error texts, where a lease's secret has no business. */
+  /** ioredis puts these arguments into error texts, which must not contain the secret of a lease. */
   readonly args = NO_ARGUMENTS;
   readonly promise = undefined;
   private isSettled = false;
@@ -27,10 +27,10 @@ export class ScriptCommand {
   constructor(
     readonly name: string,
     private readonly text: string | Buffer,
-    /** When it is given up (ms of the connection's clock). */
+    /** When the command fails without a reply (ms by the clock of the connection). */
     readonly deadline: number,
     private readonly onOutcome: OnOutcome,
-    /** The reply is wanted as it comes; else every byte of it is UTF-8, and it is wanted as text. */
+    /** The reply stays undecoded. Otherwise all its bytes are UTF-8 and become text. */
     private readonly isRaw: boolean,
   ) {}
 
@@ -38,14 +38,14 @@ export class ScriptCommand {
     return this.isSettled;
   }
 
-  /** As `client.sendCommand` takes it. */
+  /** For `client.sendCommand`. */
   asCommand(): Command {
     return this as unknown as Command;
   }
 
   setReplyContext(): void {}
 
-  /** Whoever sends it keeps the time. */
+  /** `CommandDeadlines` keeps the time instead. */
   setTimeout(): void {}
 
   toWritable(): string | Buffer {
@@ -70,7 +70,7 @@ function decoded(reply: unknown): Reply {
   return Array.isArray(reply) ? reply.map(decoded) : (reply as Reply);
 }
 
-/** The call in Redis's protocol: its parts in one array and joined at once, which makes no text in between. */
+/** A script call in Redis's protocol. One join of all parts makes no intermediate text. */
 export function commandText(
   verb: 'eval' | 'evalsha',
   script: string,
@@ -87,10 +87,7 @@ export function commandText(
   return lines.join('\r\n');
 }
 
-/**
- * Any command in Redis's protocol, from the parts it is made of; bytes go out as they are. Slower than `commandText`,
- * for it copies.
- */
+/** Any command in Redis's protocol. Bytes are sent unchanged. Slower than `commandText`, because bytes are copied. */
 export function commandBytes(parts: readonly (string | number | Uint8Array)[]): Buffer {
   const chunks: Uint8Array[] = [];
   let lines = [`*${parts.length}`];
@@ -108,7 +105,7 @@ export function commandBytes(parts: readonly (string | number | Uint8Array)[]): 
   return Buffer.concat(chunks);
 }
 
-/** The first line of a text of so many bytes, made once for those that are usual. */
+/** The first line of a text by its number of bytes, for the usual numbers. */
 const LENGTHS = Array.from({ length: 512 }, (_, bytes) => `$${bytes}`);
 
 function addBulk(lines: string[], text: string): void {

@@ -1,11 +1,11 @@
-/** Twice the 500 ppm by which the rates of two clocks may differ: ours may be fast and Redis's slow. */
+/** Twice 500 ppm, the largest error of a clock's rate: our clock may be fast and Redis's slow. */
 const DRIFT = 0.001;
-/** Differences up to this are taken for what time servers do in ordinary service. */
+/** Smaller steps are taken for the ordinary work of a time server. */
 const TOLERANCE_MS = 100;
-/** Of what was tolerated, so much is forgotten a millisecond: the tolerance in little more than a usual longest ttl. */
+/** How much of the tolerated steps is forgotten per millisecond: all of it in little more than a usual longest ttl. */
 const FORGIVENESS = 0.0005;
 
-/** One reading of Redis's clock, between two of our own; all in milliseconds. */
+/** One reading of Redis's clock, between two readings of our clock; all in milliseconds. */
 export interface ClockSample {
   readonly time: number;
   readonly sentAt: number;
@@ -13,18 +13,18 @@ export interface ClockSample {
 }
 
 /**
- * Redis's clock as seen from here, against a monotonic one. A reading says that the two differ by something between
- * `time - receivedAt` and `time - sentAt`; what all readings have in common is narrow soon, however slow some were. A
- * reading that has nothing in common with the others shows that Redis's clock was set.
+ * Redis's clock compared with our monotonic clock. By each reading the difference of the clocks is between
+ * `time - receivedAt` and `time - sentAt`. The intersection of all readings soon becomes narrow, even if some readings
+ * were slow. A reading outside the intersection shows that Redis's clock was set.
  */
 export class ServerClock {
   private least = -Infinity;
   private most = Infinity;
   private at = -Infinity;
-  /** How far it was set forward in steps too small to be told of. */
+  /** The sum of the forward steps that were too small to report (ms). */
   private tolerated = 0;
 
-  /** Takes a reading; by how much Redis's clock was set forward since the last one (ms; less than 0: set back). */
+  /** Takes a reading. Answers how far Redis's clock was set forward since the last reading (ms); negative: set back. */
   take({ time, sentAt, receivedAt }: ClockSample): number {
     const elapsed = this.at === -Infinity ? 0 : Math.max(0, receivedAt - this.at);
     const drift = elapsed * DRIFT;
@@ -47,12 +47,12 @@ export class ServerClock {
     return step;
   }
 
-  /** What Redis's clock will show at our time `at`, rather too little than too much (ms); -Infinity before a reading. */
+  /** Redis's time at `at` of our clock, rather too early than too late (ms); -Infinity before the first reading. */
   timeAt(at: number): number {
     return at + this.least;
   }
 
-  /** Forgets what is older than anything that depends on it. */
+  /** Forgets all readings. */
   forget(): void {
     this.least = -Infinity;
     this.most = Infinity;
