@@ -1,26 +1,26 @@
 import type { Closing, Opening, Sale } from './market';
 
-/** What an audit has found. Lists name users or items; they are empty where all is well. */
+/** The result of an audit. The lists contain users or items; an empty list means no error. */
 export interface Audit {
   readonly sold: number;
   readonly soldTwice: readonly string[];
   readonly moneyBefore: number;
   readonly moneyAfter: number;
-  /** Users whose funds are not what the sales leave them, or below zero. */
+  /** Users with negative funds, or with funds that do not match the sales. */
   readonly wrongFunds: readonly string[];
   readonly items: number;
-  /** Items that are nowhere, in several places, or with somebody who did not buy them. */
+  /** Items that are missing, in several places, or owned by a user who did not buy them. */
   readonly misplaced: readonly string[];
-  /** Purchases that a buyer was told of. */
-  readonly told: number;
+  /** The number of purchases that were confirmed to their buyers. */
+  readonly confirmed: number;
   readonly passed: boolean;
 }
 
 /**
- * Compares the evening with the morning by way of the sales: a sale moves one item and its price from one user to
- * another, and nothing else moves anything.
+ * Compares the closing state with the opening state and the sales. A sale moves one item to the buyer and its price to
+ * the seller. Nothing else moves an item or money.
  */
-export function auditOf(opening: Opening, closing: Closing, told: number): Audit {
+export function auditOf(opening: Opening, closing: Closing, confirmed: number): Audit {
   const soldTwice = repeatedIn(closing.sales.map(({ item }) => item));
   const moneyBefore = sum(opening.funds.values());
   const moneyAfter = sum(closing.funds.values());
@@ -31,21 +31,21 @@ export function auditOf(opening: Opening, closing: Closing, told: number): Audit
     moneyAfter === moneyBefore &&
     wrongFunds.length === 0 &&
     misplaced.length === 0 &&
-    told === closing.sales.length;
+    confirmed === closing.sales.length;
   return {
     ...{ sold: closing.sales.length, soldTwice, moneyBefore, moneyAfter, wrongFunds },
-    ...{ items: opening.owners.size, misplaced, told, passed },
+    ...{ items: opening.owners.size, misplaced, confirmed, passed },
   };
 }
 
-/** One line for people. */
+/** The audit as one line of text. */
 export function auditText(audit: Audit): string {
-  const { sold, soldTwice, moneyBefore, moneyAfter, wrongFunds, items, misplaced, told, passed } = audit;
-  const asTold = told === sold ? '' : `, but buyers were told of ${count(told)}`;
+  const { sold, soldTwice, moneyBefore, moneyAfter, wrongFunds, items, misplaced, confirmed, passed } = audit;
+  const confirmedText = confirmed === sold ? '' : `, but ${count(confirmed)} confirmed to buyers`;
   return [
-    `${passed ? 'ok' : 'FAILED'}: ${count(sold)} sold${asTold}, ${named(soldTwice)} twice`,
-    `money ${count(moneyBefore)} before, ${count(moneyAfter)} after, wrong funds ${named(wrongFunds)}`,
-    `${count(items)} items, ${named(misplaced)} not in exactly one place`,
+    `${passed ? 'ok' : 'FAILED'}: ${count(sold)} sold${confirmedText}, ${countAndNames(soldTwice)} twice`,
+    `money ${count(moneyBefore)} before, ${count(moneyAfter)} after, wrong funds ${countAndNames(wrongFunds)}`,
+    `${count(items)} items, ${countAndNames(misplaced)} not in exactly one place`,
   ].join('; ');
 }
 
@@ -63,10 +63,10 @@ function usersWithWrongFunds(opening: Opening, { funds, sales }: Closing): strin
 
 function misplacedItems(opening: Opening, { inventories, listings, sales }: Closing): string[] {
   const places = new Map<string, string[]>();
-  const found = (item: string, owner: string) => places.set(item, [...(places.get(item) ?? []), owner]);
-  for (const [owner, items] of inventories) for (const item of items) found(item, owner);
-  // What is on offer is still its seller's.
-  for (const { item, seller } of listings) found(item, seller);
+  const addPlace = (item: string, owner: string) => places.set(item, [...(places.get(item) ?? []), owner]);
+  for (const [owner, items] of inventories) for (const item of items) addPlace(item, owner);
+  // An item on offer still belongs to its seller.
+  for (const { item, seller } of listings) addPlace(item, seller);
   const buyerOf = new Map(sales.map((sale: Sale) => [sale.item, sale.buyer]));
   const isRight = (item: string) =>
     places.get(item)?.length === 1 &&
@@ -87,8 +87,8 @@ function count(value: number): string {
   return value.toLocaleString('en');
 }
 
-/** How many, and the first of them by name. */
-function named(names: readonly string[]): string {
+/** The number of names, and the first five names. */
+function countAndNames(names: readonly string[]): string {
   const first = names.slice(0, 5).join(', ');
   return names.length === 0 ? '0' : `${names.length} (${first}${names.length > 5 ? ', …' : ''})`;
 }

@@ -1,20 +1,18 @@
 import type { Redis } from 'ioredis';
 import { keys, listingText, saleText, type Listing, type Sale } from './market';
 
-/** Under which lock something is done, and with which token. */
+/** The lock of an operation and its fencing token. */
 export interface Fence {
   readonly lock: string;
   readonly token: bigint;
 }
 
 /**
- * Goes before every script: the market knows the highest token that it has seen with a lock, and deals with nobody
- * who comes with a lower one.
+ * The first part of every script. The market stores the highest token that it has seen for each lock, and refuses every
+ * operation with a lower token. A Lua number holds a token exactly, because tokens are below 2^53.
  *
- * Looking raises it too, not only writing. Otherwise: alice looks and is stopped; her lease ends; bob gets the lock
- * and looks; alice goes on and writes, with the highest token that has written so far; bob writes.
- *
- * A Lua number holds a token exactly: tokens are below 2^53.
+ * A read raises the stored token too. If only writes did, an item could be sold twice: alice reads and is stopped, her
+ * lease expires, bob gets the lock and reads, alice writes, bob writes.
  */
 const FENCE = `
 local fences, lock, token = KEYS[1], ARGV[1], ARGV[2]
@@ -22,16 +20,16 @@ if tonumber(token) < tonumber(redis.call('HGET', fences, lock) or '0') then retu
 redis.call('HSET', fences, lock, token)
 `;
 
-/** KEYS fences, market, buyer. ARGV lock, token, listing. Answers price and funds. */
-const LOOK_AT_LISTING = `${FENCE}
+/** KEYS fences, market, buyer. ARGV lock, token, listing. Returns the price and the buyer's funds. */
+const READ_LISTING = `${FENCE}
 return { redis.call('ZSCORE', KEYS[2], ARGV[3]), redis.call('HGET', KEYS[3], 'funds') }
 `;
 
 /**
  * KEYS fences, market, buyer, seller, inventory, sales. ARGV lock, token, listing, item, price, sale.
  *
- * That the listing is there was seen under the lock, and the token says that nobody has been there since. The
- * buyer's funds are not of this lock where it is the item's, so they are looked at once more.
+ * The caller has read the listing under the lock, and the token shows that no other holder has used the lock since. The
+ * script checks the funds again, because the lock of an item does not protect the buyer's funds.
  */
 const TRANSFER = `${FENCE}
 local price = tonumber(ARGV[5])
@@ -44,30 +42,30 @@ redis.call('RPUSH', KEYS[6], ARGV[6])
 return 'DONE'
 `;
 
-/** KEYS fences, inventory. ARGV lock, token, item. Answers 1 or 0. */
-const LOOK_AT_INVENTORY = `${FENCE}
+/** KEYS fences, inventory. ARGV lock, token, item. Returns 1 if the seller owns the item, else 0. */
+const OWNS_ITEM = `${FENCE}
 return redis.call('SISMEMBER', KEYS[2], ARGV[3])
 `;
 
 /** KEYS fences, inventory, market. ARGV lock, token, item, listing, price. */
-const PUT_UP = `${FENCE}
+const LIST_ITEM = `${FENCE}
 redis.call('SREM', KEYS[2], ARGV[3])
 redis.call('ZADD', KEYS[3], ARGV[5], ARGV[4])
 return 'DONE'
 `;
 
-/** The market as a protected store: each step is one atomic script, which checks the fencing token first. */
+/** The market as a protected store. Each step is one atomic script that checks the fencing token first. */
 export class FencedMarket {
   constructor(private readonly redis: Redis) {}
 
-  /** What it costs, undefined where it is not on offer, and what the buyer has. */
-  async lookAtListing(
+  /** Returns the price and the buyer's funds. The price is undefined if the item is not on offer. */
+  async readListing(
     fence: Fence,
     buyer: string,
     listing: Listing,
   ): Promise<'refused' | { price: number | undefined; funds: number }> {
     const found = await this.run(
-      LOOK_AT_LISTING,
+      READ_LISTING,
       fence,
       [keys.market, keys.user(buyer)],
       [listingText(listing)],
@@ -89,14 +87,14 @@ export class FencedMarket {
     return answer === 'REFUSED' ? 'refused' : 'done';
   }
 
-  async lookAtInventory(fence: Fence, { item, seller }: Listing): Promise<'refused' | boolean> {
-    const found = await this.run(LOOK_AT_INVENTORY, fence, [keys.inventory(seller)], [item]);
+  async ownsItem(fence: Fence, { item, seller }: Listing): Promise<'refused' | boolean> {
+    const found = await this.run(OWNS_ITEM, fence, [keys.inventory(seller)], [item]);
     return found === 'REFUSED' ? 'refused' : found === 1;
   }
 
-  async putUp(fence: Fence, listing: Listing, price: number): Promise<'done' | 'refused'> {
+  async listItem(fence: Fence, listing: Listing, price: number): Promise<'done' | 'refused'> {
     const answer = await this.run(
-      PUT_UP,
+      LIST_ITEM,
       fence,
       [keys.inventory(listing.seller), keys.market],
       [listing.item, listingText(listing), price],
@@ -107,9 +105,17 @@ export class FencedMarket {
   private run(
     script: string,
     { lock, token }: Fence,
-    others: readonly string[],
+    otherKeys: readonly string[],
     args: readonly (string | number)[],
   ): Promise<unknown> {
-    return this.redis.eval(script, 1 + others.length, keys.fences, ...others, lock, String(token), ...args);
+    return this.redis.eval(
+      script,
+      1 + otherKeys.length,
+      keys.fences,
+      ...otherKeys,
+      lock,
+      String(token),
+      ...args,
+    );
   }
 }

@@ -1,27 +1,27 @@
 import type { FencedMarket, Fence } from './fenced-market';
-import type { Held } from './locks';
+import type { HeldLock } from './locks';
 import type { Listing } from './market';
 import type { BeforeWrite, Outcome, Trade } from './trade';
 
-/** Where locks come from. */
+/** The locks that a trade uses. */
 export interface LockSource {
-  acquire(name: string): Promise<Held | undefined>;
-  release(held: Held): Promise<boolean>;
-  readonly resent: number;
+  acquire(name: string): Promise<HeldLock | undefined>;
+  release(held: HeldLock): Promise<boolean>;
+  /** The number of repeated calls. */
+  readonly retryCount: number;
 }
 
-/** Which lock stands for an item. */
+/** Returns the name of the lock that protects an item. */
 export type LockNaming = (item: string) => string;
 
-/** One for everything that is bought or sold. */
+/** One lock for the whole market. */
 export const coarse: LockNaming = () => 'market';
-/** One for each item: who deals in different items never meets. */
+/** One lock for each item: traders of different items do not wait for each other. */
 export const fine: LockNaming = (item) => `market/${item}`;
 
 /**
- * Pessimistic: take the lock, look, write, give it back. Exactly one lock is held, whatever a purchase touches
- * besides: nobody ever waits for a lock while holding another, so there is no deadlock, and no order of locks that
- * somebody might not keep to.
+ * Pessimistic locking: acquire the lock, read, write, release the lock. A trade holds exactly one lock and never waits
+ * for a second lock, so no deadlock is possible.
  */
 export class LockedTrade implements Trade {
   readonly lockTimes: number[] = [];
@@ -34,41 +34,41 @@ export class LockedTrade implements Trade {
   ) {}
 
   get retries(): number {
-    return this.locks.resent;
+    return this.locks.retryCount;
   }
 
   buy(buyer: string, listing: Listing): Promise<Outcome> {
-    return this.underLock(listing.item, async (fence, isOver) => {
-      const seen = await this.market.lookAtListing(fence, buyer, listing);
-      if (seen === 'refused') return seen;
-      const { price, funds } = seen;
+    return this.underLock(listing.item, async (fence, isPastDeadline) => {
+      const found = await this.market.readListing(fence, buyer, listing);
+      if (found === 'refused') return found;
+      const { price, funds } = found;
       if (price === undefined) return 'gone';
       if (funds < price) return 'poor';
-      if (isOver()) return 'late';
+      if (isPastDeadline()) return 'late';
       await this.beforeWrite();
       return this.market.transfer(fence, { ...listing, buyer, price });
     });
   }
 
   list(listing: Listing, price: number): Promise<Outcome> {
-    return this.underLock(listing.item, async (fence, isOver) => {
-      const isThere = await this.market.lookAtInventory(fence, listing);
-      if (isThere === 'refused') return isThere;
-      if (!isThere) return 'gone';
-      if (isOver()) return 'late';
-      return this.market.putUp(fence, listing, price);
+    return this.underLock(listing.item, async (fence, isPastDeadline) => {
+      const isOwned = await this.market.ownsItem(fence, listing);
+      if (isOwned === 'refused') return isOwned;
+      if (!isOwned) return 'gone';
+      if (isPastDeadline()) return 'late';
+      return this.market.listItem(fence, listing, price);
     });
   }
 
   private async underLock(
     item: string,
-    work: (fence: Fence, isOver: () => boolean) => Promise<Outcome>,
+    work: (fence: Fence, isPastDeadline: () => boolean) => Promise<Outcome>,
   ): Promise<Outcome> {
     const lock = this.lockFor(item);
-    const askedAt = performance.now();
+    const startedAt = performance.now();
     const held = await this.locks.acquire(lock);
     if (held === undefined) return 'contended';
-    this.lockTimes.push(performance.now() - askedAt);
+    this.lockTimes.push(performance.now() - startedAt);
     try {
       return await work({ lock, token: held.token }, () => performance.now() >= held.until);
     } finally {

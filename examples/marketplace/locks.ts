@@ -11,15 +11,15 @@ import { deadline, duration, holdfastError } from '../../clients/typescript';
 import { pauseAfter } from '../worker-typescript/retry';
 import type { Servers } from '../worker-typescript/servers';
 
-/** For how long a call is made again when no server answers; then its caller has to see. */
-const INSIST_MS = 2000;
-/** What an answer may take beyond the wait that was asked for. */
-const ANSWER_MS = 2000;
+/** How long a call is repeated while no server answers. */
+const RETRY_FOR_MS = 2000;
+/** The time for an answer, added to the requested wait. */
+const ANSWER_TIMEOUT_MS = 2000;
 
-export interface Held {
+export interface HeldLock {
   readonly leaseId: string;
   readonly token: bigint;
-  /** Until when we may believe in it, on `performance.now()`. */
+  /** The deadline of the lease, on `performance.now()`. */
   readonly until: number;
 }
 
@@ -29,20 +29,20 @@ export interface LockSettings {
   readonly waitMs: number;
 }
 
-/** Locks for work that is over in milliseconds: acquired and released by a call each, never renewed. */
+/** Locks for work of a few milliseconds. One call acquires a lock and one call releases it; it is never renewed. */
 export class Locks {
-  /** Calls that were made again. */
-  resent = 0;
+  /** The number of repeated calls. */
+  retryCount = 0;
 
   constructor(
     private readonly servers: Servers,
     private readonly settings: LockSettings,
   ) {}
 
-  /** Undefined: others had it for the whole wait, or no server could be reached. */
-  async acquire(name: string): Promise<Held | undefined> {
+  /** Undefined when other holders kept the lock for the whole wait, or when no server could be reached. */
+  async acquire(name: string): Promise<HeldLock | undefined> {
     const { holderId, ttlMs, waitMs } = this.settings;
-    // One id for all tries: should a try have been granted and only its answer lost, the next one gets that lease.
+    // All attempts use one id. If an attempt was granted and its answer was lost, the next attempt gets the same lease.
     const request = AcquireLockRequest.create({
       name,
       holderId,
@@ -50,9 +50,9 @@ export class Locks {
       waitTimeout: duration(waitMs),
       requestId: randomUUID(),
     });
-    return this.insisting(async (client) => {
+    return this.withRetries(async (client) => {
       const t0 = performance.now();
-      const { lease } = await answered<AcquireLockResponse>((...rest) =>
+      const { lease } = await asPromise<AcquireLockResponse>((...rest) =>
         client.acquireLock(request, new Metadata(), optionsFor(waitMs), ...rest),
       );
       if (lease === undefined) throw new Error('a grant without a lease');
@@ -61,30 +61,30 @@ export class Locks {
     });
   }
 
-  /** False: it had ended before. Where no server can be reached it ends by itself, with its ttl. */
-  async release({ leaseId }: Held): Promise<boolean> {
-    const answer = await this.insisting((client) =>
-      answered<ReleaseLockResponse>((...rest) =>
+  /** False when the lease had already ended, or when no server could be reached. Then the lease expires later. */
+  async release({ leaseId }: HeldLock): Promise<boolean> {
+    const answer = await this.withRetries((client) =>
+      asPromise<ReleaseLockResponse>((...rest) =>
         client.releaseLock({ leaseId }, new Metadata(), optionsFor(0), ...rest),
       ),
     );
     return answer?.released ?? false;
   }
 
-  /** Makes a call again, at the next server, while that is of any use. */
-  private async insisting<T>(call: (client: LockServiceClient) => Promise<T>): Promise<T | undefined> {
-    const giveUpAt = performance.now() + INSIST_MS;
+  /** Repeats a call at the next server while a retry can help. */
+  private async withRetries<T>(call: (client: LockServiceClient) => Promise<T>): Promise<T | undefined> {
+    const giveUpAt = performance.now() + RETRY_FOR_MS;
     for (let failures = 1; ; failures++) {
       const { address } = this.servers;
       try {
         return await call(this.servers.client());
       } catch (error) {
-        if (isNotToBeHad(error)) return undefined;
+        if (isNotGranted(error)) return undefined;
         const pauseMs = pauseAfter(error as ServiceError, failures);
         if (pauseMs === undefined) throw error;
         if (performance.now() + pauseMs > giveUpAt) return undefined;
-        this.resent += 1;
-        // Others who share the connection may have moved on already.
+        this.retryCount += 1;
+        // Another caller that shares the servers may already have selected the next one.
         if (this.servers.address === address) this.servers.next();
         await sleep(pauseMs);
       }
@@ -93,19 +93,19 @@ export class Locks {
 }
 
 /**
- * CONTENDED is an answer, not a fault. REQUEST_FINISHED: a try was granted, its answer was lost, and its lease is
- * over; nothing was done under it.
+ * CONTENDED: other holders kept the lock. REQUEST_FINISHED: an attempt was granted, its answer was lost, and its lease
+ * has ended; no work was done under that lease.
  */
-function isNotToBeHad(error: unknown): boolean {
+function isNotGranted(error: unknown): boolean {
   const reason = holdfastError(error)?.reason;
   return reason === 'CONTENDED' || reason === 'REQUEST_FINISHED';
 }
 
 function optionsFor(waitMs: number): Partial<CallOptions> {
-  return { deadline: Date.now() + waitMs + ANSWER_MS };
+  return { deadline: Date.now() + waitMs + ANSWER_TIMEOUT_MS };
 }
 
-function answered<T>(start: (done: (error: ServiceError | null, value: T) => void) => void): Promise<T> {
+function asPromise<T>(start: (done: (error: ServiceError | null, value: T) => void) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     start((error, value) => (error ? reject(error) : resolve(value)));
   });

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 
-/** An item on offer: in `market:` as "item.seller", with its price as the score. */
+/** An item on offer. The sorted set `market:` has it as "item.seller", with the price as the score. */
 export interface Listing {
   readonly item: string;
   readonly seller: string;
@@ -11,16 +11,16 @@ export interface Sale extends Listing {
   readonly price: number;
 }
 
-/** Who owns what. Money is counted in whole cents: a fraction that is rounded is money made or lost. */
+/** The state before trading. Money is counted in whole cents, because a rounded fraction would create or lose money. */
 export interface Opening {
   readonly funds: ReadonlyMap<string, number>;
-  /** For each item, whose it is. */
+  /** The owner of each item. */
   readonly owners: ReadonlyMap<string, string>;
-  /** Prices of those items that are on offer from the beginning; the others are in their owners' inventories. */
+  /** The prices of the items that are on offer at first. The other items are in their owners' inventories. */
   readonly onOffer: ReadonlyMap<string, number>;
 }
 
-/** Everything that the market's Redis holds once all are gone home. */
+/** The state after trading. */
 export interface Closing {
   readonly funds: ReadonlyMap<string, number>;
   readonly inventories: ReadonlyMap<string, readonly string[]>;
@@ -28,7 +28,7 @@ export interface Closing {
   readonly sales: readonly Sale[];
 }
 
-/** The keys, as in the chapter; and two more, which are written in the same step as the rest. */
+/** The keys of docs/design/chapter.md, and two more: `fences:` and `sales:`. */
 export const keys = {
   /** Hash: `funds`. */
   user: (id: string): string => `users:${id}`,
@@ -36,15 +36,15 @@ export const keys = {
   inventory: (id: string): string => `inventory:${id}`,
   /** Sorted set: "item.seller" → price. */
   market: 'market:',
-  /** Hash: lock → the highest fencing token that was seen with it. */
+  /** Hash: lock → the highest fencing token that was used with it. */
   fences: 'fences:',
   /** List of "item.seller.buyer.price", for the audit. */
   sales: 'sales:',
 } as const;
 
 /**
- * A connection to the Redis of the market. Where an answer is lost nobody knows whether the money has moved: ioredis
- * must not send the command again, as it does by default, so the error comes to us.
+ * Opens a connection to the Redis of the market. When an answer is lost, the money may have moved already. By default
+ * ioredis would send the command again; here the caller gets the error instead.
  */
 export async function connectMarket(url: string, prefix: string): Promise<Redis> {
   const redis = new Redis(url, {
@@ -55,11 +55,10 @@ export async function connectMarket(url: string, prefix: string): Promise<Redis>
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   });
-  let trouble = 'no reason is known';
-  // A command that fails later says so itself.
-  redis.on('error', (error) => (trouble = error.message));
+  let reason = 'no reason is known';
+  redis.on('error', (error) => (reason = error.message));
   await redis.connect().catch(() => {
-    throw new Error(`the market's Redis cannot be reached: ${trouble}`);
+    throw new Error(`the market's Redis cannot be reached: ${reason}`);
   });
   return redis;
 }
@@ -82,7 +81,7 @@ function parseSale(text: string): Sale {
   return { ...parseListing(text), buyer, price: Number(price) };
 }
 
-/** Puts everything where it is in the morning. */
+/** Writes the opening state. */
 export async function openMarket(redis: Redis, { funds, owners, onOffer }: Opening): Promise<void> {
   const write = redis.pipeline();
   for (const [user, cents] of funds) write.hset(keys.user(user), 'funds', cents);
@@ -94,12 +93,13 @@ export async function openMarket(redis: Redis, { funds, owners, onOffer }: Openi
   for (const [error] of (await write.exec()) ?? []) if (error) throw error;
 }
 
-/** The one at a place in the order of prices, from 0; undefined where there are not so many. */
-export async function listingAt(redis: Redis, place: number): Promise<Listing | undefined> {
-  const [member] = await redis.zrange(keys.market, place, String(place));
+/** Returns the listing at a rank in the order of prices. Rank 0 is the cheapest. */
+export async function listingAt(redis: Redis, rank: number): Promise<Listing | undefined> {
+  const [member] = await redis.zrange(keys.market, rank, String(rank));
   return member === undefined ? undefined : parseListing(member);
 }
 
+/** Reads the closing state. */
 export async function closeMarket(redis: Redis, users: readonly string[]): Promise<Closing> {
   const funds = new Map<string, number>();
   const inventories = new Map<string, string[]>();
@@ -115,8 +115,8 @@ export async function closeMarket(redis: Redis, users: readonly string[]): Promi
   };
 }
 
-/** Leaves nothing in a Redis that is somebody's. */
+/** Removes every key of the market. */
 export async function clearMarket(redis: Redis, users: readonly string[]): Promise<void> {
-  const ofUsers = users.flatMap((user) => [keys.user(user), keys.inventory(user)]);
-  await redis.unlink(...ofUsers, keys.market, keys.fences, keys.sales);
+  const userKeys = users.flatMap((user) => [keys.user(user), keys.inventory(user)]);
+  await redis.unlink(...userKeys, keys.market, keys.fences, keys.sales);
 }

@@ -1,22 +1,22 @@
-import type { Load, Way } from './options';
+import type { Load, Strategy } from './options';
 import type { Tally } from './tally';
 
-/** What a process of traders is to do. */
+/** The task of a process of traders. */
 export interface Assignment extends Load {
-  readonly way: Way;
+  readonly strategy: Strategy;
   readonly redisUrl: string;
-  /** Goes before every key. */
+  /** The prefix of every key. */
   readonly prefix: string;
   readonly servers: readonly string[];
-  /** Which of the processes this is, from 0. */
+  /** The number of this process, from 0. */
   readonly process: number;
 }
 
-/** The market opens when all are there. */
+/** `connect` first; `open` when every process is connected; `close` ends the trading early. */
 export type ToTraders =
-  { readonly kind: 'come'; readonly assignment: Assignment } | { readonly kind: 'open' | 'close' };
+  { readonly kind: 'connect'; readonly assignment: Assignment } | { readonly kind: 'open' | 'close' };
 
 export type FromTraders =
-  | { readonly kind: 'here' }
+  | { readonly kind: 'ready' }
   | { readonly kind: 'done'; readonly tally: Tally }
   | { readonly kind: 'failed'; readonly text: string };

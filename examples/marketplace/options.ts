@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { readDuration, UsageError } from '../worker-typescript/options';
 
-export const WAYS = ['watch', 'coarse', 'fine'] as const;
-export type Way = (typeof WAYS)[number];
+export const STRATEGIES = ['watch', 'coarse', 'fine'] as const;
+export type Strategy = (typeof STRATEGIES)[number];
 
 /** The parameters of a round. They are the same for each strategy. */
 export interface Load {
@@ -23,7 +23,7 @@ export interface Load {
 }
 
 export interface Options extends Load {
-  readonly ways: readonly Way[];
+  readonly strategies: readonly Strategy[];
   /** Holdfast servers that share one store. */
   readonly servers: readonly string[];
   /** Undefined for a private Redis that ends with the run. */
@@ -73,9 +73,9 @@ function parse(args: readonly string[]): Values {
   }
 }
 
-function waysOf(mode: string): readonly Way[] {
-  const found = WAYS.filter((way) => way === mode || mode === 'all');
-  if (found.length === 0) throw new UsageError(`--mode ${mode}: expected ${WAYS.join(', ')} or all`);
+function strategiesOf(mode: string): readonly Strategy[] {
+  const found = STRATEGIES.filter((strategy) => strategy === mode || mode === 'all');
+  if (found.length === 0) throw new UsageError(`--mode ${mode}: expected ${STRATEGIES.join(', ')} or all`);
   return found;
 }
 
@@ -92,7 +92,7 @@ export function readOptions(args: readonly string[]): Options {
   const servers = values.server.split(',').filter((server) => server !== '');
   if (servers.length === 0) throw new UsageError('--server names no server');
   return {
-    ways: waysOf(values.mode),
+    strategies: strategiesOf(values.mode),
     buyers: number('buyers', 1, 1000),
     sellers: number('sellers', 1, 1000),
     processes: number('processes', 1, 64),

@@ -1,12 +1,12 @@
 import type { Opening } from './market';
 import { randomFrom } from './random';
 
-const CHEAPEST = 500;
-const DEAREST = 1500;
-/** Enough for whatever comes. */
-const PURSE = 100_000_000;
-/** Enough for some twenty purchases: where there are others, one has to meet the end of the money. */
-const SMALL_PURSE = 10_000;
+const LOWEST_PRICE = 500;
+const HIGHEST_PRICE = 1500;
+/** In cents: more than a buyer can spend in a run. */
+const LARGE_FUNDS = 100_000_000;
+/** In cents: about twenty purchases. One buyer of several gets it, so that a run covers a buyer without money. */
+const SMALL_FUNDS = 10_000;
 
 export interface Population {
   readonly buyers: readonly string[];
@@ -18,10 +18,12 @@ export function population(buyers: number, sellers: number): Population {
   return { buyers: users.slice(0, buyers), sellers: users.slice(buyers) };
 }
 
-/** Buyers have the money, the first of them little; sellers have the items, in equal shares, half of them on offer. */
+/** Buyers have the money; the first buyer has little. Sellers have equal shares of the items; half are on offer. */
 export function openingOf({ buyers, sellers }: Population, items: number, seed: number): Opening {
   const funds = new Map<string, number>([
-    ...buyers.map((buyer, index) => [buyer, index === 0 && buyers.length > 1 ? SMALL_PURSE : PURSE] as const),
+    ...buyers.map(
+      (buyer, index) => [buyer, index === 0 && buyers.length > 1 ? SMALL_FUNDS : LARGE_FUNDS] as const,
+    ),
     ...sellers.map((seller) => [seller, 0] as const),
   ]);
   const owners = new Map<string, string>();
@@ -34,8 +36,8 @@ export function openingOf({ buyers, sellers }: Population, items: number, seed: 
   return { funds, owners, onOffer };
 }
 
-/** An item's price is a matter of its name and the seed, whoever lists it and when. */
+/** The price depends only on the item's name and the seed. */
 export function priceOf(item: string, seed: number): number {
   const random = randomFrom(seed + 7919 * Number(item.replace('item-', '')));
-  return CHEAPEST + Math.floor(random() * (DEAREST - CHEAPEST));
+  return LOWEST_PRICE + Math.floor(random() * (HIGHEST_PRICE - LOWEST_PRICE));
 }

@@ -4,17 +4,17 @@ import { EmbeddedRedis } from '../../src/dev/embedded-redis';
 
 export interface MarketRedis {
   readonly url: string;
-  /** In words, for the first line of the output. */
+  /** A text for the first lines of the output. */
   readonly description: string;
   end(): Promise<void>;
 }
 
 /**
- * The Redis of the market is not Holdfast's: one that is named, or one as `npm start` brings it, for this run. It is
- * as durable as that one, and beside it on the same disk, so that no way to trade has the faster disk.
+ * Opens the Redis of the market, which is separate from the Redis of Holdfast. Without a url it starts a private Redis
+ * as durable as that of `npm start` and on the same disk, so that no strategy has a faster disk.
  */
 export async function marketRedis(url: string | undefined): Promise<MarketRedis> {
-  if (url !== undefined) return { url, description: 'the one given', end: () => Promise.resolve() };
+  if (url !== undefined) return { url, description: 'the given one', end: () => Promise.resolve() };
   const parent = join(process.cwd(), '.holdfast');
   await mkdir(parent, { recursive: true });
   const folder = await mkdtemp(join(parent, 'marketplace-'));

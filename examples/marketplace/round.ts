@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { auditOf, type Audit } from './audit';
 import { clearMarket, closeMarket, connectMarket, openMarket } from './market';
-import type { Options, Way } from './options';
+import type { Options, Strategy } from './options';
 import { openingOf, population } from './population';
 import type { Tally } from './tally';
 import { TraderGroup } from './trader-group';
 
-/** What came of a day at the market. */
+/** The result of one strategy. */
 export interface Round {
-  readonly way: Way;
+  readonly strategy: Strategy;
   readonly tally: Tally;
   readonly audit: Audit;
 }
 
-/** One way to trade, from a market that is set up to one that is audited and cleared away. */
-export async function playRound(
-  way: Way,
+/** Sets up a market, lets the traders use one strategy, audits the market and removes it. */
+export async function runRound(
+  strategy: Strategy,
   redisUrl: string,
   options: Options,
   stop: AbortSignal,
@@ -29,15 +29,15 @@ export async function playRound(
   const close = (): void => group.close();
   try {
     await openMarket(redis, opening);
-    await group.come({ ...options, way, redisUrl, prefix });
+    await group.connect({ ...options, strategy, redisUrl, prefix });
     stop.addEventListener('abort', close);
     if (stop.aborted) close();
     const tally = await group.trade();
-    return { way, tally, audit: auditOf(opening, await closeMarket(redis, users), tally.outcomes.done) };
+    return { strategy, tally, audit: auditOf(opening, await closeMarket(redis, users), tally.outcomes.done) };
   } finally {
     stop.removeEventListener('abort', close);
-    await group.leave();
-    // What went wrong before is what the caller is to hear of.
+    await group.end();
+    // The caller gets an earlier error, not this one.
     await clearMarket(redis, users).catch((error: Error) => console.error(`not cleared: ${error.message}`));
     redis.disconnect();
   }

@@ -1,9 +1,9 @@
 import { spanText } from '../worker-typescript/words';
 import type { Round } from './round';
 
-/** Each column's head and width. */
+/** The title and the width of each column. */
 const COLUMNS = [
-  ['way', 6],
+  ['mode', 6],
   ['listed', 6],
   ['bought', 6],
   ['a second', 8],
@@ -18,22 +18,22 @@ const COLUMNS = [
   ['refused', 7],
 ] as const;
 
-/** What the columns are, for whoever reads them for the first time. */
+/** The explanation of the columns. */
 export const LEGEND = [
-  'median, p99: a purchase, from choosing the first item to having one, failures included; lock: median of AcquireLock',
-  'retries: WATCH failures, calls to Holdfast made again; gone: somebody else was faster; given up: waited in vain',
-  'pauses: stopped past the ttl on purpose; late: noticed by the own deadline; refused: by the fencing token',
+  'median, p99: time of a purchase, from the first choice, with failed attempts; lock: median time of AcquireLock',
+  'retries: failed WATCHes and repeated calls to Holdfast; gone: another buyer was faster; given up: wait timed out',
+  'pauses: stopped on purpose for two ttls; late: stopped at the deadline; refused: stopped by the fencing token',
 ].join('\n');
 
 export function headText(): string {
   return lineOf(COLUMNS.map(([head]) => head));
 }
 
-export function roundText({ way, tally }: Round): string {
+export function roundText({ strategy, tally }: Round): string {
   const { outcomes, times, lockTimes, listed, retries, pauses, openMs } = tally;
   const number = (value: number) => value.toLocaleString('en', { maximumFractionDigits: 0 });
   return lineOf([
-    way,
+    strategy,
     number(listed),
     number(outcomes.done),
     number((times.length * 1000) / openMs),
@@ -52,7 +52,7 @@ function lineOf(cells: readonly string[]): string {
   return padded.join('  ');
 }
 
-/** The nearest rank. */
+/** The nearest-rank percentile as text. */
 function timeText(times: readonly number[], share: number): string {
   const sorted = [...times].sort((a, b) => a - b);
   const found = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];

@@ -1,18 +1,18 @@
 import type { Outcome } from './trade';
 
-/** What buyers have seen. */
+/** The counts and times of a strategy. */
 export interface Tally {
   readonly outcomes: Record<Outcome, number>;
-  /** By sellers. */
+  /** Items that sellers have listed. */
   listed: number;
   retries: number;
-  /** How often a buyer stopped for longer than its ttl, right before the write. */
+  /** How often a buyer paused for longer than its ttl, right before the write. */
   pauses: number;
-  /** For each purchase that was over in time: from choosing the first item to having one, failures included (ms). */
+  /** Times of the purchases in ms, from the first choice to the purchase, with failed attempts. */
   readonly times: number[];
-  /** How long each lock took to be had (ms), the wait included. */
+  /** Times to acquire a lock in ms, with the wait. */
   readonly lockTimes: number[];
-  /** How long the market was open (ms): less than planned where everything was sold. */
+  /** How long the market was open, in ms: less than planned if every item was sold. */
   openMs: number;
 }
 

@@ -1,26 +1,26 @@
 import type { Listing } from './market';
 
 /**
- * How an attempt to buy or to list something ended.
+ * The outcome of an attempt to buy or to list an item.
  *
- *  - `done`
- *  - `gone`: somebody else was faster
+ *  - `done`: the write was made
+ *  - `gone`: another trader was faster
  *  - `poor`: the buyer cannot pay
- *  - `contended`: given up, since others were in the way for too long
- *  - `late`: not written, since the lease was over by our own clock
- *  - `refused`: written too late, and refused by its fencing token
+ *  - `contended`: the wait for other traders timed out
+ *  - `late`: not written, because the deadline of the lease had passed on the trader's own clock
+ *  - `refused`: the market refused the write because of its fencing token
  */
 export type Outcome = 'done' | 'gone' | 'poor' | 'contended' | 'late' | 'refused';
 
-/** A way to trade safely beside others who do the same. Used by one trader, one call at a time. */
+/** One trader's implementation of a strategy. The trader makes one call at a time. */
 export interface Trade {
   buy(buyer: string, listing: Listing): Promise<Outcome>;
   list(listing: Listing, price: number): Promise<Outcome>;
-  /** How often something was begun again on account of others, or of a server that did not answer. */
+  /** The number of retries, after a conflict with another trader or after a server that did not answer. */
   readonly retries: number;
-  /** How long each lock took to be had (ms), the wait included. */
+  /** Times to acquire a lock in ms, with the wait. */
   readonly lockTimes: readonly number[];
 }
 
-/** Called between the last check and the write, where a real program may be stopped by whatever it is. */
+/** Called between the last check and the write: at that point a process may be stopped for any time. */
 export type BeforeWrite = () => Promise<void>;

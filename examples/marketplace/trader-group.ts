@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Assignment, FromTraders, ToTraders } from './messages';
 import { sumOf, type Tally } from './tally';
 
-/** Several processes of traders, which all come, trade and leave together. They end with this process. */
+/** Several processes of traders. They end with this process. */
 export class TraderGroup {
   private readonly children: readonly ChildProcess[];
 
@@ -13,26 +13,26 @@ export class TraderGroup {
     this.children = Array.from({ length: processes }, () => fork(program));
   }
 
-  /** Resolves when all of them have their connections. */
-  async come(assignment: Omit<Assignment, 'process'>): Promise<void> {
-    await this.askAll((process) => ({ kind: 'come', assignment: { ...assignment, process } }));
+  /** Resolves when every process has its connections. */
+  async connect(assignment: Omit<Assignment, 'process'>): Promise<void> {
+    await this.askAll((process) => ({ kind: 'connect', assignment: { ...assignment, process } }));
   }
 
-  /** Opens the market; resolves when it is closed and the last one is through. */
+  /** Opens the market. Resolves when it is closed and every trader has finished. */
   async trade(): Promise<Tally> {
     const answers = await this.askAll(() => ({ kind: 'open' }));
     return sumOf(answers.flatMap((answer) => (answer.kind === 'done' ? [answer.tally] : [])));
   }
 
-  /** Closes the market before its time. */
+  /** Closes the market early. */
   close(): void {
-    // The callback takes the error of a process that has just ended: whoever waits for its answer is told.
+    // The callback ignores the error of a process that has just ended: `ask` reports that end.
     for (const child of this.children) child.send({ kind: 'close' } satisfies ToTraders, () => undefined);
   }
 
-  /** Resolves when they are gone, and can write nothing any more. */
-  async leave(): Promise<void> {
-    await Promise.all(this.children.map(end));
+  /** Resolves when every process has ended, so that none can write any more. */
+  async end(): Promise<void> {
+    await Promise.all(this.children.map(endProcess));
   }
 
   private askAll(messageFor: (index: number) => ToTraders): Promise<FromTraders[]> {
@@ -40,11 +40,11 @@ export class TraderGroup {
   }
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function endProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, 'exit');
+  const exited = once(child, 'exit');
   child.kill('SIGKILL');
-  await gone;
+  await exited;
 }
 
 async function ask(child: ChildProcess, message: ToTraders): Promise<FromTraders> {

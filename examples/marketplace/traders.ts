@@ -5,62 +5,62 @@ import { priceOf } from './population';
 import type { Tally } from './tally';
 import type { Trade } from './trade';
 
-/** Between two looks at a market on which there is nothing to do. */
-const IDLE_MS = 5;
-/** A buyer without money does not press its nose against every window. */
-const POOR_MS = 100;
+/** The pause between two reads of a market without listings. */
+const IDLE_PAUSE_MS = 5;
+/** The pause of a buyer that could not pay. */
+const POOR_PAUSE_MS = 100;
 
-/** Somebody at the market, with the connection and the way of trading that are its own. */
+/** A buyer or a seller. Each has its own connection and its own trade. */
 export interface Trader {
   readonly name: string;
   readonly redis: Redis;
   readonly trade: Trade;
 }
 
-/** When the market closes, and how much there is in all. */
-export interface Hours {
-  readonly closed: () => boolean;
+/** When the market closes, and the number of its items. */
+export interface MarketSession {
+  readonly isClosed: () => boolean;
   readonly items: number;
 }
 
-/** Buys one bargain after the other until the market closes or everything is sold. */
-export async function shop(
+/** Buys one item after another until the market closes or every item is sold. */
+export async function buyItems(
   { name, redis, trade }: Trader,
-  hours: Hours,
-  choosePlace: () => number,
+  session: MarketSession,
+  chooseRank: () => number,
   tally: Tally,
 ): Promise<void> {
-  let since: number | undefined;
-  while (!hours.closed()) {
-    const listing = (await listingAt(redis, choosePlace())) ?? (await listingAt(redis, 0));
+  let startedAt: number | undefined;
+  while (!session.isClosed()) {
+    const listing = (await listingAt(redis, chooseRank())) ?? (await listingAt(redis, 0));
     if (listing === undefined) {
-      if ((await redis.llen(keys.sales)) >= hours.items) return;
-      // Waiting for goods is no matter of locks.
-      since = undefined;
-      await sleep(IDLE_MS);
+      if ((await redis.llen(keys.sales)) >= session.items) return;
+      // The wait for a listing is not part of the time of a purchase.
+      startedAt = undefined;
+      await sleep(IDLE_PAUSE_MS);
       continue;
     }
-    since ??= performance.now();
+    startedAt ??= performance.now();
     const outcome = await trade.buy(name, listing);
     tally.outcomes[outcome] += 1;
     if (outcome === 'done') {
-      if (!hours.closed()) tally.times.push(performance.now() - since);
-      since = undefined;
+      if (!session.isClosed()) tally.times.push(performance.now() - startedAt);
+      startedAt = undefined;
     } else if (outcome === 'poor') {
-      since = undefined;
-      await sleep(POOR_MS);
+      startedAt = undefined;
+      await sleep(POOR_PAUSE_MS);
     }
   }
 }
 
-/** Lists whatever it has, one item after the other. */
-export async function offer(
+/** Lists the trader's items one after another until the market closes or the inventory is empty. */
+export async function listItems(
   { name, redis, trade }: Trader,
-  hours: Hours,
+  session: MarketSession,
   seed: number,
   tally: Tally,
 ): Promise<void> {
-  while (!hours.closed()) {
+  while (!session.isClosed()) {
     const item = await redis.srandmember(keys.inventory(name));
     if (item === null) return;
     const listing: Listing = { item, seller: name };

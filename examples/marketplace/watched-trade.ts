@@ -3,11 +3,11 @@ import { keys, listingText, saleText, type Listing } from './market';
 import type { BeforeWrite, Outcome, Trade } from './trade';
 
 /**
- * Optimistic: look, and write only if nothing has changed meanwhile, else look again. WATCH is a matter of the
- * connection, so each trader needs one of its own.
+ * Optimistic locking: read, and write only if the watched keys have not changed; otherwise start again. Each trader
+ * needs its own connection, because WATCH belongs to the connection.
  *
- * It watches the whole market, since a member of a sorted set cannot be watched: whoever lists or buys anything at
- * all makes everybody else begin again.
+ * A trade watches the whole market, because a member of a sorted set cannot be watched. So every listing and every
+ * purchase makes all other buyers start again.
  */
 export class WatchedTrade implements Trade {
   readonly lockTimes: readonly number[] = [];
@@ -20,8 +20,8 @@ export class WatchedTrade implements Trade {
   ) {}
 
   buy(buyer: string, listing: Listing): Promise<Outcome> {
-    return this.repeated(async () => {
-      // Sent at once, one behind the other: the shorter the look, the better the chances.
+    return this.withRetries(async () => {
+      // The three commands are sent together: a shorter time between read and write means fewer conflicts.
       const [, score, funds] = await Promise.all([
         this.redis.watch(keys.market, keys.user(buyer)),
         this.redis.zscore(keys.market, listingText(listing)),
@@ -43,21 +43,21 @@ export class WatchedTrade implements Trade {
 
   list(listing: Listing, price: number): Promise<Outcome> {
     const inventory = keys.inventory(listing.seller);
-    return this.repeated(async () => {
-      const [, isThere] = await Promise.all([
+    return this.withRetries(async () => {
+      const [, isOwned] = await Promise.all([
         this.redis.watch(inventory),
         this.redis.sismember(inventory, listing.item),
       ]);
-      if (isThere === 0) return 'gone';
+      if (isOwned === 0) return 'gone';
       return this.redis.multi().srem(inventory, listing.item).zadd(keys.market, price, listingText(listing));
     });
   }
 
-  /** @param look answers what is to be written, or why nothing is */
-  private async repeated(look: () => Promise<Outcome | ChainableCommander>): Promise<Outcome> {
+  /** @param attempt returns the commands to write, or the outcome if there is nothing to write */
+  private async withRetries(attempt: () => Promise<Outcome | ChainableCommander>): Promise<Outcome> {
     const giveUpAt = performance.now() + this.waitMs;
     while (performance.now() < giveUpAt) {
-      const write = await look();
+      const write = await attempt();
       if (typeof write === 'string') {
         await this.redis.unwatch();
         return write;
@@ -65,7 +65,7 @@ export class WatchedTrade implements Trade {
       const results = await write.exec();
       for (const [error] of results ?? []) if (error) throw error;
       if (results) return 'done';
-      // What was watched has changed.
+      // A watched key has changed.
       this.retries += 1;
     }
     return 'contended';

@@ -12,44 +12,44 @@ import {
 import { pauseAfter } from '../worker-typescript/retry';
 import { ServersOf } from '../worker-typescript/servers';
 
-const ANSWER_MS = 2000;
-const TRIES = 4;
+const ANSWER_TIMEOUT_MS = 2000;
+const MAX_ATTEMPTS = 4;
 
-/** The calls that are not the stream. */
+/** The unary calls of the program. */
 export class Calls {
   constructor(private readonly servers: ServersOf<AutocompleteServiceClient>) {}
 
   async dictionary(dictionary: string): Promise<Dictionary | undefined> {
-    const answer = await this.insisting<GetDictionaryResponse>((client, ...rest) =>
+    const answer = await this.withRetries<GetDictionaryResponse>((client, ...rest) =>
       client.getDictionary({ dictionary }, ...rest),
     );
     return answer.dictionary;
   }
 
-  /** Idempotent, so that it is repeated where an answer is lost. */
+  /** Repeated after a lost answer: AddRecent is idempotent. */
   async addRecent(list: string, text: string, entryId: string): Promise<void> {
     const request = AddRecentRequest.create({ list, text, entryId });
-    await this.insisting<AddRecentResponse>((client, ...rest) => client.addRecent(request, ...rest));
+    await this.withRetries<AddRecentResponse>((client, ...rest) => client.addRecent(request, ...rest));
   }
 
-  /** Once: a repeat would count twice what was chosen once, and one too few does no harm. */
+  /** Never repeated: a repeat could count one selection twice, and a lost selection does no harm. */
   async recordSelection(dictionary: string, entryId: string): Promise<void> {
     const request = RecordSelectionRequest.create({ dictionary, entryId });
-    await answered<RecordSelectionResponse>((...rest) =>
+    await asPromise<RecordSelectionResponse>((...rest) =>
       this.servers.client().recordSelection(request, ...rest),
     );
   }
 
-  /** Makes a call again, at the next server, while that is of use; for a person who waits, a few times. */
-  private async insisting<T>(
+  /** Repeats a call at the next server while a retry can help. A person waits, so the attempts are few. */
+  private async withRetries<T>(
     call: (client: AutocompleteServiceClient, ...rest: Rest<T>) => void,
   ): Promise<T> {
     for (let failures = 1; ; failures++) {
       try {
-        return await answered<T>((...rest) => call(this.servers.client(), ...rest));
+        return await asPromise<T>((...rest) => call(this.servers.client(), ...rest));
       } catch (error) {
         const pauseMs = pauseAfter(error as ServiceError, failures);
-        if (pauseMs === undefined || failures === TRIES) throw error;
+        if (pauseMs === undefined || failures === MAX_ATTEMPTS) throw error;
         this.servers.next();
         await sleep(pauseMs);
       }
@@ -59,9 +59,9 @@ export class Calls {
 
 type Rest<T> = [Metadata, Partial<CallOptions>, (error: ServiceError | null, value: T) => void];
 
-function answered<T>(start: (...rest: Rest<T>) => void): Promise<T> {
+function asPromise<T>(start: (...rest: Rest<T>) => void): Promise<T> {
   return new Promise((resolve, reject) => {
-    start(new Metadata(), { deadline: Date.now() + ANSWER_MS }, (error, value) => {
+    start(new Metadata(), { deadline: Date.now() + ANSWER_TIMEOUT_MS }, (error, value) => {
       if (error) reject(error);
       else resolve(value);
     });

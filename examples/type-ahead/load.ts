@@ -12,23 +12,24 @@ import {
 import { spanText } from '../worker-typescript/words';
 import type { Word } from './word-lists';
 
-/** At most 1000 are taken at once. */
-const BATCH = 500;
-const LONGEST = 512;
-/** What no entry may have; a file that is not UTF-8 reads as U+FFFD. */
-const UNWANTED = /[\p{Cc}\uFFFD]/u;
+/** Entries of one message. The server accepts at most 1000. */
+const BATCH_SIZE = 500;
+/** The longest text of an entry in bytes of UTF-8. */
+const MAX_BYTES = 512;
+/** Characters that no entry may have. U+FFFD stands for bytes that are not UTF-8. */
+const REFUSED_CHARACTERS = /[\p{Cc}\uFFFD]/u;
 const REPORT_EVERY_MS = 5000;
 
 export interface Loaded {
   readonly dictionary: Dictionary | undefined;
-  /** Lines that are no words for a dictionary: too long, or with characters that it does not take. */
+  /** The number of lines that were left out: too long, or with refused characters. */
   readonly skipped: number;
   readonly sent: number;
 }
 
 type Part = NonNullable<ImportDictionaryRequest['part']>;
 
-/** One import: whatever goes wrong, the dictionary stays as it was. */
+/** One import. Until the commit succeeds, the dictionary stays unchanged. */
 class Import {
   private readonly stream: ReturnType<AutocompleteServiceClient['importDictionary']>;
   private readonly answer: Promise<ImportDictionaryResponse>;
@@ -38,12 +39,12 @@ class Import {
     this.answer = new Promise((resolve, reject) => {
       settle = (error, response) => (error ? reject(error) : resolve(response));
     });
-    // Whoever writes hears of it.
+    // `write` and `commit` report the error.
     this.answer.catch(() => undefined);
     this.stream = client.importDictionary((error, response) => settle(error, response));
   }
 
-  /** Waits until there is room for more, which is as fast as the server takes it; or says why there is none. */
+  /** Resolves when the stream accepts more: the import is as fast as the server. Rejects when the import has failed. */
   async write(part: Part): Promise<void> {
     const written = new Promise<void>((resolve) => this.stream.write({ part }, () => resolve()));
     await Promise.race([this.answer, written]);
@@ -68,47 +69,47 @@ function startOf(dictionary: string): Part {
   return { $case: 'start', value: ImportStart.create({ dictionary, profile }) };
 }
 
-function isWanted(text: string): boolean {
-  return !UNWANTED.test(text) && Buffer.byteLength(text) <= LONGEST;
+function isAccepted(text: string): boolean {
+  return !REFUSED_CHARACTERS.test(text) && Buffer.byteLength(text) <= MAX_BYTES;
 }
 
-/** Replaces all words of the dictionary, in one step at the end; `resume` will find `résumé`. */
+/** Replaces all words of the dictionary in one step at the end. The query `resume` will find `résumé`. */
 export async function loadWords(
   client: AutocompleteServiceClient,
   dictionary: string,
   words: AsyncIterable<Word> | Iterable<Word>,
-  say: (text: string) => void,
+  print: (text: string) => void,
 ): Promise<Loaded> {
-  const started = new Import(client);
+  const dictionaryImport = new Import(client);
   let [sent, skipped] = [0, 0];
   let batch: Entry[] = [];
   const flush = async (): Promise<void> => {
     if (batch.length === 0) return;
-    await started.write({ $case: 'batch', value: { entries: batch } });
+    await dictionaryImport.write({ $case: 'batch', value: { entries: batch } });
     sent += batch.length;
     batch = [];
   };
   const startedAt = performance.now();
-  // By the clock and not by the batch: the connection takes in many at once, and then none for a while.
+  // Reports follow the clock, because the connection accepts batches in bursts.
   const reports = setInterval(() => {
-    say(`${sent.toLocaleString('en')} words sent in ${spanText(performance.now() - startedAt)}`);
+    print(`${sent.toLocaleString('en')} words sent in ${spanText(performance.now() - startedAt)}`);
   }, REPORT_EVERY_MS);
   try {
-    await started.write(startOf(dictionary));
+    await dictionaryImport.write(startOf(dictionary));
     for await (const { text, weight } of words) {
       if (text === '') continue;
-      if (!isWanted(text)) {
+      if (!isAccepted(text)) {
         skipped += 1;
         continue;
       }
       batch.push(Entry.create({ entryId: text, text, weight: BigInt(weight) }));
-      if (batch.length === BATCH) await flush();
+      if (batch.length === BATCH_SIZE) await flush();
     }
     await flush();
-    return { dictionary: await started.commit(sent), sent, skipped };
+    return { dictionary: await dictionaryImport.commit(sent), sent, skipped };
   } catch (error) {
-    // Where it was the file that failed, the server is not left waiting.
-    started.cancel();
+    // Without this, the server would wait for more words after an error of the file.
+    dictionaryImport.cancel();
     throw error;
   } finally {
     clearInterval(reports);

@@ -3,22 +3,22 @@ import { parseArgs } from 'node:util';
 import { UsageError } from '../worker-typescript/options';
 
 export interface Options {
-  /** Servers over one and the same store; the next is tried when one is gone. */
+  /** Servers that share one store. The program uses the next server when a server does not answer. */
   readonly servers: readonly string[];
   readonly dictionary: string;
   /** The name of the list of recents. */
   readonly recents: string;
-  /** Undefined: type. Else what to import first; a file, or whatever list can be had. */
+  /** Undefined: complete queries. Otherwise import words from the file, or from a word list of the system. */
   readonly load: { readonly file: string | undefined } | undefined;
 }
 
-export const USAGE = `usage: npm run type-ahead -- [options]               complete what is typed, or each line of a pipe
-       npm run type-ahead -- --load [FILE] [options]  import words, one a line; without FILE the system's
-  --dictionary NAME          the dictionary           (words)
-  --user NAME                whose recents            (the login name)
-  --server HOST:PORT[,...]   servers over one store   (127.0.0.1:50051)`;
+export const USAGE = `usage: npm run type-ahead -- [options]               complete the typed text, or each line of a pipe
+       npm run type-ahead -- --load [FILE] [options]  import words, one per line; default: the system's words
+  --dictionary NAME          the dictionary              (words)
+  --user NAME                the owner of the recents    (the login name)
+  --server HOST:PORT[,...]   servers of one store        (127.0.0.1:50051)`;
 
-/** Containers run under user ids that have no name. */
+/** The name of the user, or `guest` for a user id without a name, as in many containers. */
 function loginName(): string {
   try {
     return userInfo().username;
@@ -47,16 +47,17 @@ function parse(args: readonly string[]) {
 export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parse(args);
   const [file] = positionals;
-  if (positionals.length > 1) throw new UsageError('one FILE at most is wanted');
-  if (file !== undefined && !values.load) throw new UsageError(`${file}: a FILE is wanted after --load only`);
+  if (positionals.length > 1) throw new UsageError('expected at most one FILE');
+  if (file !== undefined && !values.load)
+    throw new UsageError(`${file}: a FILE is accepted only after --load`);
   const servers = values.server.split(',').filter((server) => server !== '');
   if (servers.length === 0) throw new UsageError('--server names no server');
   const user = values.user ?? loginName();
-  if (user === '') throw new UsageError('--user names nobody');
+  if (user === '') throw new UsageError('--user is empty');
   return {
     servers,
     dictionary: values.dictionary,
-    // With a prefix, since other programs over the same store may keep recents of the same people.
+    // The prefix keeps the list apart from lists of other programs for the same user.
     recents: `type-ahead:${user}`,
     load: values.load ? { file } : undefined,
   };

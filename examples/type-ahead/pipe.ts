@@ -5,40 +5,40 @@ import { spanText } from '../worker-typescript/words';
 import type { AutocompleteServers } from './calls';
 import { Queries, type Answer } from './queries';
 import { highlighted, kindText } from './screen';
-import { refusalText } from './trouble';
+import { refusalText } from './error-text';
 
-/** A script should rather fail than hang. */
-const PATIENCE_MS = 10_000;
+/** The time limit for one answer, so that a script fails instead of hanging. */
+const ANSWER_TIMEOUT_MS = 10_000;
 
-export interface PipeSetting {
+export interface PipeSettings {
   readonly servers: AutocompleteServers;
   readonly dictionary: string;
   readonly recents: string;
   readonly input: Readable;
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 /**
- * Answers to each line of the input, one after the other: a line with a `#` in front, then a line for each
- * suggestion with its kind, its score, `recent` or `-`, and its text, matches in brackets, between tabs.
+ * Looks up each line of the input in order. Prints a line that starts with `#`, then one line per suggestion. That
+ * line has its kind, its score, `recent` or `-`, and its text with the matches in brackets, separated by tabs.
  *
- * Answers false if a line was refused. Rejects where no server answers.
+ * Resolves to false if the server refused a line. Rejects when no server answers.
  */
 export async function answerLines({
   servers,
   dictionary,
   recents,
   input,
-  say,
-}: PipeSetting): Promise<boolean> {
+  print,
+}: PipeSettings): Promise<boolean> {
   let settle: { resolve(answer: Answer): void; reject(error: unknown): void } | undefined;
-  let broken = '';
+  let breakReason = '';
   const queries = new Queries(
     servers,
     { dictionary, recents },
     {
       onAnswer: (answer) => settle?.resolve(answer),
-      onBroken: (why) => (broken = why),
+      onBroken: (why) => (breakReason = why),
       onFailed: (error) => settle?.reject(error),
     },
   );
@@ -47,12 +47,12 @@ export async function answerLines({
     for await (const line of createInterface({ input, crlfDelay: Infinity })) {
       const answered = new Promise<Answer>((resolve, reject) => (settle = { resolve, reject }));
       const timer = setTimeout(
-        () => settle?.reject(new Error(`no answer within ${spanText(PATIENCE_MS)}: ${broken}`)),
-        PATIENCE_MS,
+        () => settle?.reject(new Error(`no answer within ${spanText(ANSWER_TIMEOUT_MS)}: ${breakReason}`)),
+        ANSWER_TIMEOUT_MS,
       );
       queries.ask(line);
       const answer = await answered.finally(() => clearTimeout(timer));
-      linesFor(answer, dictionary).forEach((one) => say(one));
+      linesFor(answer, dictionary).forEach((text) => print(text));
       allAnswered &&= answer.result.$case === 'suggestions';
     }
   } finally {
@@ -67,7 +67,7 @@ function linesFor({ query, result, latencyMs }: Answer, dictionary: string): str
   const more = partial ? ', partial' : '';
   return [
     `# ${query}: ${suggestions.length} in ${spanText(latencyMs)}${more}`,
-    ...suggestions.map((one) => lineFor(one)),
+    ...suggestions.map((suggestion) => lineFor(suggestion)),
   ];
 }
 

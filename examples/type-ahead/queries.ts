@@ -13,16 +13,16 @@ const PAGE_SIZE = 10;
 export interface Answer {
   readonly query: string;
   readonly result: NonNullable<SuggestStreamResponse['result']>;
-  /** Since the query was asked for the first time: what the person waited, broken streams included. */
+  /** The time since the query was first asked, with the time of broken streams. */
   readonly latencyMs: number;
 }
 
-export interface Hopes {
-  /** To the present query only. */
+export interface QueryEvents {
+  /** Called for the answer to the current query only. */
   onAnswer(answer: Answer): void;
-  /** The stream broke, and another one will be tried. Once for each break. */
+  /** Called once each time the stream breaks. A new stream will be opened. */
   onBroken(why: string): void;
-  /** There is no use in trying again. */
+  /** Called when a retry cannot help. */
   onFailed(error: unknown): void;
 }
 
@@ -34,33 +34,32 @@ interface Query {
 }
 
 /**
- * One query after the other over a stream that is opened again whenever it breaks. Only the present query counts:
- * it is what a new stream is sent first, and what is sent when a stream takes writes again that it did not take for
- * a while; whatever answers another one is dropped.
+ * Sends queries over a stream, and opens a new stream when the stream breaks. Only the newest query counts: it is the
+ * first query on a new stream, and the next query after the stream was blocked. Answers to older queries are dropped.
  */
 export class Queries {
   private readonly closed = new AbortController();
   private stream: ClientDuplexStream<SuggestStreamRequest, SuggestStreamResponse> | undefined;
   private isBlocked = false;
   private lastId = 0n;
-  private present: Query | undefined;
+  private current: Query | undefined;
 
   constructor(
     private readonly servers: AutocompleteServers,
-    private readonly where: { readonly dictionary: string; readonly recents: string },
-    private readonly hopes: Hopes,
+    private readonly target: { readonly dictionary: string; readonly recents: string },
+    private readonly events: QueryEvents,
   ) {
-    this.follow().catch((error: unknown) => this.closed.signal.aborted || hopes.onFailed(error));
+    this.keepStreamOpen().catch((error: unknown) => this.closed.signal.aborted || events.onFailed(error));
   }
 
-  /** Asks, and gives up whatever was asked before. */
+  /** Asks a query. It replaces the query before. */
   ask(text: string): void {
-    this.present = { id: this.nextId(), text, askedAt: performance.now(), isAnswered: false };
+    this.current = { id: this.nextId(), text, askedAt: performance.now(), isAnswered: false };
     this.send();
   }
 
   get isWaiting(): boolean {
-    return this.present !== undefined && !this.present.isAnswered;
+    return this.current !== undefined && !this.current.isAnswered;
   }
 
   close(): void {
@@ -74,10 +73,10 @@ export class Queries {
   }
 
   private send(): void {
-    // What is not sent now goes out with the next stream, or when this one takes writes again.
-    if (this.present === undefined || this.stream === undefined || this.isBlocked) return;
-    const { id, text } = this.present;
-    const { dictionary, recents } = this.where;
+    // A query that is not sent now is sent when the stream accepts writes again, or on the next stream.
+    if (this.current === undefined || this.stream === undefined || this.isBlocked) return;
+    const { id, text } = this.current;
+    const { dictionary, recents } = this.target;
     const suggest = SuggestRequest.create({
       dictionary,
       query: text,
@@ -87,21 +86,21 @@ export class Queries {
     this.isBlocked = !this.stream.write({ queryId: id, suggest });
   }
 
-  private async follow(): Promise<void> {
+  private async keepStreamOpen(): Promise<void> {
     for (let failures = 0; !this.closed.signal.aborted;) {
-      const { error, heard } = await this.read();
+      const { error, hasAnswered } = await this.readStream();
       if (this.closed.signal.aborted) return;
-      failures = heard ? 1 : failures + 1;
+      failures = hasAnswered ? 1 : failures + 1;
       const pauseMs = pauseAfter(error, failures);
       if (pauseMs === undefined) throw error ?? new Error('the stream ended');
-      if (failures === 1) this.hopes.onBroken(error?.details ?? 'the server ended the stream');
+      if (failures === 1) this.events.onBroken(error?.details ?? 'the server ended the stream');
       this.servers.next();
       await sleep(pauseMs, undefined, { signal: this.closed.signal });
     }
   }
 
-  /** Reads one stream to its end. Without a deadline: it is open for as long as somebody types. */
-  private async read(): Promise<{ error?: ServiceError; heard: boolean }> {
+  /** Reads one stream to its end. The stream has no deadline, because it stays open while the user types. */
+  private async readStream(): Promise<{ error?: ServiceError; hasAnswered: boolean }> {
     const stream = this.servers.client().suggestStream();
     this.stream = stream;
     this.isBlocked = false;
@@ -110,35 +109,35 @@ export class Queries {
       this.isBlocked = false;
       if (this.isWaiting) this.send();
     });
-    this.askAnew();
-    let heard = false;
+    this.askAgain();
+    let hasAnswered = false;
     try {
       for await (const answer of stream as AsyncIterable<SuggestStreamResponse>) {
-        heard = true;
+        hasAnswered = true;
         this.onAnswer(answer);
       }
-      return { heard };
+      return { hasAnswered };
     } catch (error) {
-      return { error: error as ServiceError, heard };
+      return { error: error as ServiceError, hasAnswered };
     } finally {
       this.stream = undefined;
     }
   }
 
-  /** The same query under a new id. One that was answered too: its answer says that all is well again. */
-  private askAnew(): void {
-    if (this.present === undefined) return;
-    const { text, askedAt } = this.present;
-    const since = this.present.isAnswered ? performance.now() : askedAt;
-    this.present = { id: this.nextId(), text, askedAt: since, isAnswered: false };
+  /** Sends the current query again under a new id. The answer shows the user that the stream works again. */
+  private askAgain(): void {
+    if (this.current === undefined) return;
+    const { text, askedAt } = this.current;
+    const startedAt = this.current.isAnswered ? performance.now() : askedAt;
+    this.current = { id: this.nextId(), text, askedAt: startedAt, isAnswered: false };
     this.send();
   }
 
   private onAnswer({ queryId, result }: SuggestStreamResponse): void {
-    const { present } = this;
-    if (result === undefined || present?.id !== queryId || present.isAnswered) return;
-    this.present = { ...present, isAnswered: true };
-    const { text, askedAt } = present;
-    this.hopes.onAnswer({ query: text, result, latencyMs: performance.now() - askedAt });
+    const { current } = this;
+    if (result === undefined || current?.id !== queryId || current.isAnswered) return;
+    this.current = { ...current, isAnswered: true };
+    const { text, askedAt } = current;
+    this.events.onAnswer({ query: text, result, latencyMs: performance.now() - askedAt });
   }
 }

@@ -1,11 +1,11 @@
 /**
- * Completes what is typed, key by key, out of a dictionary of words and of what the same person picked before.
+ * Completes the typed text after each key, from a dictionary and from the recents of the user.
  *
- *     npm run type-ahead -- --load      once: words for the dictionary
+ *     npm run type-ahead -- --load      once: imports words into the dictionary
  *     npm run type-ahead
  *
- * With a pipe in front it answers to each line instead. Exit code 0: all went well. 1: it did not, or a line was
- * refused. 2: wrong arguments.
+ * With a pipe as its input it completes each line instead. Exit code 0: success. 1: the program failed, or the server
+ * refused a line. 2: wrong arguments.
  */
 import { UsageError } from '../worker-typescript/options';
 import { stopOnSignals } from '../worker-typescript/signals';
@@ -14,30 +14,30 @@ import { autocompleteServers, Calls, type AutocompleteServers } from './calls';
 import { loadWords } from './load';
 import { readOptions, USAGE, type Options } from './options';
 import { answerLines } from './pipe';
-import { noServerText, troubleText } from './trouble';
+import { noServerText, errorText } from './error-text';
 import { Typist } from './typist';
-import { anyList, fileList } from './word-lists';
+import { findWordList, fileList } from './word-lists';
 
-const EXIT = { well: 0, failed: 1, usage: 2 } as const;
+const EXIT = { success: 0, failed: 1, usage: 2 } as const;
 
-const say = (text: string): void => console.log(text);
-const count = (of: bigint | number): string => of.toLocaleString('en');
+const print = (text: string): void => console.log(text);
+const count = (value: bigint | number): string => value.toLocaleString('en');
 
 async function load(file: string | undefined, options: Options, servers: AutocompleteServers): Promise<void> {
-  const list = file === undefined ? await anyList({ env: process.env, say }) : fileList(file);
+  const list = file === undefined ? await findWordList({ env: process.env, print }) : fileList(file);
   try {
-    say(`words from ${list.source}; weights: ${list.weights}`);
+    print(`words from ${list.source}; weights: ${list.weights}`);
     const startedAt = performance.now();
     const { dictionary } = options;
-    const loaded = await loadWords(servers.client(), dictionary, list.words(), say);
+    const loaded = await loadWords(servers.client(), dictionary, list.words(), print);
     const { entryCount = 0n, memoryBytes = 0n } = loaded.dictionary ?? {};
-    if (loaded.skipped > 0) say(`${count(loaded.skipped)} lines left out: too long, or not text in UTF-8`);
-    say(
+    if (loaded.skipped > 0) print(`${count(loaded.skipped)} lines left out: too long, or not UTF-8 text`);
+    print(
       `${JSON.stringify(dictionary)} has ${count(entryCount)} words now, in ${count(memoryBytes / 1_000_000n)} MB; ` +
         `loaded in ${spanText(performance.now() - startedAt)}`,
     );
   } finally {
-    await list.end();
+    await list.close();
   }
 }
 
@@ -47,19 +47,19 @@ async function complete(options: Options, servers: AutocompleteServers): Promise
   const calls = new Calls(servers);
   const found = await calls.dictionary(dictionary);
   if (!stdin.isTTY || !stdout.isTTY) {
-    const allAnswered = await answerLines({ servers, dictionary, recents, input: stdin, say });
-    return allAnswered ? EXIT.well : EXIT.failed;
+    const allAnswered = await answerLines({ servers, dictionary, recents, input: stdin, print });
+    return allAnswered ? EXIT.success : EXIT.failed;
   }
-  say(
+  print(
     `${count(found?.entryCount ?? 0n)} words in ${JSON.stringify(dictionary)}; type, choose with Up and Down, ` +
-      'pick with Enter or Tab; Ctrl-U clears, Ctrl-C ends; * marks what you picked before',
+      'pick with Enter or Tab; Ctrl-U clears, Ctrl-C ends; * marks a recent',
   );
   const isColored = (process.env['NO_COLOR'] ?? '') === '';
-  const trouble = (error: unknown): string => troubleText(error, options);
+  const describeError = (error: unknown): string => errorText(error, options);
   const stop = stopOnSignals(() => undefined);
-  const setting = { servers, calls, dictionary, recents, isColored, trouble, stop };
-  await new Typist({ ...setting, keyboard: stdin, display: stdout }).done;
-  return EXIT.well;
+  const settings = { servers, calls, dictionary, recents, isColored, describeError, stop };
+  await new Typist({ ...settings, keyboard: stdin, display: stdout }).done;
+  return EXIT.success;
 }
 
 async function run(options: Options): Promise<number> {
@@ -68,14 +68,14 @@ async function run(options: Options): Promise<number> {
     if (!(await servers.connect())) throw new Error(noServerText(options.servers));
     if (options.load === undefined) return await complete(options, servers);
     await load(options.load.file, options, servers);
-    return EXIT.well;
+    return EXIT.success;
   } catch (error) {
-    // An import that did not come to its end has changed nothing.
+    // A failed import changes nothing.
     const outcome =
       options.load === undefined
         ? ''
-        : `\nnothing was loaded: ${JSON.stringify(options.dictionary)} is as it was`;
-    console.error(`${troubleText(error, options)}${outcome}`);
+        : `\nno words were loaded: ${JSON.stringify(options.dictionary)} is unchanged`;
+    console.error(`${errorText(error, options)}${outcome}`);
     return EXIT.failed;
   } finally {
     servers.close();

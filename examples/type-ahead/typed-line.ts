@@ -1,16 +1,16 @@
-/** What a query may have, in bytes of UTF-8: the server refuses more. */
-const LONGEST = 512;
-/** What a query may not have; nor is any of it typed on purpose. */
-const UNWANTED = /[\p{Cc}\p{Cs}\uFFFD]/u;
+/** The longest query that the server accepts, in bytes of UTF-8. */
+const MAX_BYTES = 512;
+/** Characters that no query may have. */
+const REFUSED_CHARACTERS = /[\p{Cc}\p{Cs}\uFFFD]/u;
 
 const CHARACTERS = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** What a person takes for characters: a letter with its accents is one, and so is a flag. */
+/** Splits a text into grapheme clusters: a letter with its accents is one character, and a flag is one too. */
 export function charactersOf(text: string): string[] {
   return Array.from(CHARACTERS.segment(text), ({ segment }) => segment);
 }
 
-/** The line as typed so far. */
+/** The text of the query line. */
 export class TypedLine {
   private typed = '';
 
@@ -18,22 +18,22 @@ export class TypedLine {
     return this.typed;
   }
 
-  /** False: nothing changed. */
+  /** Appends the text. False if the text is refused, so that nothing changed. */
   type(text: string): boolean {
-    if (UNWANTED.test(text) || Buffer.byteLength(this.typed + text) > LONGEST) return false;
-    return this.become(this.typed + text);
+    if (REFUSED_CHARACTERS.test(text) || Buffer.byteLength(this.typed + text) > MAX_BYTES) return false;
+    return this.set(this.typed + text);
   }
 
-  /** Takes the last character away, with all that it consists of. */
-  rubOut(): boolean {
-    return this.become(charactersOf(this.typed).slice(0, -1).join(''));
+  /** Deletes the last character with all of its code points. */
+  deleteLast(): boolean {
+    return this.set(charactersOf(this.typed).slice(0, -1).join(''));
   }
 
   clear(): boolean {
-    return this.become('');
+    return this.set('');
   }
 
-  private become(text: string): boolean {
+  private set(text: string): boolean {
     const changed = text !== this.typed;
     this.typed = text;
     return changed;

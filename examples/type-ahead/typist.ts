@@ -4,11 +4,11 @@ import type { Suggestion } from '../../generated/typescript/holdfast/v1/autocomp
 import { spanText } from '../worker-typescript/words';
 import type { AutocompleteServers, Calls } from './calls';
 import { Queries, type Answer } from './queries';
-import { draw, ENTER_SCREEN, erase, keep, LEAVE_SCREEN, roomFor } from './screen';
-import { refusalText } from './trouble';
+import { draw, ENTER_SCREEN, eraseBelow, permanentLine, LEAVE_SCREEN, roomFor } from './screen';
+import { refusalText } from './error-text';
 import { TypedLine } from './typed-line';
 
-/** A terminal, or what a test has in its place. */
+/** The input and the output of a terminal. Tests have their own. */
 export interface Keyboard extends Readable {
   setRawMode?(isRaw: boolean): unknown;
 }
@@ -20,7 +20,7 @@ export interface Display {
   off(event: 'resize', listener: () => void): unknown;
 }
 
-export interface Setting {
+export interface TypistSettings {
   readonly servers: AutocompleteServers;
   readonly calls: Calls;
   readonly dictionary: string;
@@ -28,30 +28,30 @@ export interface Setting {
   readonly keyboard: Keyboard;
   readonly display: Display;
   readonly isColored: boolean;
-  /** What went wrong, in words. */
-  readonly trouble: (error: unknown) => string;
-  /** Ends it as Ctrl-C does. */
+  /** A message for the user about an error. */
+  readonly describeError: (error: unknown) => string;
+  /** Ends the program as Ctrl-C does. */
   readonly stop: AbortSignal;
 }
 
-/** Every key asks anew; Enter or Tab picks what is chosen, and the next word begins. */
+/** Sends a query after each key. Enter or Tab picks the chosen suggestion and starts the next word. */
 export class Typist {
-  /** Resolves at Ctrl-C, Ctrl-D, the end of the input or `stop`; rejects where nothing can be asked any more. */
+  /** Resolves at Ctrl-C, Ctrl-D, the end of the input or `stop`. Rejects when no query can be sent any more. */
   readonly done: Promise<void>;
   private readonly line = new TypedLine();
   private readonly queries: Queries;
   private suggestions: readonly Suggestion[] = [];
   private chosen = 0;
   private status = '';
-  /** Enter came before the answer: what it picks is the first of the answer. */
+  /** Enter was pressed before the answer. The first suggestion of the answer will be picked. */
   private isPicking = false;
   private isOver = false;
   private settle: { resolve(): void; reject(error: unknown): void } | undefined;
 
-  constructor(private readonly setting: Setting) {
-    const { servers, keyboard, display, stop } = setting;
+  constructor(private readonly settings: TypistSettings) {
+    const { servers, keyboard, display, stop } = settings;
     this.done = new Promise((resolve, reject) => (this.settle = { resolve, reject }));
-    this.queries = new Queries(servers, setting, {
+    this.queries = new Queries(servers, settings, {
       onAnswer: (answer) => this.onAnswer(answer),
       onBroken: (why) => this.say(`the stream broke (${why}); trying again`),
       onFailed: (error) => this.end(error),
@@ -80,7 +80,7 @@ export class Typist {
       case 'tab':
         return this.pick();
       case 'backspace':
-        return this.edit(this.line.rubOut());
+        return this.edit(this.line.deleteLast());
       default:
         if (typed !== undefined && key.meta !== true) this.edit(this.line.type(typed));
     }
@@ -90,7 +90,7 @@ export class Typist {
     if (name === 'c') this.end();
     else if (name === 'd' && this.line.text === '') this.end();
     else if (name === 'u') this.edit(this.line.clear());
-    else if (name === 'h') this.edit(this.line.rubOut());
+    else if (name === 'h') this.edit(this.line.deleteLast());
   }
 
   private edit(changed: boolean): void {
@@ -115,7 +115,7 @@ export class Typist {
     if (result.$case === 'error') {
       this.isPicking = false;
       this.suggestions = [];
-      return this.say(refusalText(result.value, this.setting.dictionary));
+      return this.say(refusalText(result.value, this.settings.dictionary));
     }
     const { suggestions, partial } = result.value;
     this.suggestions = suggestions;
@@ -125,32 +125,32 @@ export class Typist {
     if (this.isPicking) this.pick();
   }
 
-  /** What is seen may answer to what was typed before; then the answer is waited for. */
+  /** Picks the chosen suggestion. Waits for the answer first if the suggestions belong to an older query. */
   private pick(): void {
     this.isPicking = this.queries.isWaiting;
     const picked = this.suggestions[this.chosen];
     if (this.isPicking || picked === undefined) return;
-    this.setting.display.write(keep(picked.text));
+    this.settings.display.write(permanentLine(picked.text));
     this.line.clear();
     this.suggestions = [];
     this.ask();
     void this.remember(picked);
   }
 
-  /** Counts for everybody, and goes in front for this person. */
+  /** Raises the word's score for every user, and adds the word to the recents of this user. */
   private async remember({ text, entryId }: Suggestion): Promise<void> {
-    const { calls, dictionary, recents } = this.setting;
+    const { calls, dictionary, recents } = this.settings;
     const counted = entryId === '' ? undefined : calls.recordSelection(dictionary, entryId);
     const results = await Promise.allSettled([counted, calls.addRecent(recents, text, entryId)]);
     if (this.isOver) return;
-    const failed = results.find((one) => one.status === 'rejected');
-    if (failed) return this.say(`${text} is not remembered: ${this.setting.trouble(failed.reason)}`);
-    // What is seen was asked for before this was known. Not under somebody's fingers, though.
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed) return this.say(`${text} was not recorded: ${this.settings.describeError(failed.reason)}`);
+    // The visible suggestions are older than this pick. They stay if the user has typed or moved since.
     if (this.line.text === '' && this.chosen === 0) this.ask();
   }
 
   private get rows(): number {
-    return this.setting.display.rows ?? 24;
+    return this.settings.display.rows ?? 24;
   }
 
   private say(status: string): void {
@@ -160,7 +160,7 @@ export class Typist {
 
   private readonly redraw = (): void => {
     if (this.isOver) return;
-    const { display, isColored } = this.setting;
+    const { display, isColored } = this.settings;
     const { suggestions, chosen } = this;
     const status = this.queries.isWaiting ? `${this.status} …` : this.status;
     const picture = { typed: this.line.text, suggestions, chosen, status };
@@ -170,7 +170,7 @@ export class Typist {
   private end(error?: unknown): void {
     if (this.isOver) return;
     this.isOver = true;
-    const { keyboard, display, stop } = this.setting;
+    const { keyboard, display, stop } = this.settings;
     this.queries.close();
     keyboard.off('keypress', this.onKey);
     keyboard.off('end', this.onEnd);
@@ -178,7 +178,7 @@ export class Typist {
     stop.removeEventListener('abort', this.onEnd);
     keyboard.setRawMode?.(false);
     keyboard.pause();
-    display.write(`${erase()}${LEAVE_SCREEN}`);
+    display.write(`${eraseBelow()}${LEAVE_SCREEN}`);
     if (error === undefined) this.settle?.resolve();
     else this.settle?.reject(error);
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fetchPackages } from '../../src/dev/apt-fetch';
-import { madeWords } from './made-words';
+import { generatedWords } from './generated-words';
 
 export interface Word {
   readonly text: string;
@@ -12,15 +12,15 @@ export interface Word {
 }
 
 export interface WordList {
-  /** Where the words are from, for a person. */
+  /** The source of the words, for the output. */
   readonly source: string;
   readonly weights: string;
   words(): AsyncIterable<Word> | Iterable<Word>;
-  /** Removes what was made to read it. */
-  end(): Promise<void>;
+  /** Removes the temporary files of the list. */
+  close(): Promise<void>;
 }
 
-/** Debian's lists, each of which holds the words of the ones before: the sooner a word comes, the commoner it is. */
+/** Debian's lists, smallest first. Each list has the words of the smaller lists. Smaller lists have more common words. */
 const DEBIAN = [
   { file: 'american-english-small', name: 'wamerican-small', weight: 30 },
   { file: 'american-english', name: 'wamerican', weight: 20 },
@@ -28,15 +28,15 @@ const DEBIAN = [
 ] as const;
 const PACKAGES = ['wamerican', 'wamerican-small', 'wamerican-large'] as const;
 const SYSTEM_FOLDER = '/usr/share/dict';
-const LONG = 10;
-const MADE_COUNT = 50_000;
+const MAX_WEIGHTED_LENGTH = 10;
+const GENERATED_COUNT = 50_000;
 
-const BY_LENGTH = `1 for each letter short of ${LONG}`;
-const BY_LIST = `${DEBIAN.map(({ name, weight }) => `${weight} in ${name}`).join(', ')}, and ${BY_LENGTH}`;
+const BY_LENGTH = `${MAX_WEIGHTED_LENGTH} minus the number of letters`;
+const BY_LIST = `${DEBIAN.map(({ name, weight }) => `${weight} for ${name}`).join(', ')}, plus ${BY_LENGTH}`;
 
-/** Small numbers, since each selection adds 1: what is chosen often must be able to overtake. */
-function shortness(text: string): number {
-  return Math.max(0, LONG - [...text].length);
+/** Weights are small, because each selection adds 1: a word that is selected often must be able to move ahead. */
+function lengthWeight(text: string): number {
+  return Math.max(0, MAX_WEIGHTED_LENGTH - [...text].length);
 }
 
 async function* linesOf(file: string): AsyncIterable<string> {
@@ -44,20 +44,20 @@ async function* linesOf(file: string): AsyncIterable<string> {
   for await (const line of createInterface({ input, crlfDelay: Infinity })) yield line;
 }
 
-/** Any file with one word a line. */
+/** A file with one word per line. */
 export function fileList(file: string): WordList {
   return {
     source: file,
     weights: BY_LENGTH,
     async *words() {
-      for await (const text of linesOf(file)) yield { text, weight: shortness(text) };
+      for await (const text of linesOf(file)) yield { text, weight: lengthWeight(text) };
     },
-    end: () => Promise.resolve(),
+    close: () => Promise.resolve(),
   };
 }
 
-/** Undefined where the folder has none of the lists. Possessives are left out: each noun would be there twice. */
-function debianLists(folder: string, source: string, end: () => Promise<void>): WordList | undefined {
+/** Undefined if the folder has none of the lists. Possessives are left out, because they would double each noun. */
+function debianLists(folder: string, source: string, close: () => Promise<void>): WordList | undefined {
   const present = DEBIAN.filter(({ file }) => existsSync(join(folder, file)));
   if (present.length === 0) return undefined;
   async function* words(): AsyncIterable<Word> {
@@ -66,59 +66,61 @@ function debianLists(folder: string, source: string, end: () => Promise<void>): 
       for await (const text of linesOf(join(folder, file))) {
         if (seen.has(text) || text.endsWith("'s")) continue;
         seen.add(text);
-        yield { text, weight: weight + shortness(text) };
+        yield { text, weight: weight + lengthWeight(text) };
       }
     }
   }
   const names = present.map(({ name }) => name).join(', ');
-  return { source: `${source} ${names}, without possessives`, weights: BY_LIST, words, end };
+  return { source: `${source} ${names}, without possessives`, weights: BY_LIST, words, close };
 }
 
-/** Downloads the lists and unpacks them, without root and without installing anything. */
+/** Downloads and unpacks the lists. This needs no root and installs nothing. */
 async function debianPackages(
   env: NodeJS.ProcessEnv,
   fetch: typeof fetchPackages,
 ): Promise<WordList | string> {
   const scratch = await mkdtemp(join(tmpdir(), 'holdfast-words-'));
   const target = join(scratch, 'root');
-  const end = () => rm(scratch, { recursive: true, force: true });
+  const close = () => rm(scratch, { recursive: true, force: true });
   const problem = await fetch([PACKAGES], env, scratch, target);
-  const list = problem === undefined && debianLists(join(target, SYSTEM_FOLDER), "Debian's packages", end);
+  const list = problem === undefined && debianLists(join(target, SYSTEM_FOLDER), "Debian's packages", close);
   if (list) return list;
-  await end();
-  return problem ?? "Debian's packages hold no word list";
+  await close();
+  return problem ?? "Debian's packages contain no word list";
 }
 
-export interface Sources {
+export interface WordListOptions {
   readonly env: NodeJS.ProcessEnv;
-  readonly say: (text: string) => void;
-  /** Tests have their own. */
+  readonly print: (text: string) => void;
+  /** Tests use another folder and another download. */
   readonly systemFolder?: string;
   readonly fetch?: typeof fetchPackages;
 }
 
-/** The best list that this machine can give: its own, Debian's packages, or one that is made up. */
-export async function anyList({
+/** Finds a word list: an installed list, a list from Debian's packages, or generated words. */
+export async function findWordList({
   env,
-  say,
+  print,
   systemFolder = SYSTEM_FOLDER,
   fetch = fetchPackages,
-}: Sources): Promise<WordList> {
-  const nothing = () => Promise.resolve();
-  const installed = debianLists(systemFolder, "this machine's", nothing);
+}: WordListOptions): Promise<WordList> {
+  const noFiles = () => Promise.resolve();
+  const installed = debianLists(systemFolder, "this machine's", noFiles);
   if (installed) return installed;
   const plain = join(systemFolder, 'words');
   if (existsSync(plain)) return fileList(plain);
-  say('this machine has no word list: fetching the packages wamerican-small, wamerican and wamerican-large');
+  print(
+    'this machine has no word list: fetching the packages wamerican-small, wamerican and wamerican-large',
+  );
   const fetched = await debianPackages(env, fetch);
   if (typeof fetched !== 'string') return fetched;
-  say(`no word list can be fetched (${fetched}); making words up instead`);
+  print(`no word list can be fetched (${fetched}); generating words instead`);
   return {
-    source: `${MADE_COUNT.toLocaleString('en')} words made up of syllables`,
+    source: `${GENERATED_COUNT.toLocaleString('en')} words generated from syllables`,
     weights: BY_LENGTH,
     *words() {
-      for (const text of madeWords(MADE_COUNT)) yield { text, weight: shortness(text) };
+      for (const text of generatedWords(GENERATED_COUNT)) yield { text, weight: lengthWeight(text) };
     },
-    end: nothing,
+    close: noFiles,
   };
 }

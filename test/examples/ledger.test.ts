@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const LEDGER_MODULE = builtFile('examples', 'worker-typescript', 'ledger.js');
 const WRITER = join(__dirname, 'ledger-writer.cjs');
 
-/** Higher than any of a writer's. */
+/** Higher than every token of a writer. */
 const HIGHER = 2n ** 52n;
 
 let scratch: string;
@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(scratch, { recursive: true, force: true }));
 
-test('keeps the highest token that has written, and refuses every lower one', () => {
+test('keeps the highest token of a write, and refuses every lower token', () => {
   const ledger = new Ledger(folder);
   expect(ledger.last()).toBeUndefined();
   expect(ledger.write(7n, 'alice', 'one')).toEqual({ accepted: true });
@@ -36,7 +36,7 @@ test('keeps the highest token that has written, and refuses every lower one', ()
   expect(new Ledger(folder).write(1763636400123455n, 'alice', 'late')).toMatchObject({ accepted: false });
 });
 
-test('keeps no more than its last entries, and leaves nothing else behind', async () => {
+test('keeps only the folder of the highest token, and no other file', async () => {
   const ledger = new Ledger(folder);
   for (let token = 1n; token <= 60n; token++) ledger.write(token, 'alice', 'step');
   ledger.write(3n, 'bob', 'late');
@@ -57,7 +57,7 @@ interface WriteRecord {
   readonly accepted: boolean;
 }
 
-/** Accepted writes that were begun after a write with a higher token was over and accepted. */
+/** Returns the accepted writes that began after the end of an accepted write with a higher token. */
 function tooLate(records: readonly WriteRecord[]): WriteRecord[] {
   const accepted = records.filter((record) => record.accepted);
   const byEnd = [...accepted].sort((a, b) => Number(a.over - b.over));
@@ -81,7 +81,7 @@ function parseRecords(text: string): WriteRecord[] {
   }));
 }
 
-test('the check below finds a write that came too late', () => {
+test('tooLate finds a write that came too late', () => {
   const record = (token: number, begun: bigint, over: bigint): WriteRecord => ({
     token,
     begun,
@@ -92,7 +92,7 @@ test('the check below finds a write that came too late', () => {
   expect(tooLate([record(1, 0n, 1n), record(3, 2n, 5n), record(2, 6n, 8n)])).toMatchObject([{ token: 2 }]);
 });
 
-test('of many processes no write is accepted after one with a higher token, and the ledger never goes back', async () => {
+test('accepts no write after a write with a higher token, with four processes at once', async () => {
   const writers = [1, 2, 3, 4].map((writer) =>
     run(process.execPath, [WRITER, LEDGER_MODULE, folder, String(writer), '150'], { maxBuffer: 1e7 }),
   );
@@ -107,18 +107,18 @@ test('of many processes no write is accepted after one with a higher token, and 
   expect(records).toHaveLength(600);
   expect(tooLate(records)).toEqual([]);
   expect(seen).toEqual([...seen].sort((a, b) => a - b));
-  // There was something to see.
+  // The four processes interfered with each other.
   expect(new Set(seen).size).toBeGreaterThan(10);
   expect(records.filter(({ accepted }) => accepted).length).toBeGreaterThan(20);
   expect(records.filter(({ accepted }) => !accepted).length).toBeGreaterThan(20);
 });
 
-test('a writer that is stopped or killed at any line blocks nobody', async () => {
+test('accepts writes while another writer is stopped or killed at any point', async () => {
   for (let round = 1; round <= 8; round++) {
     const writer = spawn(process.execPath, [WRITER, LEDGER_MODULE, folder, '1', '1000000'], {
       stdio: 'ignore',
     });
-    const gone = once(writer, 'exit');
+    const exited = once(writer, 'exit');
     try {
       const before = new Ledger(folder).last()?.time ?? 0;
       await eventually('the writer to write', () => (new Ledger(folder).last()?.time ?? 0) > before);
@@ -130,7 +130,7 @@ test('a writer that is stopped or killed at any line blocks nobody', async () =>
       expect(new Ledger(folder).last()).toMatchObject({ token: Number(token) });
     } finally {
       writer.kill('SIGKILL');
-      await gone;
+      await exited;
     }
     await rm(folder, { recursive: true });
   }

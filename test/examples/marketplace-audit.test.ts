@@ -1,7 +1,7 @@
 import { auditOf, auditText } from '../../examples/marketplace/audit';
 import type { Closing, Opening } from '../../examples/marketplace/market';
 
-/** Two buyers, a seller with three items, one of them on offer; in the evening one is sold to the first buyer. */
+/** Two buyers, and a seller with three items, one of them on offer. The first buyer has bought that item. */
 const opening: Opening = {
   funds: new Map([
     ['1', 1000],
@@ -34,7 +34,7 @@ const closing: Closing = {
 const changed = <Key, Value>(map: ReadonlyMap<Key, Value>, ...entries: [Key, Value][]) =>
   new Map([...map, ...entries]);
 
-test('passes where each sale moved one item and its price, and nothing else was moved', () => {
+test('passes when each sale moved one item and its price, and nothing else changed', () => {
   const audit = auditOf(opening, closing, 1);
   expect(audit).toMatchObject({ passed: true, sold: 1, moneyBefore: 1050, moneyAfter: 1050, items: 3 });
   expect(auditText(audit)).toBe(
@@ -42,7 +42,7 @@ test('passes where each sale moved one item and its price, and nothing else was 
   );
 });
 
-test('catches an item that was sold twice, where every account is right', () => {
+test('finds an item that was sold twice although the funds match the sales', () => {
   const audit = auditOf(
     opening,
     {
@@ -62,7 +62,7 @@ test('catches an item that was sold twice, where every account is right', () => 
   expect(auditText(audit)).toMatch(/^FAILED: 2 sold, 1 \(item-1\) twice;/);
 });
 
-test('catches an item that its buyer bought twice', () => {
+test('finds an item that the same buyer bought twice', () => {
   const twice = {
     ...closing,
     funds: changed(closing.funds, ['1', 800], ['3', 200]),
@@ -72,33 +72,33 @@ test('catches an item that its buyer bought twice', () => {
 });
 
 test.each<[string, Partial<Closing>, object]>([
-  ['made', { funds: changed(closing.funds, ['3', 101]) }, { moneyAfter: 1051, wrongFunds: ['3'] }],
+  ['created', { funds: changed(closing.funds, ['3', 101]) }, { moneyAfter: 1051, wrongFunds: ['3'] }],
   ['lost', { funds: changed(closing.funds, ['1', 899]) }, { moneyAfter: 1049, wrongFunds: ['1'] }],
   [
-    'with somebody whom nobody paid',
+    'moved to a user without a sale',
     { funds: changed(closing.funds, ['2', 150], ['3', 0]) },
     { moneyAfter: 1050, wrongFunds: ['2', '3'] },
   ],
-])('catches money that was %s', (_what, change, found) => {
+])('finds money that was %s', (_what, change, found) => {
   expect(auditOf(opening, { ...closing, ...change }, 1)).toMatchObject({ passed: false, ...found });
 });
 
 test.each<[string, Partial<Closing>]>([
-  ['gone', { inventories: changed(closing.inventories, ['3', []]) }],
-  ['at two users', { inventories: changed(closing.inventories, ['2', ['item-2']]) }],
-  ['on offer and in the inventory', { listings: [...closing.listings, { item: 'item-2', seller: '3' }] }],
+  ['missing', { inventories: changed(closing.inventories, ['3', []]) }],
+  ['in two inventories', { inventories: changed(closing.inventories, ['2', ['item-2']]) }],
+  ['on offer and in an inventory', { listings: [...closing.listings, { item: 'item-2', seller: '3' }] }],
   [
-    'with somebody who did not buy it',
+    'owned by a user who did not buy it',
     { inventories: changed(closing.inventories, ['2', ['item-2']], ['3', []]) },
   ],
-])('catches an item that is %s', (_where, change) => {
+])('finds an item that is %s', (_where, change) => {
   expect(auditOf(opening, { ...closing, ...change }, 1)).toMatchObject({
     passed: false,
     misplaced: ['item-2'],
   });
 });
 
-test('catches an item that was never there', () => {
+test('finds an item that did not exist at the opening', () => {
   const inventories = changed(closing.inventories, ['2', ['item-9']]);
   expect(auditOf(opening, { ...closing, inventories }, 1)).toMatchObject({
     passed: false,
@@ -106,8 +106,8 @@ test('catches an item that was never there', () => {
   });
 });
 
-test('catches a purchase that its buyer was not told of', () => {
+test('finds a purchase that was not confirmed to its buyer', () => {
   const audit = auditOf(opening, closing, 0);
   expect(audit.passed).toBe(false);
-  expect(auditText(audit)).toMatch(/^FAILED: 1 sold, but buyers were told of 0,/);
+  expect(auditText(audit)).toMatch(/^FAILED: 1 sold, but 0 confirmed to buyers,/);
 });

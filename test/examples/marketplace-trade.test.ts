@@ -1,203 +1,220 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { coarse, fine } from '../../examples/marketplace/locked-trade';
+import { coarse, fine, type LockSource } from '../../examples/marketplace/locked-trade';
 import type { Outcome, Trade } from '../../examples/marketplace/trade';
-import { Country, gate, offered, PRICE, type Town } from './town';
+import { MarketStage, gate, listingOf, PRICE, type TestMarket } from './test-market';
 
-let country: Country;
-beforeAll(async () => (country = await Country.open()));
-afterAll(() => country?.close());
+let stage: MarketStage;
+beforeAll(async () => (stage = await MarketStage.open()));
+afterAll(() => stage?.close());
 
 const EIGHT = ['1', '2', '3', '4', '5', '6', '7', '8'];
-const townOfEight = () => country.town(Object.fromEntries(EIGHT.map((user) => [user, 1000])));
+const marketOfEight = () => stage.market(Object.fromEntries(EIGHT.map((user) => [user, 1000])));
 
-/** Each buys what the next one offers: everybody is a buyer and a seller at the same time. */
+/** Each user buys the item of the next user, so each user is a buyer and a seller at the same time. */
 function buyInCircle(trades: readonly Trade[]): Promise<Outcome[]> {
   return Promise.all(
-    trades.map((trade, index) => trade.buy(EIGHT[index]!, offered(EIGHT[(index + 1) % EIGHT.length]!))),
+    trades.map((trade, index) => trade.buy(EIGHT[index]!, listingOf(EIGHT[(index + 1) % EIGHT.length]!))),
   );
 }
 
 const retriesOf = (trades: readonly Trade[]) => trades.reduce((sum, { retries }) => sum + retries, 0);
 
-describe.each<[string, (town: Town) => Promise<Trade>]>([
-  ['WATCH/MULTI/EXEC', (town) => town.watched()],
-  ['one lock for the market', async (town) => town.locked(coarse)],
-  ['a lock for each item', async (town) => town.locked(fine)],
+describe.each<[string, (market: TestMarket) => Promise<Trade>]>([
+  ['WATCH/MULTI/EXEC', (market) => market.watched()],
+  ['one lock for the market', async (market) => market.locked(coarse)],
+  ['a lock for each item', async (market) => market.locked(fine)],
 ])('with %s', (_name, tradeIn) => {
-  test('a purchase moves the item and the money, and the next buyer finds it gone (chapter 21)', async () => {
-    const town = await country.town({ 1: 1000, 2: 1000, 3: 0 });
-    const trade = await tradeIn(town);
-    await expect(trade.buy('1', offered('3'))).resolves.toBe('done');
-    await expect(trade.buy('2', offered('3'))).resolves.toBe('gone');
-    const closing = await town.closing();
+  test('moves the item and the money, and answers `gone` to the next buyer (chapter 21)', async () => {
+    const market = await stage.market({ 1: 1000, 2: 1000, 3: 0 });
+    const trade = await tradeIn(market);
+    await expect(trade.buy('1', listingOf('3'))).resolves.toBe('done');
+    await expect(trade.buy('2', listingOf('3'))).resolves.toBe('gone');
+    const closing = await market.closing();
     expect(Object.fromEntries(closing.funds)).toEqual({ 1: 1000 - PRICE, 2: 1000, 3: PRICE });
     expect(closing.inventories.get('1')).toEqual(['item-3']);
-    expect(closing.listings).not.toContainEqual(offered('3'));
-    expect(await town.audit(1)).toMatchObject({ passed: true, sold: 1 });
+    expect(closing.listings).not.toContainEqual(listingOf('3'));
+    expect(await market.audit(1)).toMatchObject({ passed: true, sold: 1 });
   });
 
-  test('what a buyer cannot pay stays where it is (chapter 21)', async () => {
-    const town = await country.town({ 1: PRICE - 1, 2: 0 });
-    const trade = await tradeIn(town);
-    await expect(trade.buy('1', offered('2'))).resolves.toBe('poor');
-    expect(await town.audit(0)).toMatchObject({ passed: true, sold: 0 });
+  test('moves nothing when the buyer cannot pay (chapter 21)', async () => {
+    const market = await stage.market({ 1: PRICE - 1, 2: 0 });
+    const trade = await tradeIn(market);
+    await expect(trade.buy('1', listingOf('2'))).resolves.toBe('poor');
+    expect(await market.audit(0)).toMatchObject({ passed: true, sold: 0 });
   });
 
-  test('what was bought can be listed, once, and bought again', async () => {
-    const town = await country.town({ 1: 1000, 2: 1000 });
-    const trade = await tradeIn(town);
+  test('lists a bought item once, and sells it again', async () => {
+    const market = await stage.market({ 1: 1000, 2: 1000 });
+    const trade = await tradeIn(market);
     const resale = { item: 'item-2', seller: '1' };
-    await trade.buy('1', offered('2'));
+    await trade.buy('1', listingOf('2'));
     await expect(trade.list(resale, PRICE)).resolves.toBe('done');
     await expect(trade.list(resale, PRICE)).resolves.toBe('gone');
-    expect((await town.closing()).listings).toContainEqual(resale);
+    expect((await market.closing()).listings).toContainEqual(resale);
     await expect(trade.buy('2', resale)).resolves.toBe('done');
-    expect(Object.fromEntries((await town.closing()).funds)).toEqual({ 1: 1000, 2: 1000 });
+    expect(Object.fromEntries((await market.closing()).funds)).toEqual({ 1: 1000, 2: 1000 });
   });
 
-  test('of many who want the same item at the same time one gets it', async () => {
-    const town = await townOfEight();
-    const trades = await Promise.all(EIGHT.slice(1).map(() => tradeIn(town)));
+  test('sells an item to exactly one of seven concurrent buyers', async () => {
+    const market = await marketOfEight();
+    const trades = await Promise.all(EIGHT.slice(1).map(() => tradeIn(market)));
     const outcomes = await Promise.all(
-      trades.map((trade, index) => trade.buy(EIGHT[index + 1]!, offered('1'))),
+      trades.map((trade, index) => trade.buy(EIGHT[index + 1]!, listingOf('1'))),
     );
     expect([...outcomes].sort()).toEqual(['done', ...Array<Outcome>(6).fill('gone')]);
-    expect(await town.audit(1)).toMatchObject({ passed: true, sold: 1 });
+    expect(await market.audit(1)).toMatchObject({ passed: true, sold: 1 });
   });
 });
 
 describe('under contention', () => {
-  test('of eight who watch the market and buy different things seven begin again (chapter 22)', async () => {
-    const town = await townOfEight();
+  test('makes at least seven retries for eight concurrent WATCH purchases of different items (chapter 22)', async () => {
+    const market = await marketOfEight();
     const beforeWrite = gate(8);
-    const trades = await Promise.all(EIGHT.map(() => town.watched({ beforeWrite })));
+    const trades = await Promise.all(EIGHT.map(() => market.watched({ beforeWrite })));
     expect(new Set(await buyInCircle(trades))).toEqual(new Set(['done']));
     expect(retriesOf(trades)).toBeGreaterThanOrEqual(7);
-    expect(await town.audit(8)).toMatchObject({ passed: true, sold: 8 });
+    expect(await market.audit(8)).toMatchObject({ passed: true, sold: 8 });
   });
 
-  test('with one lock nobody begins again, and one at a time is between look and write (chapter 22)', async () => {
-    const town = await townOfEight();
-    let inside = 0;
-    let most = 0;
+  test('needs no retry with one lock, and lets one buyer at a time read and write (chapter 22)', async () => {
+    const market = await marketOfEight();
+    let activeCount = 0;
+    let maxActiveCount = 0;
     const beforeWrite = async () => {
-      most = Math.max(most, ++inside);
-      // Others come in meanwhile, if they can.
-      await town.visit('1');
-      inside -= 1;
+      maxActiveCount = Math.max(maxActiveCount, ++activeCount);
+      // Another buyer gets the time to enter here, if the lock lets it.
+      await market.visit('1');
+      activeCount -= 1;
     };
-    const trades = EIGHT.map(() => town.locked(coarse, { beforeWrite }));
+    const trades = EIGHT.map(() => market.locked(coarse, { beforeWrite }));
     expect(new Set(await buyInCircle(trades))).toEqual(new Set(['done']));
-    expect(most).toBe(1);
+    expect(maxActiveCount).toBe(1);
     expect(retriesOf(trades)).toBe(0);
-    expect(await town.audit(8)).toMatchObject({ passed: true, sold: 8 });
+    expect(await market.audit(8)).toMatchObject({ passed: true, sold: 8 });
   });
 
-  test('with a lock for each item all are between look and write at once, and who buy from each other do not wait for each other (chapter 23)', async () => {
-    const town = await townOfEight();
-    // Whoever waited for one of the others would keep the gate shut for ever.
+  test('lets eight buyers read and write at once with a lock for each item, without a deadlock (chapter 23)', async () => {
+    const market = await marketOfEight();
+    // A buyer that waited for another buyer's lock would keep the gate closed for ever.
     const beforeWrite = gate(8);
-    const trades = EIGHT.map(() => town.locked(fine, { beforeWrite }));
+    const trades = EIGHT.map(() => market.locked(fine, { beforeWrite }));
     expect(new Set(await buyInCircle(trades))).toEqual(new Set(['done']));
     expect(retriesOf(trades)).toBe(0);
-    expect(await town.audit(8)).toMatchObject({ passed: true, sold: 8 });
+    expect(await market.audit(8)).toMatchObject({ passed: true, sold: 8 });
   });
 
-  test("the locks of two items do not let a buyer's money be spent twice (chapter 23)", async () => {
-    const town = await country.town({ 1: PRICE, 2: 0, 3: 0 });
+  test("spends a buyer's money once when the buyer holds the locks of two items (chapter 23)", async () => {
+    const market = await stage.market({ 1: PRICE, 2: 0, 3: 0 });
     const beforeWrite = gate(2);
     const outcomes = await Promise.all(
-      ['2', '3'].map((seller) => town.locked(fine, { beforeWrite }).buy('1', offered(seller))),
+      ['2', '3'].map((seller) => market.locked(fine, { beforeWrite }).buy('1', listingOf(seller))),
     );
     expect([...outcomes].sort()).toEqual(['done', 'poor']);
-    expect(await town.audit(1)).toMatchObject({ passed: true, sold: 1 });
+    expect(await market.audit(1)).toMatchObject({ passed: true, sold: 1 });
   });
 
-  test('what is watched and never stands still is given up', async () => {
-    const town = await country.town({ 1: 1000, 2: 0 });
-    const trade = await town.watched({ beforeWrite: () => town.visit('1'), waitMs: 100 });
-    await expect(trade.buy('1', offered('2'))).resolves.toBe('contended');
+  test('gives up a WATCH purchase when a watched key changes all the time', async () => {
+    const market = await stage.market({ 1: 1000, 2: 0 });
+    const trade = await market.watched({ beforeWrite: () => market.visit('1'), waitMs: 100 });
+    await expect(trade.buy('1', listingOf('2'))).resolves.toBe('contended');
     expect(trade.retries).toBeGreaterThan(0);
-    expect(await town.audit(0)).toMatchObject({ passed: true });
+    expect(await market.audit(0)).toMatchObject({ passed: true });
   });
 
-  test('a lock that others do not give back is given up, and not taken from them (chapter 19)', async () => {
-    const town = await country.town({ 1: 1000, 2: 0 });
-    const held = await town.locks().acquire(town.lock(coarse, ''));
-    await expect(town.locked(coarse, { waitMs: 50 }).buy('1', offered('2'))).resolves.toBe('contended');
-    await expect(town.locks().release(held!)).resolves.toBe(true);
-    await expect(town.locked(coarse, { waitMs: 50 }).buy('1', offered('2'))).resolves.toBe('done');
+  test('gives up the wait for a held lock, and leaves the lock to its holder (chapter 19)', async () => {
+    const market = await stage.market({ 1: 1000, 2: 0 });
+    const held = await market.locks().acquire(market.lock(coarse, ''));
+    await expect(market.locked(coarse, { waitMs: 50 }).buy('1', listingOf('2'))).resolves.toBe('contended');
+    await expect(market.locks().release(held!)).resolves.toBe(true);
+    await expect(market.locked(coarse, { waitMs: 50 }).buy('1', listingOf('2'))).resolves.toBe('done');
   });
 });
 
-describe('a buyer that is stopped for longer than its ttl', () => {
-  const ttlMs = 1000;
+describe('a buyer that is stopped for longer than the ttl of its lock', () => {
+  const ttlMs = 200;
 
-  test('writes too late, and is refused by its token (chapter 21)', async () => {
-    const town = await country.town({ 1: 1000, 2: 1000, 3: 0 });
-    const bob = town.locked(fine);
-    // Between her last look at the clock and her write alice is stopped for as long as bob needs.
-    const beforeWrite = async () => expect(await bob.buy('2', offered('3'))).toBe('done');
-    await expect(town.locked(fine, { ttlMs, beforeWrite }).buy('1', offered('3'))).resolves.toBe('refused');
-    expect((await town.closing()).inventories.get('2')).toEqual(['item-3']);
-    expect(await town.audit(1)).toMatchObject({ passed: true, sold: 1 });
+  /** These locks have no deadline, as for a buyer that is stopped right after the last check of its clock. */
+  const locksWithoutDeadline = (market: TestMarket): LockSource => {
+    const locks = market.locks({ ttlMs });
+    return {
+      acquire: async (name) => {
+        const held = await locks.acquire(name);
+        return held && { ...held, until: Infinity };
+      },
+      release: locks.release.bind(locks),
+      retryCount: 0,
+    };
+  };
+
+  test('is refused because of its token when it writes late (chapter 21)', async () => {
+    const market = await stage.market({ 1: 1000, 2: 1000, 3: 0 });
+    const bob = market.locked(fine);
+    // alice is stopped between the last check of her clock and her write. Meanwhile bob buys the item.
+    const beforeWrite = async () => expect(await bob.buy('2', listingOf('3'))).toBe('done');
+    await expect(
+      market.locked(fine, { beforeWrite }, locksWithoutDeadline(market)).buy('1', listingOf('3')),
+    ).resolves.toBe('refused');
+    expect((await market.closing()).inventories.get('2')).toEqual(['item-3']);
+    expect(await market.audit(1)).toMatchObject({ passed: true, sold: 1 });
   });
 
-  test('is refused also where the next one has looked and not yet written', async () => {
-    const town = await country.town({ 1: 1000, 2: 1000, 3: 0 });
+  test('is refused when the next holder has read but not yet written', async () => {
+    const market = await stage.market({ 1: 1000, 2: 1000, 3: 0 });
     let bob: Promise<Outcome> | undefined;
     const stopped = () =>
-      new Promise<void>((goOn) => {
+      new Promise<void>((resume) => {
         const beforeWrite = async () => {
-          goOn();
+          resume();
           await alice;
         };
-        bob = town.locked(fine, { beforeWrite }).buy('2', offered('3'));
+        bob = market.locked(fine, { beforeWrite }).buy('2', listingOf('3'));
       });
-    const alice = town.locked(fine, { ttlMs, beforeWrite: stopped }).buy('1', offered('3'));
+    const alice = market
+      .locked(fine, { beforeWrite: stopped }, locksWithoutDeadline(market))
+      .buy('1', listingOf('3'));
     await expect(alice).resolves.toBe('refused');
     await expect(bob).resolves.toBe('done');
-    expect(await town.audit(1)).toMatchObject({ passed: true, sold: 1 });
+    expect(await market.audit(1)).toMatchObject({ passed: true, sold: 1 });
   });
 
-  test('would sell the item twice without its token, and the audit says so', async () => {
-    const town = await country.town({ 1: 1000, 2: 1000, 3: 0 });
-    const lock = town.lock(fine, 'item-3');
-    const sale = { ...offered('3'), price: PRICE };
-    const alice = await town.locks({ ttlMs }).acquire(lock);
-    await town.fenced.lookAtListing({ lock, token: alice!.token }, '1', sale);
-    await expect(town.locked(fine).buy('2', sale)).resolves.toBe('done');
+  test('would sell the item twice without the token, and the audit finds it', async () => {
+    const market = await stage.market({ 1: 1000, 2: 1000, 3: 0 });
+    const lock = market.lock(fine, 'item-3');
+    const sale = { ...listingOf('3'), price: PRICE };
+    const alice = await market.locks({ ttlMs }).acquire(lock);
+    await market.fenced.readListing({ lock, token: alice!.token }, '1', sale);
+    await expect(market.locked(fine).buy('2', sale)).resolves.toBe('done');
     const late = { ...sale, buyer: '1' };
-    await expect(town.fenced.transfer({ lock, token: alice!.token }, late)).resolves.toBe('refused');
-    expect(await town.audit(1)).toMatchObject({ passed: true });
-    // As a market that looks at no tokens takes it.
-    await expect(town.fenced.transfer({ lock: 'none', token: 0n }, late)).resolves.toBe('done');
-    expect(await town.audit(2)).toMatchObject({
+    await expect(market.fenced.transfer({ lock, token: alice!.token }, late)).resolves.toBe('refused');
+    expect(await market.audit(1)).toMatchObject({ passed: true });
+    // A market that does not check tokens would accept the sale: lock `none` has no token yet.
+    await expect(market.fenced.transfer({ lock: 'none', token: 0n }, late)).resolves.toBe('done');
+    expect(await market.audit(2)).toMatchObject({
       passed: false,
       soldTwice: ['item-3'],
       misplaced: ['item-3'],
     });
   });
 
-  test('does not even write when it looks at the clock in time', async () => {
-    const town = await country.town({ 1: 1000, 2: 0 });
-    const locks = town.locks({ ttlMs });
-    // Stopped between the grant and its first look.
-    const slow = {
-      acquire: async (name: string) => {
+  test('does not write when it checks its clock after the deadline', async () => {
+    const market = await stage.market({ 1: 1000, 2: 0 });
+    const locks = market.locks({ ttlMs });
+    // The buyer is stopped between the grant and its first read.
+    const slow: LockSource = {
+      acquire: async (name) => {
         const held = await locks.acquire(name);
         await sleep(held!.until - performance.now() + 1);
         return held;
       },
       release: locks.release.bind(locks),
-      resent: 0,
+      retryCount: 0,
     };
-    await expect(town.locked(fine, {}, slow).buy('1', offered('2'))).resolves.toBe('late');
-    expect(await town.audit(0)).toMatchObject({ passed: true, sold: 0 });
-    await town.locked(fine).buy('1', offered('2'));
-    await expect(town.locked(fine, {}, slow).list({ item: 'item-2', seller: '1' }, PRICE)).resolves.toBe(
+    await expect(market.locked(fine, {}, slow).buy('1', listingOf('2'))).resolves.toBe('late');
+    expect(await market.audit(0)).toMatchObject({ passed: true, sold: 0 });
+    await market.locked(fine).buy('1', listingOf('2'));
+    await expect(market.locked(fine, {}, slow).list({ item: 'item-2', seller: '1' }, PRICE)).resolves.toBe(
       'late',
     );
-    expect(await town.audit(1)).toMatchObject({ passed: true, sold: 1 });
+    expect(await market.audit(1)).toMatchObject({ passed: true, sold: 1 });
   });
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Server, ServerCredentials, status, type ServerDuplexStream } from '@grpc/grpc-js';
 import { autocompleteServers, type AutocompleteServers } from '../../examples/type-ahead/calls';
 import { Queries, type Answer } from '../../examples/type-ahead/queries';
-import { troubleText } from '../../examples/type-ahead/trouble';
+import { errorText } from '../../examples/type-ahead/error-text';
 import {
   AutocompleteServiceService,
   SuggestResponse,
@@ -13,23 +13,23 @@ import { eventually } from '../support/eventually';
 
 type Call = ServerDuplexStream<SuggestStreamRequest, SuggestStreamResponse>;
 
-/** A server that answers when the test says so, in whatever order. */
+/** A server that sends an answer only when a test calls `answer`. */
 let server: Server;
 let servers: AutocompleteServers;
 let address: string;
 let queries: Queries | undefined;
 let calls: Call[];
-let asked: SuggestStreamRequest[];
+let received: SuggestStreamRequest[];
 let answers: Answer[];
-let broken: string[];
+let breaks: string[];
 let failures: unknown[];
 
 beforeEach(async () => {
-  [calls, asked, answers, broken, failures] = [[], [], [], [], []];
+  [calls, received, answers, breaks, failures] = [[], [], [], [], []];
   server = new Server();
   const suggestStream = (call: Call): void => {
     calls.push(call);
-    call.on('data', (request: SuggestStreamRequest) => asked.push(request));
+    call.on('data', (request: SuggestStreamRequest) => received.push(request));
   };
   server.addService({ suggestStream: AutocompleteServiceService.suggestStream }, { suggestStream });
   const port = await new Promise<number>((resolve, reject) => {
@@ -44,7 +44,7 @@ beforeEach(async () => {
     { dictionary: 'words', recents: 'alice' },
     {
       onAnswer: (answer) => answers.push(answer),
-      onBroken: (why) => broken.push(why),
+      onBroken: (why) => breaks.push(why),
       onFailed: (error) => failures.push(error),
     },
   );
@@ -55,25 +55,26 @@ afterEach(() => {
   server.forceShutdown();
 });
 
-const came = (count: number) => eventually(`${count} queries to come`, () => asked.length >= count);
+const receives = (count: number) =>
+  eventually(`${count} queries at the server`, () => received.length >= count);
 const suggestions = { $case: 'suggestions', value: SuggestResponse.create() } as const;
 const answer = (index: number, call = calls.at(-1)) =>
-  call?.write({ queryId: asked[index]?.queryId ?? 0n, result: suggestions });
+  call?.write({ queryId: received[index]?.queryId ?? 0n, result: suggestions });
 
-test('an answer to a query that was superseded is never shown', async () => {
+test('drops the answer to a superseded query', async () => {
   queries?.ask('a');
   queries?.ask('ab');
-  await came(2);
-  expect(asked[1]!.queryId).toBeGreaterThan(asked[0]!.queryId);
+  await receives(2);
+  expect(received[1]!.queryId).toBeGreaterThan(received[0]!.queryId);
   answer(0);
   answer(1);
   answer(0);
   answer(1);
   queries?.ask('abc');
-  await came(3);
+  await receives(3);
   answer(2);
   await eventually('the last answer', () => answers.some(({ query }) => query === 'abc'));
-  // The one to "ab" may have come before the last query or after; never twice, and never the one to "a".
+  // The answer to "ab" may come before or after the last query. It is never reported twice.
   expect(
     answers
       .map(({ query }) => query)
@@ -82,39 +83,42 @@ test('an answer to a query that was superseded is never shown', async () => {
   ).toMatch(/^(ab)?$/);
 });
 
-test('a broken stream is opened again, and the present query sent, under a new id, with its time going on', async () => {
+test('opens a broken stream again, sends the current query under a new id, and counts the time on', async () => {
   queries?.ask('a');
-  await came(1);
-  // What the person waited before the break counts too.
+  await receives(1);
+  // The latency includes the time before the break.
   await sleep(300);
   calls[0]?.emit('error', { code: status.UNAVAILABLE, details: 'going away' });
-  await came(2);
-  expect(asked[1]?.suggest).toEqual(asked[0]?.suggest);
-  expect(asked[1]!.queryId).toBeGreaterThan(asked[0]!.queryId);
-  expect(broken).toEqual(['going away']);
+  await receives(2);
+  expect(received[1]?.suggest).toEqual(received[0]?.suggest);
+  expect(received[1]!.queryId).toBeGreaterThan(received[0]!.queryId);
+  expect(breaks).toEqual(['going away']);
   answer(1);
-  await eventually('its answer', () => answers.length > 0);
+  await eventually('the answer after the break', () => answers.length > 0);
   expect(answers[0]!.latencyMs).toBeGreaterThanOrEqual(300);
 });
 
-test('the stream is not opened again where that is no use, and the person hears why', async () => {
+test('does not open the stream again if a retry cannot help, and reports why', async () => {
   await eventually('the stream to be open', () => calls.length > 0);
   calls[0]?.emit('error', { code: status.UNIMPLEMENTED, details: 'no such method' });
   await eventually('the failure', () => failures.length > 0);
   const options = { servers: [address], dictionary: 'words', recents: 'alice', load: undefined };
-  expect(troubleText(failures[0], options)).toBe(
-    `the server at ${address} has no AutocompleteService: a newer Holdfast is wanted`,
+  expect(errorText(failures[0], options)).toBe(
+    `the server at ${address} has no AutocompleteService: use a newer Holdfast`,
   );
   expect(calls).toHaveLength(1);
-  expect(broken).toEqual([]);
+  expect(breaks).toEqual([]);
 });
 
-test('while the server does not read, only the newest query is kept for it', async () => {
+test('keeps only the newest query while the server does not read', async () => {
   await eventually('the stream to be open', () => calls.length > 0);
   calls[0]?.pause();
   const long = 'x'.repeat(500);
   for (let index = 0; index < 20_000; index++) queries?.ask(`${long}${index}`);
   calls[0]?.resume();
-  await eventually('the newest one', () => asked.at(-1)?.suggest?.query === `${long}19999`);
-  expect(asked.length).toBeLessThan(10_000);
+  await eventually(
+    'the newest query at the server',
+    () => received.at(-1)?.suggest?.query === `${long}19999`,
+  );
+  expect(received.length).toBeLessThan(10_000);
 });

@@ -1,23 +1,23 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { anyList, type WordList } from '../../examples/type-ahead/word-lists';
+import { findWordList, type WordList } from '../../examples/type-ahead/word-lists';
 import { scratchFolder } from '../support/scratch-folder';
 
-describe('words', () => {
-  test('of this machine are taken with the commonest first, each once, without possessives', async () => {
-    const list = await anyList({ ...silent(), systemFolder: debianFolder(scratchFolder()) });
+describe('findWordList', () => {
+  test('returns each installed word once, the most common words first, without possessives', async () => {
+    const list = await findWordList({ ...silentOptions(), systemFolder: debianFolder(scratchFolder()) });
     expect(await textsOf(list)).toEqual(['the 37', "o'clock 33", 'abacus 24', 'zyzzyva 13']);
     expect(list.source).toBe(
       "this machine's wamerican-small, wamerican, wamerican-large, without possessives",
     );
   });
 
-  test('are fetched where the machine has none, and removed when they are read', async () => {
+  test('downloads lists if none is installed, and removes the download at close', async () => {
     let target = '';
-    const { said, ...sources } = silent();
-    const list = await anyList({
-      ...sources,
+    const { printed, ...options } = silentOptions();
+    const list = await findWordList({
+      ...options,
       fetch: (_sets, _env, _scratch, to) => {
         target = to;
         debianFolder(to);
@@ -25,34 +25,34 @@ describe('words', () => {
       },
     });
     expect(await textsOf(list)).toContain('abacus 24');
-    expect(said).toEqual([expect.stringMatching(/^this machine has no word list: fetching/)]);
-    await list.end();
+    expect(printed).toEqual([expect.stringMatching(/^this machine has no word list: fetching/)]);
+    await list.close();
     expect(readdirSync(tmpdir()).map((name) => join(tmpdir(), name, 'root'))).not.toContain(target);
   });
 
-  test('are made up where none can be had, each once, and this is said', async () => {
-    const { said, ...sources } = silent();
-    const list = await anyList({ ...sources, fetch: () => Promise.resolve('no apt-get here') });
-    const made = await textsOf(list);
-    expect(list.source).toBe('50,000 words made up of syllables');
-    expect(new Set(made).size).toBe(50_000);
-    expect(made.every((word) => /^[a-z]+ \d$/.test(word))).toBe(true);
-    expect(await textsOf(list)).toEqual(made);
-    expect(said.at(-1)).toBe('no word list can be fetched (no apt-get here); making words up instead');
+  test('generates different words if no list can be downloaded, and prints so', async () => {
+    const { printed, ...options } = silentOptions();
+    const list = await findWordList({ ...options, fetch: () => Promise.resolve('no apt-get here') });
+    const generated = await textsOf(list);
+    expect(list.source).toBe('50,000 words generated from syllables');
+    expect(new Set(generated).size).toBe(50_000);
+    expect(generated.every((word) => /^[a-z]+ \d$/.test(word))).toBe(true);
+    expect(await textsOf(list)).toEqual(generated);
+    expect(printed.at(-1)).toBe('no word list can be fetched (no apt-get here); generating words instead');
   });
 });
 
-function silent() {
-  const said: string[] = [];
+function silentOptions() {
+  const printed: string[] = [];
   return {
     env: {},
-    say: (text: string) => void said.push(text),
+    print: (text: string) => void printed.push(text),
     systemFolder: join(scratchFolder(), 'none'),
-    said,
+    printed,
   };
 }
 
-/** As Debian's packages lay them out. */
+/** Writes word lists in the layout of Debian's packages. */
 function debianFolder(root: string): string {
   const folder = join(root, 'usr', 'share', 'dict');
   mkdirSync(folder, { recursive: true });

@@ -16,7 +16,7 @@ interface Line {
   readonly at: number;
 }
 
-/** A worker process, seen from a terminal: its output, its exit code, and signals to it. */
+/** A program of the examples in a process of its own: its output, its exit code, and signals to it. */
 export class WorkerProcess {
   readonly lines: Line[] = [];
   private readonly child: ChildProgram;
@@ -52,7 +52,7 @@ export class WorkerProcess {
       return undefined;
     };
     return eventually(`a line ${pattern}`, find, { timeoutMs }).catch((error: Error) => {
-      throw new Error(`${error.message}; the worker has printed:\n${this.output}`);
+      throw new Error(`${error.message}; the program has printed:\n${this.output}`);
     });
   }
 

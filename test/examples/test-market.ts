@@ -23,16 +23,16 @@ export const PRICE = 100;
 
 export interface TradeOptions {
   readonly beforeWrite?: BeforeWrite;
-  /** Default: longer than any test. */
+  /** Default: 60 s, longer than any test. */
   readonly ttlMs?: number;
   readonly waitMs?: number;
 }
 
-const go: BeforeWrite = () => Promise.resolve();
+const noPause: BeforeWrite = () => Promise.resolve();
 
-/** A Holdfast server, a Redis for its locks and another one for the markets of all towns. */
-export class Country {
-  private readonly towns: Town[] = [];
+/** A Holdfast server, a Redis for its locks, and another Redis for all markets of a test file. */
+export class MarketStage {
+  private readonly markets: TestMarket[] = [];
 
   private constructor(
     private readonly holdfastRedis: RedisProcess,
@@ -41,35 +41,39 @@ export class Country {
     private readonly servers: Servers,
   ) {}
 
-  static async open(): Promise<Country> {
-    const [holdfastRedis, marketRedis] = await Promise.all([RedisProcess.start(), RedisProcess.start()]);
+  static async open(): Promise<MarketStage> {
+    const [holdfastRedis, marketRedis] = await Promise.all([
+      RedisProcess.start(),
+      RedisProcess.start({ inMemory: true }),
+    ]);
     const server = await InProcessServer.start(holdfastRedis.url);
-    return new Country(holdfastRedis, marketRedis, server, new Servers([server.address]));
+    return new MarketStage(holdfastRedis, marketRedis, server, new Servers([server.address]));
   }
 
-  /** A market of its own: users with their funds, each with one item on offer for 100. */
-  async town(funds: Readonly<Record<string, number>>): Promise<Town> {
+  /** Opens a separate market of users with the given funds. Each user has one item on offer for 100. */
+  async market(funds: Readonly<Record<string, number>>): Promise<TestMarket> {
     const users = Object.keys(funds);
-    const town = new Town(this.marketRedis.url, this.servers, {
+    const market = new TestMarket(this.marketRedis.url, this.servers, {
       funds: new Map(Object.entries(funds)),
       owners: new Map(users.map((user) => [`item-${user}`, user])),
       onOffer: new Map(users.map((user) => [`item-${user}`, PRICE])),
     });
-    this.towns.push(town);
-    await town.open();
-    return town;
+    this.markets.push(market);
+    await market.open();
+    return market;
   }
 
   async close(): Promise<void> {
-    for (const town of this.towns) town.leave();
+    for (const market of this.markets) market.disconnect();
     this.servers.close();
     await this.server.close();
     await Promise.all([this.holdfastRedis.close(), this.marketRedis.close()]);
   }
 }
 
-export class Town {
+export class TestMarket {
   private readonly connections: Redis[] = [];
+  /** The prefix of the keys and the lock names of this market. */
   private readonly id = randomUUID();
 
   constructor(
@@ -86,7 +90,7 @@ export class Town {
     return new FencedMarket(this.redis);
   }
 
-  /** The name of a lock, in this town alone. */
+  /** The name of a lock of this market. Other markets use other names. */
   lock(naming: LockNaming, item: string): string {
     return `${this.id}/${naming(item)}`;
   }
@@ -101,14 +105,14 @@ export class Town {
     locks: LockSource = this.locks(options),
   ): LockedTrade {
     const nameFor: LockNaming = (item) => this.lock(naming, item);
-    return new LockedTrade(this.fenced, locks, nameFor, options.beforeWrite ?? go);
+    return new LockedTrade(this.fenced, locks, nameFor, options.beforeWrite ?? noPause);
   }
 
-  async watched({ beforeWrite = go, waitMs = 10_000 }: TradeOptions = {}): Promise<WatchedTrade> {
+  async watched({ beforeWrite = noPause, waitMs = 10_000 }: TradeOptions = {}): Promise<WatchedTrade> {
     return new WatchedTrade(await this.connect(), waitMs, beforeWrite);
   }
 
-  /** Changes something about a user that has nothing to do with money. */
+  /** Changes a field of a user, but not the funds. */
   async visit(user: string): Promise<void> {
     await this.redis.hincrby(keys.user(user), 'visits', 1);
   }
@@ -117,12 +121,12 @@ export class Town {
     return closeMarket(this.redis, [...this.opening.funds.keys()]);
   }
 
-  /** @param told how many purchases went well, as the buyers know */
-  async audit(told: number): Promise<Audit> {
-    return auditOf(this.opening, await this.closing(), told);
+  /** @param confirmed the number of purchases that were confirmed to their buyers */
+  async audit(confirmed: number): Promise<Audit> {
+    return auditOf(this.opening, await this.closing(), confirmed);
   }
 
-  leave(): void {
+  disconnect(): void {
     for (const redis of this.connections) redis.disconnect();
   }
 
@@ -137,10 +141,10 @@ export class Town {
   }
 }
 
-/** What a seller of a town has on offer. */
-export const offered = (seller: string): Listing => ({ item: `item-${seller}`, seller });
+/** The listing of a seller. */
+export const listingOf = (seller: string): Listing => ({ item: `item-${seller}`, seller });
 
-/** Lets nobody through before as many are there. */
+/** Returns a gate that opens when `count` callers wait at it. */
 export function gate(count: number): BeforeWrite {
   let open: () => void;
   const opened = new Promise<void>((resolve) => (open = resolve));

@@ -1,12 +1,12 @@
 import { PassThrough } from 'node:stream';
 import { autocompleteServers, Calls } from '../../examples/type-ahead/calls';
-import { troubleText } from '../../examples/type-ahead/trouble';
+import { errorText } from '../../examples/type-ahead/error-text';
 import { Typist } from '../../examples/type-ahead/typist';
 import { eventually } from '../support/eventually';
 
-/** A person at a terminal: what is typed, and what is seen. */
-export class TypistAtWork {
-  /** Each picture, and what was left standing above it, as the terminal was sent it. */
+/** A typist at a simulated terminal: the typed keys, and the written pictures. */
+export class TypistTerminal {
+  /** Each text that was written to the terminal: pictures, and lines that stay above them. */
   readonly written: string[] = [];
   readonly rawModes: boolean[] = [];
   readonly typist: Typist;
@@ -23,14 +23,14 @@ export class TypistAtWork {
     const { isColored = false, rows = 24, columns = 80 } = options;
     this.servers = autocompleteServers([server]);
     this.keyboard.setRawMode = (isRaw) => void this.rawModes.push(isRaw);
-    const nothing = () => undefined;
+    const ignore = () => undefined;
     this.typist = new Typist({
       servers: this.servers,
       calls: new Calls(this.servers),
       ...{ dictionary, recents, isColored },
       keyboard: this.keyboard,
-      display: { rows, columns, write: (text) => this.written.push(text), on: nothing, off: nothing },
-      trouble: (error) => troubleText(error, { servers: [server], dictionary, recents, load: undefined }),
+      display: { rows, columns, write: (text) => this.written.push(text), on: ignore, off: ignore },
+      describeError: (error) => errorText(error, { servers: [server], dictionary, recents, load: undefined }),
       stop: this.stop.signal,
     });
     this.typist.done.catch(() => undefined);
@@ -44,24 +44,24 @@ export class TypistAtWork {
     this.keyboard.end();
   }
 
-  /** The lines of the picture that is seen now: what was typed, the suggestions, the status. */
+  /** The lines of the newest picture: the typed text, the suggestions, the status. */
   get picture(): string[] {
     const last = this.written.filter((text) => text.includes('\x1b[?25h')).at(-1) ?? '';
-    // The line that was typed is written once more behind the picture, to leave the cursor there.
+    // The typed text is written again after the picture, to place the cursor.
     const [above = ''] = last.split(/\x1b\[\d+A/);
     return plain(above).split('\r\n');
   }
 
-  /** Waits until the picture has such a line, and answers all of it. */
-  async sees(what: RegExp, timeoutMs = 10_000): Promise<string[]> {
-    const find = () => (this.picture.some((line) => what.test(line)) ? this.picture : undefined);
-    return eventually(`a picture with ${what}`, find, { timeoutMs }).catch((error: Error) => {
+  /** Waits until the picture has a matching line, and returns the picture. */
+  async sees(line: RegExp, timeoutMs = 20_000): Promise<string[]> {
+    const find = () => (this.picture.some((text) => line.test(text)) ? this.picture : undefined);
+    return eventually(`a picture with ${line}`, find, { timeoutMs }).catch((error: Error) => {
       throw new Error(`${error.message}; last seen:\n${this.picture.join('\n')}`);
     });
   }
 
-  /** Waits until the answer to what is typed is seen. */
-  async answered(): Promise<string[]> {
+  /** Waits for the answer to the typed text, and returns the picture. */
+  async seesAnswer(): Promise<string[]> {
     return this.sees(/ suggestions? in [\d.]+ m?s[^…]*$/);
   }
 
@@ -72,7 +72,7 @@ export class TypistAtWork {
   }
 }
 
-/** Without what moves the cursor and what makes colours. */
+/** Removes the codes that move the cursor and set colours. */
 export function plain(text: string): string {
   return text.replace(/\x1b\[[?\d;]*[A-Za-z]/g, '').replace(/^\r/, '');
 }

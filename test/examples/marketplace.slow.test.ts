@@ -1,0 +1,33 @@
+import { RedisProcess } from '../support/processes/redis-process';
+import { EXIT, passedAudit, startMarketplace } from './marketplace-program';
+import { Stage } from './stage';
+import type { WorkerProcess } from './worker-process';
+
+let stage: Stage;
+let redis: RedisProcess;
+let program: WorkerProcess | undefined;
+
+beforeAll(async () => {
+  [stage, redis] = await Promise.all([Stage.open(), RedisProcess.start()]);
+});
+afterAll(async () => {
+  await program?.close();
+  await Promise.all([stage?.close(), redis?.close()]);
+});
+
+test('sells no item twice, and creates or loses no money, under each strategy in two processes (chapter 21, 22, 23)', async () => {
+  const servers = stage.servers.map(({ listen }) => listen).join(',');
+  program = await startMarketplace(
+    ...['--server', servers, '--redis', redis.url, '--seconds', '1'],
+    ...['--choice', '20', '--pauses', '0.02', '--ttl', '300ms'],
+  );
+  for (const strategy of ['watch', 'coarse', 'fine']) {
+    const { match } = await program.line(passedAudit(strategy), 60_000);
+    expect(Number(match[1]?.replaceAll(',', ''))).toBeGreaterThan(0);
+    // The table has one row for each strategy.
+    expect(program.has(new RegExp(`^${strategy} +\\d`))).toBe(true);
+  }
+  expect(await program.exit()).toEqual({ code: EXIT.passed, signal: null });
+  // The program removes its keys from the given Redis.
+  expect(await redis.command('DBSIZE')).toBe('0');
+});

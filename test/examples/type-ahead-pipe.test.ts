@@ -1,0 +1,83 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { scratchFolder } from '../support/scratch-folder';
+import { TypeAheadStage } from './type-ahead-stage';
+
+const EXIT = { success: 0, failed: 1, usage: 2 } as const;
+
+let stage: TypeAheadStage;
+
+beforeAll(async () => (stage = await TypeAheadStage.open()));
+beforeEach(() => stage.reset());
+afterAll(() => stage?.close());
+
+describe('type-ahead in a pipe', () => {
+  test('answers each line in order, and exits with code 0', async () => {
+    const { lines, code } = await stage.runProgram([], 'HOUSING\n\nxyz\n');
+    const heads = lines.filter((line) => line.startsWith('#'));
+    expect(heads).toEqual([
+      expect.stringMatching(/^# HOUSING: 1 in [\d.]+ m?s(, partial)?$/),
+      expect.stringMatching(/^# : 9 in/),
+      expect.stringMatching(/^# xyz: 0 in/),
+    ]);
+    expect(lines[1]).toBe('exact\t3\t-\t[housing]');
+    expect(lines).toHaveLength(heads.length + 10);
+    expect(code).toBe(EXIT.success);
+  });
+
+  test('prints the kind of each match, and marks a partial answer', async () => {
+    // On a busy machine some of the answers are partial: the server leaves out the weakest kinds.
+    const { lines } = await stage.runProgram([], 'hous\n'.repeat(50));
+    const whole = lines.findIndex((line) => /^# hous: 4 in [\d.]+ m?s$/.test(line));
+    expect(lines.slice(whole + 1, whole + 5)).toEqual([
+      'prefix\t5\t-\t[hous]e',
+      'prefix\t3\t-\t[hous]ing',
+      'prefix\t1\t-\t[hous]ehold',
+      'contains\t0\t-\tlight[hous]e',
+    ]);
+    for (const line of lines.filter((text) => /^# hous: [0-3] /.test(text)))
+      expect(line).toMatch(/, partial$/);
+  });
+
+  test('prints why the server refused a line, and answers the next line', async () => {
+    const { lines, code } = await stage.runProgram([], `${'x'.repeat(513)}\nheron\n`);
+    expect(lines[0]).toMatch(/^# x+: refused: .*513 bytes of UTF-8; at most 512 are accepted/);
+    expect(lines[2]).toBe('exact\t5\t-\t[heron]');
+    expect(code).toBe(EXIT.failed);
+  });
+
+  test.each([
+    [
+      ['--server', '127.0.0.1:1'],
+      /^no Holdfast server answers at 127\.0\.0\.1:1: start one with npm start$/,
+      EXIT.failed,
+    ],
+    [
+      ['--dictionary', 'none'],
+      /^there is no dictionary "none" yet: create it with npm run type-ahead -- --load --dictionary "none"$/,
+      EXIT.failed,
+    ],
+    [['file'], /^file: a FILE is accepted only after --load$/, EXIT.usage],
+    [['--load', '/no/such/file'], /no such file or directory, open '\/no\/such\/file'$/, EXIT.failed],
+  ])('prints what is wrong with %j, and ends', async (args, message, code) => {
+    const { lines, code: exit } = await stage.runProgram(args, '');
+    expect(lines.some((line) => message.test(line))).toBe(true);
+    expect(exit).toBe(code);
+  });
+});
+
+describe('type-ahead --load', () => {
+  test('imports a file, and counts the lines that it leaves out', async () => {
+    const file = join(scratchFolder(), 'words');
+    const good = Array.from({ length: 1200 }, (_, index) => `word${index}`);
+    const lines = [...good, '', 'a\tb', 'x'.repeat(513)].join('\r\n');
+    writeFileSync(file, Buffer.concat([Buffer.from(lines), Buffer.from('\r\nna\xefve\r\n', 'latin1')]));
+    const { lines: printed, code } = await stage.runProgram(['--load', file], '');
+    expect(printed).toEqual([
+      `words from ${file}; weights: 10 minus the number of letters`,
+      '3 lines left out: too long, or not UTF-8 text',
+      expect.stringMatching(new RegExp(`^"${stage.dictionary}" has 1,200 words now, in \\d+ MB; loaded in `)),
+    ]);
+    expect(code).toBe(EXIT.success);
+  });
+});
