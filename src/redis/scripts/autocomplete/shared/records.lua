@@ -1,4 +1,5 @@
 -- The records by which an entry is found in the index (entries.lua describes them).
+-- @include generations.lua
 -- @include entries.lua
 
 local typos = string.sub(meta('profile') or '', 2, 2) == 't'
