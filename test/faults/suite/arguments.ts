@@ -19,7 +19,8 @@ export const USAGE = `usage: npm run test:faults -- [options]
 
 export class UsageError extends Error {}
 
-export interface Wanted {
+/** What a run of the fault suite does. */
+export interface RunOptions {
   readonly seed: number;
   readonly seconds: number;
   readonly rounds: number;
@@ -31,7 +32,7 @@ export interface Wanted {
   readonly writeResults: boolean;
 }
 
-export function parseArguments(args: readonly string[]): Wanted {
+export function parseArguments(args: readonly string[]): RunOptions {
   const values = read(args);
   const traffic = numberOf(values.traffic, 'traffic', undefined);
   return {

@@ -5,7 +5,7 @@ import { CallEnded } from '../held';
 import { PREFIX } from '../observer';
 import type { Scenario } from '../scenario';
 import type { LimitMove } from './plan';
-import type { Wanted } from './traffic/traffic';
+import type { Resource } from './traffic/traffic';
 
 const RESTORE_EVERY_MS = 1000;
 
@@ -14,7 +14,7 @@ export class LimitMover {
   constructor(
     private readonly scenario: Scenario,
     private readonly fleet: Fleet<FleetStore>,
-    private readonly wanted: readonly Wanted[],
+    private readonly resources: readonly Resource[],
   ) {}
 
   async run(moves: readonly LimitMove[]): Promise<void> {
@@ -54,7 +54,7 @@ export class LimitMover {
   }
 
   private named(label: string): string {
-    const name = this.wanted.find((one) => one.name.endsWith(label))?.name;
+    const name = this.resources.find((resource) => resource.name.endsWith(label))?.name;
     if (name === undefined) throw new Error(`this round has no resource with the label ${label}`);
     return name;
   }

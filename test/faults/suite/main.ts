@@ -3,25 +3,25 @@
  * reports the effect of each fault. See README.md beside this file.
  */
 import { commit } from '../../../bench/support/machine';
-import { parseArguments, USAGE, UsageError, type Wanted } from './arguments';
+import { parseArguments, USAGE, UsageError, type RunOptions } from './arguments';
 import { clockShim } from './clock-shim/shim';
-import { hunt } from './mutants/hunt';
+import { runMutant } from './mutants/run-mutant';
 import { planRound } from './plan';
-import { saveCatch, saveHistory, saveReport } from './report/saved';
+import { saveMutantResult, saveHistory, saveReport } from './report/saved';
 import { writeResults } from './report/results';
 import { RunTally } from './report/run-report';
-import { catchText, failureText, reportText } from './report/text';
+import { mutantText, failureText, reportText } from './report/text';
 import { runRound } from './round';
 
 /** Returns whether all rounds were without a violation. */
-async function play(wanted: Wanted): Promise<boolean> {
-  const { seed, topology, faults, trafficMs, workerCount } = wanted;
+async function play(options: RunOptions): Promise<boolean> {
+  const { seed, topology, faults, trafficMs, workerCount } = options;
   const shim = await clockShim();
   if ('missing' in shim) console.error(`THIS RUN STEPS NO CLOCK: ${shim.missing}`);
   const tally = new RunTally({ seed, topology, commit: await commit(), workerCount });
   const started = performance.now();
   const seconds = (): number => (performance.now() - started) / 1000;
-  for (let index = 0; index < wanted.rounds && seconds() < wanted.seconds; index += 1) {
+  for (let index = 0; index < options.rounds && seconds() < options.seconds; index += 1) {
     const plan = planRound({
       seed: seed + index,
       topology,
@@ -46,21 +46,21 @@ async function play(wanted: Wanted): Promise<boolean> {
 }
 
 /** Returns whether every mutant was caught. */
-async function huntAll({ mutants, seed }: Wanted): Promise<boolean> {
+async function runMutants({ mutants, seed }: RunOptions): Promise<boolean> {
   let allCaught = true;
   for (const mutant of mutants) {
-    const caught = await hunt(mutant, seed);
-    saveCatch(caught);
-    console.log(catchText(caught));
-    allCaught &&= caught.afterSeconds !== undefined;
+    const result = await runMutant(mutant, seed);
+    saveMutantResult(result);
+    console.log(mutantText(result));
+    allCaught &&= result.afterSeconds !== undefined;
   }
   return allCaught;
 }
 
 async function main(): Promise<void> {
-  const wanted = parseArguments(process.argv.slice(2));
-  if (wanted.writeResults) return console.log(`written: ${writeResults()}`);
-  const isGood = wanted.mutants.length > 0 ? await huntAll(wanted) : await play(wanted);
+  const options = parseArguments(process.argv.slice(2));
+  if (options.writeResults) return console.log(`written: ${writeResults()}`);
+  const isGood = options.mutants.length > 0 ? await runMutants(options) : await play(options);
   if (!isGood) process.exitCode = 1;
 }
 

@@ -7,7 +7,7 @@ import { LockClient } from '../../support/clients/lock-client';
 import { Scenario } from '../scenario';
 import { Clocks } from './clock-shim/clocks';
 import { clockShim } from './clock-shim/shim';
-import { Crowd } from './crowd';
+import { ClientProcesses } from './client-processes';
 import { LimitMover } from './limit-mover';
 import { StoreSampler } from './store-sampler';
 import { faultOf } from './nemesis/faults';
@@ -19,7 +19,7 @@ import { watchStalls } from './stalls';
 import { StoreView } from './store-view';
 import { openStore } from './stores/open';
 import type { SuiteStore } from './stores/store';
-import type { Wanted } from './traffic/traffic';
+import type { Resource } from './traffic/traffic';
 
 /** The programs of a mutant. Default: the built programs of this tree. */
 export interface Programs {
@@ -89,15 +89,15 @@ async function playRound(
 ): Promise<RoundOutcome> {
   const scenario = new Scenario(fleet, `round ${plan.seed}`, fleet.member(0));
   try {
-    const wanted = await makeResources(plan, scenario);
-    const sampler = new StoreSampler(fleet.redis, wanted);
-    const crowd = new Crowd(
+    const resources = await makeResources(plan, scenario);
+    const sampler = new StoreSampler(fleet.redis, resources);
+    const clients = new ClientProcesses(
       scenario,
       {
         workerCount: plan.workerCount,
         longWaitPercent: plan.longWaitPercent,
         addresses: fleet.members.map(({ address }) => address),
-        wanted,
+        resources,
         seed: plan.seed * 100,
       },
       { ...(clocks && { env: clocks.clients.env }), ...(programs && { program: programs.client }) },
@@ -106,9 +106,9 @@ async function playRound(
     const stage = new Stage({
       fleet,
       scenario,
-      crowd,
+      clients,
       store: new StoreView(fleet.redis),
-      wanted,
+      resources,
       withStoreProxy: fleet.members.filter((_, index) => plan.withStoreProxy[index]),
       withClientProxy: fleet.members.filter((_, index) => plan.withClientProxy[index]),
       topology: plan.topology,
@@ -118,15 +118,15 @@ async function playRound(
     });
     const defects: string[] = [];
     const nemesis = new Nemesis(stage);
-    const limits = new LimitMover(scenario, fleet, wanted);
+    const limits = new LimitMover(scenario, fleet, resources);
     sampler.start();
     const unwatch = watchStalls((from, to) =>
       scenario.past('machine_stalled', 'the runner was not scheduled', from, to),
     );
     try {
-      await Promise.all(Array.from({ length: plan.processCount }, () => crowd.join()));
+      await Promise.all(Array.from({ length: plan.processCount }, () => clients.start()));
       await Promise.all([nemesis.run(plan.steps), limits.run(plan.limitMoves)]);
-      await crowd.finished();
+      await clients.finished();
       await settle(fleet, scenario);
       await scenario.comeToRest(OFFERS_LAPSE_MS);
     } catch (error) {
@@ -144,16 +144,16 @@ async function playRound(
   }
 }
 
-async function makeResources(plan: RoundPlan, scenario: Scenario): Promise<Wanted[]> {
-  const made: Wanted[] = [];
+async function makeResources(plan: RoundPlan, scenario: Scenario): Promise<Resource[]> {
+  const resources: Resource[] = [];
   for (const { service, label, limit, mostPermits, sharedPercent, share } of plan.resources) {
     // Polling all names would be most of a server's work.
     const watched = share > 1;
     const name =
       service === 'lock' ? scenario.lock(label, watched) : await scenario.semaphore(label, limit, watched);
-    made.push({ service, name, mostPermits, sharedPercent, share });
+    resources.push({ service, name, mostPermits, sharedPercent, share });
   }
-  return made;
+  return resources;
 }
 
 /** Waits until all servers grant again. After the last fault they may be in quarantine or starting. */

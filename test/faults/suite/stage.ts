@@ -5,19 +5,19 @@ import type { RedisProcess } from '../../support/processes/redis-process';
 import type { Fleet, Member } from '../fleet';
 import type { Scenario } from '../scenario';
 import type { Clocks } from './clock-shim/clocks';
-import type { Crowd } from './crowd';
+import type { ClientProcesses } from './client-processes';
 import { FORGETTING } from './nemesis/forgetting';
 import type { Topology } from './plan';
 import type { StoreView } from './store-view';
 import type { SuiteStore } from './stores/store';
-import type { Wanted } from './traffic/traffic';
+import type { Resource } from './traffic/traffic';
 
 export interface StageParts {
   readonly fleet: Fleet<SuiteStore>;
   readonly scenario: Scenario;
-  readonly crowd: Crowd;
+  readonly clients: ClientProcesses;
   readonly store: StoreView;
-  readonly wanted: readonly Wanted[];
+  readonly resources: readonly Resource[];
   /** The members with a proxy to the store, and the members with a proxy to their clients. */
   readonly withStoreProxy: readonly Member[];
   readonly withClientProxy: readonly Member[];
@@ -52,8 +52,8 @@ export class Stage {
     return this.parts.store;
   }
 
-  get crowd(): Crowd {
-    return this.parts.crowd;
+  get clients(): ClientProcesses {
+    return this.parts.clients;
   }
 
   /** A random master. */

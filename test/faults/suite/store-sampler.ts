@@ -4,7 +4,7 @@ import type { ExpiryObserved, Granted, History, Micros } from '../../support/his
 import { monotonicMicros } from '../../support/history-recorder';
 import type { FleetStore } from '../fleet';
 import { PREFIX } from '../observer';
-import type { Wanted } from './traffic/traffic';
+import type { Resource } from './traffic/traffic';
 
 /** The leases that the store keeps for one name, and the store's time, read by one script. */
 interface Sample {
@@ -33,7 +33,7 @@ export class StoreSampler {
 
   constructor(
     private readonly store: Pick<FleetStore, 'command'>,
-    private readonly wanted: readonly Wanted[],
+    private readonly resources: readonly Resource[],
   ) {}
 
   start(): void {
@@ -66,15 +66,15 @@ export class StoreSampler {
 
   private async run(): Promise<void> {
     for (let turn = 0; !this.stopped; turn += 1) {
-      for (const [index, wanted] of this.wanted.entries()) {
-        if (wanted.share > 1 || (index + turn) % TURNS === 0) await this.sample(wanted);
+      for (const [index, resource] of this.resources.entries()) {
+        if (resource.share > 1 || (index + turn) % TURNS === 0) await this.sample(resource);
       }
       await sleep(EVERY_MS);
     }
   }
 
   /** Reads that fail during a fault are left out. */
-  private async sample({ service, name }: Wanted): Promise<void> {
+  private async sample({ service, name }: Resource): Promise<void> {
     const [, ends = ''] = permitsKeys(PREFIX, { service, name });
     const before = monotonicMicros();
     const reply = await this.store.command('EVAL', READ_ENDS, 1, ends).catch(() => undefined);

@@ -9,10 +9,10 @@ export const clientsKilled: Fault = {
   touches: ['clients'],
   weight: 2,
   carryOut: async (stage, random) => {
-    const victim = stage.crowd.any(random);
+    const victim = stage.clients.random(random);
     if (victim === undefined) return undefined;
-    const open = stage.crowd.openCalls(victim);
-    await stage.crowd.replace(victim);
+    const open = stage.clients.openCalls(victim);
+    await stage.clients.replace(victim);
     return open;
   },
 };
@@ -23,9 +23,9 @@ export const clientsStopped: Fault = {
   touches: ['clients'],
   weight: 2,
   carryOut: async (stage, random) => {
-    const victim = stage.crowd.any(random);
+    const victim = stage.clients.random(random);
     if (victim === undefined) return undefined;
-    const open = stage.crowd.openCalls(victim);
+    const open = stage.clients.openCalls(victim);
     const resume = victim.stop();
     await stage.sleep(between(random, ...STOPPED_MS));
     resume();

@@ -1,7 +1,7 @@
 import { between, oneOf, type Random } from '../../../support/random';
 import type { WallClock } from '../clock-shim/wall-clock';
 import type { Stage } from '../stage';
-import type { Did, Fault } from './fault';
+import type { Effect, Fault } from './fault';
 
 const STEP_MS = [2000, 3_600_000] as const;
 
@@ -21,7 +21,11 @@ export const clientClockStepped: Fault = {
   carryOut: (stage, random) => stepped(stage, random, stage.parts.clocks?.clients),
 };
 
-async function stepped(stage: Stage, random: Random, clock: WallClock | undefined): Promise<Did | undefined> {
+async function stepped(
+  stage: Stage,
+  random: Random,
+  clock: WallClock | undefined,
+): Promise<Effect | undefined> {
   if (clock === undefined) return undefined;
   const ms = between(random, ...STEP_MS) * (random() < 0.5 ? -1 : 1);
   const end = stage.scenario.fault('clock_jumped', `by ${ms} ms`);

@@ -3,7 +3,7 @@ import type { RoundPlan, Topology } from '../plan';
 import type { Stage } from '../stage';
 
 /** The measured effect of a fault. If all numbers are 0, the fault changed nothing and does not count. */
-export type Did = Readonly<Record<string, number>>;
+export type Effect = Readonly<Record<string, number>>;
 
 /** The things that at most one fault may touch at a time. */
 export type Touched = 'store' | 'store link' | 'client link' | 'clients' | 'clock';
@@ -25,7 +25,7 @@ export interface Fault {
   /** The relative frequency of the fault. Default: 1. */
   readonly weight?: number;
   /** Injects the fault, undoes it, and measures its effect. undefined: there was no target. */
-  readonly carryOut: (stage: Stage, random: Random) => Promise<Did | undefined>;
+  readonly carryOut: (stage: Stage, random: Random) => Promise<Effect | undefined>;
 }
 
 export const SECOND_US = 1_000_000;

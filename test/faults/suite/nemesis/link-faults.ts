@@ -2,7 +2,7 @@ import { between, oneOf, type Random } from '../../../support/random';
 import type { Direction, TcpProxy } from '../../../support/proxy/tcp-proxy';
 import { runsOf, type ScriptKind } from '../../script-commands';
 import type { Stage } from '../stage';
-import type { Did, Fault } from './fault';
+import type { Effect, Fault } from './fault';
 
 const CUT_MS = [300, 5000] as const;
 const SLOW_MS = [500, 4000] as const;
@@ -102,7 +102,7 @@ export const clientLinkSlow: Fault = {
     ),
 };
 
-async function held(stage: Stage, random: Random, proxy: TcpProxy, lost = false): Promise<Did> {
+async function held(stage: Stage, random: Random, proxy: TcpProxy, lost = false): Promise<Effect> {
   const direction = oneOf<Direction>(random, ['both', 'toTarget', 'toClient']);
   const end = stage.scenario.fault('link_cut', `black hole: ${direction}`);
   const before = sent(proxy, direction);
@@ -115,7 +115,7 @@ async function held(stage: Stage, random: Random, proxy: TcpProxy, lost = false)
   return { [lost ? 'bytes lost' : 'bytes late']: bytes };
 }
 
-async function slow(stage: Stage, random: Random, proxy: TcpProxy): Promise<Did> {
+async function slow(stage: Stage, random: Random, proxy: TcpProxy): Promise<Effect> {
   const direction = oneOf<Direction>(random, ['both', 'toTarget', 'toClient']);
   const delayMs = between(random, ...DELAY_MS);
   const end = stage.scenario.fault('link_slow', `delay of ${delayMs} ms: ${direction}`);

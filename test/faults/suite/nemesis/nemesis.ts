@@ -2,7 +2,7 @@ import { seeded } from '../../../support/random';
 import type { Micros } from '../../../support/history';
 import { monotonicMicros } from '../../../support/history-recorder';
 import type { Stage } from '../stage';
-import type { Did, Touched } from './fault';
+import type { Effect, Touched } from './fault';
 import { faultOf, type FaultName } from './faults';
 
 /** One fault of a plan: when it begins, counted from the start of the round, and the seed of its own numbers. */
@@ -18,7 +18,7 @@ export interface Injection {
   readonly from: Micros;
   readonly to: Micros;
   /** undefined: the fault had no target. */
-  readonly did: Did | undefined;
+  readonly effect: Effect | undefined;
 }
 
 /** Injects the faults of a plan. Faults that touch the same thing wait for each other. Others may overlap. */
@@ -54,11 +54,11 @@ export class Nemesis {
 
   private async carryOut({ fault, seed }: Step): Promise<void> {
     const from = monotonicMicros();
-    const did = await faultOf(fault)
+    const effect = await faultOf(fault)
       .carryOut(this.stage, seeded(seed))
       .catch((cause: unknown) => {
         throw new Error(`the fault ${fault} failed: ${(cause as Error).message}`, { cause });
       });
-    this.injections.push({ fault, from, to: monotonicMicros(), did });
+    this.injections.push({ fault, from, to: monotonicMicros(), effect });
   }
 }

@@ -32,11 +32,11 @@ export const machineKilled: Fault = {
       const end = stage.scenario.fault('server_killed', 'SIGKILL of a server and all clients');
       // The server is killed first, so that it does not notice the end of its clients.
       const gone = member.server.kill();
-      stage.crowd.killAll();
+      stage.clients.killAll();
       await gone;
-      await Promise.all([stage.crowd.refill(), stage.fleet.restart(member)]);
+      await Promise.all([stage.clients.refill(), stage.fleet.restart(member)]);
       end();
-      return { 'servers killed': 1, 'client processes killed': stage.crowd.size };
+      return { 'servers killed': 1, 'client processes killed': stage.clients.size };
     }),
 };
 
@@ -73,12 +73,12 @@ export const rollingRestart: Fault = {
     const sum = { 'servers drained': 0, 'connections moved': 0 };
     const left = new Set(stage.fleet.members);
     while (left.size > 0) {
-      const did = await stage.withMember(random, (member) => (left.delete(member), drain(stage, member)), [
+      const effect = await stage.withMember(random, (member) => (left.delete(member), drain(stage, member)), [
         ...left,
       ]);
-      if (did === undefined) break;
-      sum['servers drained'] += did['servers drained'];
-      sum['connections moved'] += did['connections moved'];
+      if (effect === undefined) break;
+      sum['servers drained'] += effect['servers drained'];
+      sum['connections moved'] += effect['connections moved'];
     }
     return sum;
   },

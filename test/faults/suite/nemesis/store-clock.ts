@@ -3,7 +3,7 @@ import type { WallClock } from '../clock-shim/wall-clock';
 import { COMMAND_TIMEOUT_MS, QUARANTINE_MS } from '../settings';
 import type { Stage } from '../stage';
 import { FORGETTING } from './forgetting';
-import type { Did, Fault } from './fault';
+import type { Effect, Fault } from './fault';
 
 const STEP_MS = [700, 120_000] as const;
 /** Longer than the tolerated difference, and too short to make a new command late. */
@@ -37,7 +37,7 @@ export const storeClockNudged: Fault = {
   carryOut: (stage, random) => stepped(stage, () => between(random, ...SHORT_STEP_MS)),
 };
 
-async function stepped(stage: Stage, by: (clock: WallClock) => number): Promise<Did | undefined> {
+async function stepped(stage: Stage, by: (clock: WallClock) => number): Promise<Effect | undefined> {
   const clock = stage.parts.clocks?.store;
   if (clock === undefined) return undefined;
   const before = await stage.store.timeUs();

@@ -32,7 +32,7 @@ export const resourceDeleted: Fault = {
   forgets: true,
   touches: ['store'],
   carryOut: async (stage, random) => {
-    const { service, name } = oneOf(random, stage.parts.wanted);
+    const { service, name } = oneOf(random, stage.parts.resources);
     // The limit stays: without a limit the semaphore does not exist.
     const keys = permitsKeys(PREFIX, { service, name }).slice(0, 7);
     const held = (await stage.fleet.redis.command('ZCARD', keys[1] ?? '')) as string;

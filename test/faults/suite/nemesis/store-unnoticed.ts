@@ -1,6 +1,6 @@
 import { between, type Random } from '../../../support/random';
 import type { Stage } from '../stage';
-import type { Did, Fault } from './fault';
+import type { Effect, Fault } from './fault';
 
 /** Drops all scripts. The servers load them again, without any effect on clients. */
 export const scriptsFlushed: Fault = {
@@ -32,7 +32,12 @@ export const hintsCut: Fault = {
 
 const AGAIN_AFTER_MS = 60;
 
-async function killed(stage: Stage, random: Random, type: 'normal' | 'pubsub', times: number): Promise<Did> {
+async function killed(
+  stage: Stage,
+  random: Random,
+  type: 'normal' | 'pubsub',
+  times: number,
+): Promise<Effect> {
   const redis = await stage.master(random);
   const end = stage.scenario.fault('connections_killed', `CLIENT KILL TYPE ${type}`);
   let count = 0;

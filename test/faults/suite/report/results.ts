@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../../../support/root';
-import type { Catch } from '../mutants/hunt';
+import type { MutantResult } from '../mutants/run-mutant';
 import { MUTANT_NAMES, mutantOf } from '../mutants/mutants';
 import { faultOf } from '../nemesis/faults';
 import { SAVED } from './saved';
@@ -15,7 +15,7 @@ export function writeResults(): string {
     (a, b) => a.topology.localeCompare(b.topology) || a.seed - b.seed,
   );
   const page = join('test', 'faults', 'RESULTS.md');
-  writeFileSync(join(ROOT, page), resultsPage(runs, saved<Catch>('mutant-')));
+  writeFileSync(join(ROOT, page), resultsPage(runs, saved<MutantResult>('mutant-')));
   return page;
 }
 
@@ -25,7 +25,7 @@ function saved<Saved>(prefix: string): Saved[] {
     .map((name) => JSON.parse(readFileSync(join(ROOT, SAVED, name), 'utf8')) as Saved);
 }
 
-export function resultsPage(runs: readonly RunReport[], catches: readonly Catch[]): string {
+export function resultsPage(runs: readonly RunReport[], mutantResults: readonly MutantResult[]): string {
   return `# What the fault suite found
 
 Written by \`npm run test:faults -- --write-results\` from the saved runs; do not edit. For how a run works and what
@@ -54,7 +54,7 @@ violation.
 
 ${table(
   ['mutant', 'what it does wrong', 'caught after', 'by (violations)'],
-  MUTANT_NAMES.map((name) => mutantRow(name, catches)),
+  MUTANT_NAMES.map((name) => mutantRow(name, mutantResults)),
 )}
 `;
 }
@@ -97,13 +97,13 @@ function violations(runs: readonly RunReport[]): string {
 }
 
 function faultRow(tally: ReturnType<typeof mergeFaults>[number]): string[] {
-  const { fault, drawn, counted, did, firstGrantMs } = tally;
-  return [fault, faultOf(fault).about, String(drawn), String(counted), list(did), range(firstGrantMs)];
+  const { fault, drawn, counted, effect, firstGrantMs } = tally;
+  return [fault, faultOf(fault).about, String(drawn), String(counted), list(effect), range(firstGrantMs)];
 }
 
-function mutantRow(name: (typeof MUTANT_NAMES)[number], catches: readonly Catch[]): string[] {
+function mutantRow(name: (typeof MUTANT_NAMES)[number], mutantResults: readonly MutantResult[]): string[] {
   const { about } = mutantOf(name);
-  const caught = catches.find(({ mutant }) => mutant === name);
+  const caught = mutantResults.find(({ mutant }) => mutant === name);
   if (caught === undefined) return [name, about, 'not run', ''];
   if (caught.afterSeconds === undefined) return [name, about, 'NOT CAUGHT', ''];
   return [name, about, `${caught.afterSeconds.toFixed(1)} s`, list(caught.by)];

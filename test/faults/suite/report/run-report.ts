@@ -85,7 +85,7 @@ export function mergeFaults(all: readonly FaultTally[]): FaultTally[] {
       fault,
       drawn: tallies.reduce((count, { drawn }) => count + drawn, 0),
       counted: tallies.reduce((count, { counted }) => count + counted, 0),
-      did: sum(tallies.map(({ did }) => did)),
+      effect: sum(tallies.map(({ effect }) => effect)),
       felt: sum(tallies.map(({ felt }) => felt)),
       firstGrantMs: tallies.flatMap(({ firstGrantMs }) => firstGrantMs),
       allGrantedMs: tallies.flatMap(({ allGrantedMs }) => allGrantedMs),

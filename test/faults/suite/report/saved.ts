@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../../support/root';
-import type { Catch } from '../mutants/hunt';
+import type { MutantResult } from '../mutants/run-mutant';
 import type { RoundOutcome } from '../round';
 import type { RunReport } from './run-report';
 
@@ -18,8 +18,8 @@ export function saveReport(report: RunReport): string {
   return save(`run-${report.topology}-${report.seed}.json`, `${JSON.stringify(report, null, 2)}\n`);
 }
 
-export function saveCatch(caught: Catch): void {
-  save(`mutant-${caught.mutant}.json`, `${JSON.stringify(caught, null, 2)}\n`);
+export function saveMutantResult(result: MutantResult): void {
+  save(`mutant-${result.mutant}.json`, `${JSON.stringify(result, null, 2)}\n`);
 }
 
 function save(name: string, text: string): string {

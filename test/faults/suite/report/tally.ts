@@ -1,5 +1,5 @@
 import type { Ended, Micros } from '../../../support/history';
-import type { Did } from '../nemesis/fault';
+import type { Effect } from '../nemesis/fault';
 import type { Injection } from '../nemesis/nemesis';
 import type { FaultName } from '../nemesis/faults';
 import type { RoundOutcome } from '../round';
@@ -10,9 +10,9 @@ export interface FaultTally {
   /** How often it was drawn, and how often it changed something. */
   readonly drawn: number;
   readonly counted: number;
-  readonly did: Did;
+  readonly effect: Effect;
   /** What clients experienced during the fault and the second after. Overlapping faults share these numbers. */
-  readonly felt: Did;
+  readonly felt: Effect;
   /** From the fault's end to the next grant of any name, and until every name was granted (ms). */
   readonly firstGrantMs: readonly number[];
   readonly allGrantedMs: readonly number[];
@@ -59,7 +59,7 @@ export function tallyRound({ plan, history, injections }: RoundOutcome): RoundTa
       fault,
       drawn: ofKind.length,
       counted: ofKind.filter(changedSomething).length,
-      did: sum(ofKind.flatMap(({ did }) => (did === undefined ? [] : [did]))),
+      effect: sum(ofKind.flatMap(({ effect }) => (effect === undefined ? [] : [effect]))),
       felt: sum(effects.map(({ felt }) => felt)),
       firstGrantMs: recoveries.flatMap(({ firstMs }) => firstMs ?? []),
       allGrantedMs: recoveries.flatMap(({ allMs }) => allMs ?? []),
@@ -79,19 +79,19 @@ export function tallyRound({ plan, history, injections }: RoundOutcome): RoundTa
 }
 
 /** Whether a fault changed something. Others do not count. */
-export function changedSomething({ did }: Injection): boolean {
-  return did !== undefined && Object.values(did).some((number) => number > 0);
+export function changedSomething({ effect }: Injection): boolean {
+  return effect !== undefined && Object.values(effect).some((number) => number > 0);
 }
 
-export function sum(all: readonly Did[]): Did {
+export function sum(all: readonly Effect[]): Effect {
   const total: Record<string, number> = {};
-  for (const did of all) {
-    for (const [what, number] of Object.entries(did)) total[what] = (total[what] ?? 0) + number;
+  for (const effect of all) {
+    for (const [what, number] of Object.entries(effect)) total[what] = (total[what] ?? 0) + number;
   }
   return total;
 }
 
-function feltDuring(history: RoundOutcome['history'], { from, to }: Injection): Did {
+function feltDuring(history: RoundOutcome['history'], { from, to }: Injection): Effect {
   const felt: Record<string, number> = {};
   for (const event of history) {
     if (event.at < from || event.at > to + AFTERWARDS_US) continue;

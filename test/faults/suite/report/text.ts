@@ -1,5 +1,5 @@
-import type { Catch } from '../mutants/hunt';
-import type { Did } from '../nemesis/fault';
+import type { MutantResult } from '../mutants/run-mutant';
+import type { Effect } from '../nemesis/fault';
 import { faultOf } from '../nemesis/faults';
 import type { FailedRound, RunReport } from './run-report';
 import type { FaultTally } from './tally';
@@ -21,11 +21,11 @@ export function reportText(report: RunReport): string {
 }
 
 function faultText(tally: FaultTally): string {
-  const { fault, drawn, counted, did, felt, firstGrantMs, allGrantedMs } = tally;
+  const { fault, drawn, counted, effect, felt, firstGrantMs, allGrantedMs } = tally;
   const recovered = `next grant after ${range(firstGrantMs)}, all names after ${range(allGrantedMs)}`;
   return [
     `${fault} (${faultOf(fault).about}): ${counted} of ${drawn} changed something`,
-    `    effect      ${list(did)}`,
+    `    effect      ${list(effect)}`,
     `    on clients  ${list(felt)}`,
     `    recovery    ${recovered}`,
   ].join('\n');
@@ -39,13 +39,13 @@ export function failureText({ seed, violations, defects, smallest }: FailedRound
   ].join('\n');
 }
 
-export function catchText({ mutant, about, seed, afterSeconds, by, defects }: Catch): string {
+export function mutantText({ mutant, about, seed, afterSeconds, by, defects }: MutantResult): string {
   if (afterSeconds === undefined) return [`NOT CAUGHT: ${mutant} (${about})`, ...defects].join('\n');
   return `${mutant} (${about}): caught after ${afterSeconds.toFixed(1)} s, seed ${seed}, by ${list(by)}`;
 }
 
-export function list(did: Did): string {
-  const entries = Object.entries(did).filter(([, number]) => number > 0);
+export function list(effect: Effect): string {
+  const entries = Object.entries(effect).filter(([, number]) => number > 0);
   return entries.length === 0 ? 'nothing' : entries.map(([what, number]) => `${number} ${what}`).join(', ');
 }
 

@@ -4,7 +4,7 @@ import { watchStalls } from '../stalls';
 import { Worker } from './worker';
 
 /** A resource of the round, and how workers request it. */
-export interface Wanted {
+export interface Resource {
   readonly service: Service;
   readonly name: string;
   /** The heaviest request for a semaphore. */
@@ -24,7 +24,7 @@ export interface TrafficTask {
   readonly longWaitPercent: number;
   /** The servers. Each worker starts at one and moves to the next after a failure. */
   readonly addresses: readonly string[];
-  readonly wanted: readonly Wanted[];
+  readonly resources: readonly Resource[];
   readonly seed: number;
   readonly forMs: number;
 }

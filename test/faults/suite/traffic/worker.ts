@@ -7,7 +7,7 @@ import type { EitherWanted } from '../../../support/clients/either-client';
 import { Servers } from './servers';
 import { pickSession } from './sessions';
 import { Silence } from './stream-session';
-import type { TrafficTask, Wanted } from './traffic';
+import type { TrafficTask, Resource } from './traffic';
 
 export type Request = EitherWanted & { readonly requestId: string };
 
@@ -31,22 +31,22 @@ const RETRY_MS = 8000;
 export class Worker {
   readonly random: Random;
   readonly servers: Servers;
-  private readonly wanted: readonly Wanted[];
+  private readonly resources: readonly Resource[];
   private readonly longWaitPercent: number;
 
   constructor(name: string, index: number, task: TrafficTask, recorder: Recorder) {
     this.random = seeded(task.seed * 1000 + index);
     this.servers = new Servers(name, index, task.addresses, recorder);
     this.longWaitPercent = task.longWaitPercent;
-    this.wanted = task.wanted.flatMap((wanted) => Array<Wanted>(wanted.share).fill(wanted));
+    this.resources = task.resources.flatMap((resource) => Array<Resource>(resource.share).fill(resource));
   }
 
   async run(until: number): Promise<void> {
     while (performance.now() < until) {
       try {
-        const wanted = oneOf(this.random, this.wanted);
-        this.servers.use(wanted.service);
-        await pickSession(this)(this, this.request(wanted, until));
+        const resource = oneOf(this.random, this.resources);
+        this.servers.use(resource.service);
+        await pickSession(this)(this, this.request(resource, until));
       } catch (error) {
         // The checkers judge the answers of the service. Any other error is a defect of this program.
         if (!(error instanceof CallEnded) && !(error instanceof Silence)) throw error;
@@ -96,7 +96,7 @@ export class Worker {
     return Math.max(usual, this.between([told / 2, told]));
   }
 
-  private request({ service, name, mostPermits, sharedPercent }: Wanted, until: number): Request {
+  private request({ service, name, mostPermits, sharedPercent }: Resource, until: number): Request {
     const waitMs = this.between(this.happens(this.longWaitPercent) ? LONG_WAIT_MS : WAIT_MS);
     return {
       name,

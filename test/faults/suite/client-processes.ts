@@ -6,23 +6,23 @@ import type { TrafficTask } from './traffic/traffic';
 /** How long a worker may take for its last session after the end of the traffic. */
 const LAST_SESSION_MS = 30_000;
 
-export type CrowdTask = Omit<TrafficTask, 'call' | 'client' | 'forMs'>;
+export type ProcessTask = Omit<TrafficTask, 'call' | 'client' | 'forMs'>;
 
 /** The client processes of a round. A killed process is replaced. */
-export class Crowd {
+export class ClientProcesses {
   private started = 0;
   private readonly running = new Set<ClientProcess>();
 
   constructor(
     private readonly scenario: Scenario,
-    private readonly task: CrowdTask,
+    private readonly task: ProcessTask,
     private readonly options: ClientProcessOptions,
     /** The end of the traffic, by `performance.now()`. */
     private readonly until: number,
   ) {}
 
   /** Starts another client process. */
-  async join(): Promise<void> {
+  async start(): Promise<void> {
     this.started += 1;
     const client = await ClientProcess.start(
       this.scenario,
@@ -39,7 +39,7 @@ export class Crowd {
   }
 
   /** A random process that is still running. */
-  any(random: Random): ClientProcess | undefined {
+  random(random: Random): ClientProcess | undefined {
     const alive = [...this.running].filter((client) => !client.hasEnded);
     return alive.length === 0 ? undefined : oneOf(random, alive);
   }
@@ -60,7 +60,7 @@ export class Crowd {
   async replace(client: ClientProcess): Promise<void> {
     this.running.delete(client);
     client.kill();
-    await this.join();
+    await this.start();
   }
 
   /** The number of client processes. */
@@ -76,7 +76,7 @@ export class Crowd {
   async refill(): Promise<void> {
     const { size } = this.running;
     this.running.clear();
-    await Promise.all(Array.from({ length: size }, () => this.join()));
+    await Promise.all(Array.from({ length: size }, () => this.start()));
   }
 
   async finished(): Promise<void> {

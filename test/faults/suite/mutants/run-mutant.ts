@@ -5,7 +5,7 @@ import { buildMutant } from './build-mutant';
 import { mutantOf, type MutantName } from './mutants';
 
 /** The result of running a mutant. */
-export interface Catch {
+export interface MutantResult {
   readonly mutant: MutantName;
   readonly about: string;
   readonly seed: number;
@@ -22,7 +22,7 @@ const TRAFFIC_MS = 28_000;
 const MAX_ROUNDS = 2;
 
 /** Runs rounds with a mutant until one of its checkers reports a violation. */
-export async function hunt(name: MutantName, seed: number): Promise<Catch> {
+export async function runMutant(name: MutantName, seed: number): Promise<MutantResult> {
   const mutant = mutantOf(name);
   const { about } = mutant;
   const { programs, remove } = await buildMutant(mutant);
