@@ -1,23 +1,23 @@
 ----------------------------- MODULE ClockSteps -----------------------------
-(* One lock, two servers with one client each, and a Redis whose wall clock is stepped. The servers' clocks are      *)
-(* monotonic and of equal rate; a reply comes at once or never, so that what a server knows of Redis's clock is      *)
-(* exact until the step: the best case for whoever wants to notice it.                                               *)
+(* One lock, two servers with one client each, and a Redis with a wall clock that is stepped. The clocks of the     *)
+(* servers are monotonic with equal rates. A reply comes at once or is lost, so a server's estimate of Redis's clock *)
+(* is exact until the step. That is the best case for the detection of a step.                                      *)
 EXTENDS Integers, FiniteSets
 
 CONSTANTS
-  Servers, Newcomers,   \* all; those that have no sample of Redis's clock at the start
+  Servers, Newcomers,   \* all servers; the servers without a sample of Redis's clock at the start
   Horizon, Flight, Ttl, Timeout, Quarantine,
-  Steps, MostSteps,     \* by how much the clock may be stepped forward, and how often it is stepped
-  Backward,             \* TRUE: backward too
-  Samples,              \* "last": the last reply's TIME is believed | "compared": first held against the clock
-  Grants                \* a grant is "told" whatever its reply's TIME | "doubted" where that shows a step forward
+  Steps, MostSteps,     \* the possible sizes of a step; the highest number of steps
+  Backward,             \* TRUE: steps go backward too
+  Samples,              \* a reply's TIME counts at once ("last") | after a comparison with the clock ("compared")
+  Grants                \* report each grant ("told") | only a grant with a reply that shows no step forward ("doubted")
 
 VARIABLES
   now, off, steps,      \* TIME = now + off
   lease,                \* [who, end]
-  until,                \* of the quarantine, in TIME
-  guess,                \* what a server takes `off` to be
-  msgs, bel             \* commands under way; the deadline until which a client believes
+  until,                \* the end of the quarantine, in TIME
+  guess,                \* each server's estimate of `off`
+  msgs, bel             \* commands in flight; the deadline of each client
 
 vars == <<now, off, steps, lease, until, guess, msgs, bel>>
 
@@ -34,7 +34,7 @@ Init ==
   /\ msgs = {}
   /\ bel = [s \in Servers |-> 0]
 
-\* A granting command has not_after: what its server expects TIME to be, and the command timeout.
+\* A granting command has not_after: the TIME that its server expects, plus the command timeout.
 Send ==
   /\ Cardinality(msgs) < Flight
   /\ \E s \in Servers, op \in {"acquire", "renew", "sample"} :
@@ -43,9 +43,9 @@ Send ==
        /\ msgs' = msgs \cup {[op |-> op, s |-> s, at |-> now, expects |-> now + guess[s]]}
   /\ UNCHANGED <<now, off, steps, lease, until, guess, bel>>
 
-\* What a server makes of a reply. Its TIME is held against the monotonic clock, or taken as it is; a step forward
-\* that was noticed is told to Redis, and the new time is believed once that is done. With STALE rule 12 has it
-\* compared in every design.
+\* A server handles the TIME of a reply: it compares TIME with the monotonic clock, or takes TIME as it is. After it
+\* has noticed a step forward, the server starts a quarantine in Redis, and uses the new time from then on. After STALE
+\* every design compares (docs/design/leases.md, rule 12).
 Heard(m, isHeard, isStale) ==
   LET steppedOn == guess[m.s] # Unknown /\ off > guess[m.s] /\ (Samples = "compared" \/ isStale)
   IN IF ~isHeard THEN msgs' = msgs \ {m} /\ UNCHANGED guess
@@ -54,7 +54,7 @@ Heard(m, isHeard, isStale) ==
             /\ UNCHANGED guess
      ELSE msgs' = msgs \ {m} /\ guess' = [guess EXCEPT ![m.s] = off]
 
-\* Backward steps: no end lies further away than the longest ttl.
+\* After a backward step no lease may end later than the longest ttl from now.
 End == Min(lease.end, Time + Ttl)
 
 Acquire(m, isHeard) ==

@@ -1,41 +1,41 @@
 ------------------------------- MODULE Leases -------------------------------
-(* One name of Holdfast, the clients that want it, the calls that speak for them and the Redis nodes that keep it:  *)
-(* offer and claim, attach, deadlines from the send, epochs and quarantine, not_after. README.md tells what is left *)
-(* out. A rule that a simpler design lacks is a constant here; one configuration sets each of them the wrong way.   *)
+(* One lock, its clients, the calls of the clients and the Redis nodes with the data: offer and claim, attach,      *)
+(* deadlines, epochs and quarantine, not_after. README.md lists what is not modelled. Each rule that a simpler      *)
+(* design lacks is a constant here, and one configuration breaks each of these rules.                               *)
 EXTENDS Integers, FiniteSets, TLC
 
 CONSTANTS
-  Clients, Nobody, Calls, \* who competes; how many calls one after the other may speak for a client's request
-  Horizon, Flight,      \* the last tick; how many commands are under way at most
+  Clients, Nobody, Calls, \* the clients; the number of successive calls for the request of a client
+  Horizon, Flight,      \* the last tick; the highest number of commands in flight
   Ttl, OfferTime, Timeout, Quarantine,  \* in ticks; Timeout is the command timeout of not_after
-  Lag, StopsAfter,      \* how long an old primary takes writes after it was cut off: as believed, and as it is
-  Faults,               \* of "flush", "restart", "failover", "failback"
-  Base,                 \* what a deadline counts from: "send" | "receipt" (of the reply) | "message" (pub/sub)
-  Disconnect,           \* a holder's stream breaks: "keep" | "release"
+  Lag, StopsAfter,      \* how long an old primary takes writes after the cut: assumed, and real
+  Faults,               \* a subset of "flush", "restart", "failover", "failback"
+  Base,                 \* the start of a deadline: "send" | "receipt" (of the reply) | "message" (pub/sub)
+  Disconnect,           \* what the server does when a holder's stream breaks: "keep" | "release"
   Tokens,               \* "time" | "counter"
-  Epochs,               \* what an epoch names: "promotion" | "run" (the process only) | "none"
-  Renewals,             \* on a node that took over: of every "living" lease | of those "outlasting" the old primary
-  NotAfter,             \* TRUE: a granting command that its caller has given up does nothing
-  AttachRule,           \* TRUE: a call acts only while its attach is the stored one
-  Breaks,               \* TRUE: streams break, and clients come back by a call of their own
-  SlowReplies,          \* FALSE: a reply comes at once or never
-  GiveBackBy,           \* a grant that came too late goes back by its "token" | "attach", and the wait goes on
-  Resurrect             \* TRUE: a renewal puts back what has ended
+  Epochs,               \* an epoch names the "promotion" | "run" (the process only) | "none"
+  Renewals,             \* after a takeover renew each "living" lease | each lease "outlasting" the old primary
+  NotAfter,             \* TRUE: a granting command does nothing after its caller timed out
+  AttachRule,           \* TRUE: a call acts only while its attach is the stored value
+  Breaks,               \* TRUE: streams break, and clients open another call
+  SlowReplies,          \* FALSE: a reply comes at once or is lost
+  GiveBackBy,           \* a late grant is given back by its "token" | "attach", and the wait continues
+  Resurrect             \* TRUE: a renewal recreates an ended lease
 
 VARIABLES
-  now,      \* every monotonic clock, and the TIME of every node
-  node,     \* A, and B that may be promoted: [role, id (what an epoch has to name), d (the data)]
-  writable, \* A takes writes up to this tick: it stops StopsAfter its replica was cut off
-  isCut,    \* A's replica no longer hears it
+  now,      \* every monotonic clock, and TIME on every node
+  node,     \* A, and its replica B: [role, id (the value that the epoch must have), d (the data)]
+  writable, \* A takes writes up to this tick, which is StopsAfter past the cut
+  isCut,    \* whether A is cut off from its replica
   left,     \* faults that may still happen
-  msgs,     \* commands sent and neither run nor lost
-  replies,  \* replies on their way to a caller that still waits
-  wakes,    \* pub/sub messages that carry a grant (only where Base = "message")
-  call,     \* call <<client, n>>: [st, ph, out (tick of the command it waits for), tok]
-  bel,      \* what a client believes: [st, dl (its deadline), tok]
-  asked,    \* the highest token any client had received when this one asked
-  top,      \* the highest token any client has received
-  isLate    \* a grant was made for a caller that had given the command up
+  msgs,     \* commands in flight
+  replies,  \* replies in flight to a caller that still waits
+  wakes,    \* pub/sub messages that carry a grant (only with Base = "message")
+  call,     \* call <<client, n>>: [st, ph, out (send of the command in flight), tok]
+  bel,      \* the belief of a client: [st, dl (its deadline), tok]
+  asked,    \* the highest token that any client had received when this client asked
+  top,      \* the highest token that any client has received
+  isLate    \* whether a command granted after its caller timed out
 
 vars == <<now, node, writable, isCut, left, msgs, replies, wakes, call, bel, asked, top, isLate>>
 store == <<node, writable, isCut, left>>
@@ -63,13 +63,13 @@ Init ==
   /\ asked = [c \in Clients |-> 0] /\ top = 0 /\ isLate = FALSE
 
 -----------------------------------------------------------------------------
-(* What the scripts do. Each takes data and gives the set of [d, kind] that may come of it; the data of a promote   *)
-(* is a set since any waiter may be the head of the queue: order of waiters is not modelled.                        *)
+(* The scripts. Each takes the data of a node and returns the set of possible results [d, kind]. GrantNext returns  *)
+(* a set because any waiter may be the head of the queue: the order of waiters is not modelled.                     *)
 
 Runs(n) == node[n].role = "primary" /\ (n = "A" => now <= writable)
 MayGrant(n) == Epochs = "none" \/ (node[n].d.ep = node[n].id /\ now >= node[n].d.until)
-\* The old primary may take writes until `split`, and so end and hand on each lease that ends before: one that is
-\* renewed here meanwhile would have two holders.
+\* The old primary may take writes until `split`, so it may grant each lease that ends before `split` to another
+\* client. A renewal of such a lease here would make two holders.
 MayRenew(n) ==
   LET d == node[n].d
   IN \/ Renewals = "living" \/ Epochs = "none"
@@ -81,30 +81,30 @@ Purge(d) ==
   ELSE IF d.l.st = "H" THEN [d EXCEPT !.l = Free, !.ended = @ \cup {d.l.who}]
   ELSE [d EXCEPT !.l = Free]
 
-Promote(d) ==
+GrantNext(d) ==
   IF d.l.st # "free" THEN {d}
   ELSE {[d EXCEPT !.q = @ \ {x}, !.last = NextToken(d),
                   !.l = [st |-> IF Base = "message" THEN "H" ELSE "O", who |-> x[1], a |-> x, fresh |-> TRUE,
                          tok |-> NextToken(d), end |-> now + IF Base = "message" THEN Ttl ELSE OfferTime]]
         : x \in d.q} \cup (IF d.q = {} THEN {d} ELSE {})
 
-Tidy(d, may) == IF may THEN Promote(Purge(d)) ELSE {d}
+Tidy(d, may) == IF may THEN GrantNext(Purge(d)) ELSE {d}
 
 Of(d, c) == {y \in d.q : y[1] = c}
 Hold(d, x) == [d EXCEPT !.l.st = "H", !.l.a = x, !.l.fresh = TRUE, !.l.end = now + Ttl]
 Longer(d) == [d EXCEPT !.l.end = Max(@, now + Ttl)]
 TakenOver(d, x) == IF d.l.a = x THEN d ELSE [Longer(d) EXCEPT !.l.a = x, !.l.fresh = FALSE]
 
-\* A waiter of its own after the promote: what it was offered just now, it has.
+\* The request of a call after GrantNext: an offer to it becomes a grant at once.
 Settled(d, x) ==
   {IF e.l.who = x[1] /\ e.l.st = "O" THEN [d |-> Hold(e, x), kind |-> "granted"]
    ELSE IF e.l.who = x[1] THEN [d |-> e, kind |-> "granted"]
-   ELSE [d |-> e, kind |-> "waiting"] : e \in Promote(d)}
+   ELSE [d |-> e, kind |-> "waiting"] : e \in GrantNext(d)}
 
 Acquire(d0, x) ==
   LET d == Purge(d0)
       c == x[1]
-  IN IF c \in d.ended THEN {[d |-> e, kind |-> "ended"] : e \in Promote(d)}
+  IN IF c \in d.ended THEN {[d |-> e, kind |-> "ended"] : e \in GrantNext(d)}
      ELSE IF d.l.who = c /\ d.l.st = "H" THEN {[d |-> TakenOver(d, x), kind |-> "granted"]}
      ELSE IF d.l.who = c THEN {[d |-> Hold(d, x), kind |-> "granted"]}
      ELSE IF Of(d, c) # {} THEN Settled([d EXCEPT !.q = (@ \ Of(d, c)) \cup {x}], x)
@@ -112,7 +112,7 @@ Acquire(d0, x) ==
              THEN [d |-> [e EXCEPT !.last = NextToken(e),
                                    !.l = [st |-> "H", who |-> c, a |-> x, fresh |-> TRUE, tok |-> NextToken(e),
                                           end |-> now + Ttl]], kind |-> "granted"]
-             ELSE [d |-> [e EXCEPT !.q = @ \cup {x}], kind |-> "waiting"] : e \in Promote(d)}
+             ELSE [d |-> [e EXCEPT !.q = @ \cup {x}], kind |-> "waiting"] : e \in GrantNext(d)}
 
 Claim(d0, x) ==
   LET d == Purge(d0)
@@ -122,7 +122,7 @@ Claim(d0, x) ==
      ELSE IF d.l.who = c THEN {[d |-> IF d.l.st = "O" THEN Hold(d, x) ELSE Longer(d), kind |-> "granted"]}
      ELSE Settled([d EXCEPT !.q = (@ \ Of(d, c)) \cup {x}], x)
 
-\* A call that ended before its client was answered takes back what it asked for.
+\* A call that ended before its answer gives its grant back, or leaves the queue.
 GiveBack(d0, x, tok, may) ==
   LET d == IF may THEN Purge(d0) ELSE d0
       isIts == /\ d.l.who = x[1]
@@ -136,7 +136,7 @@ Renew(d0, x, tok, takesOver, may, mayRenew) ==
       lives == d.l.st = "H" /\ d.l.who = x[1] /\ d.l.tok = tok /\ d.l.end > now
       e == [d EXCEPT !.l = [st |-> "H", who |-> x[1], a |-> x, fresh |-> FALSE, tok |-> tok, end |-> now + Ttl]]
   IN IF lives /\ AttachRule /\ d.l.a # x /\ ~takesOver THEN {[d |-> d, kind |-> "superseded"]}
-     ELSE IF lives /\ ~mayRenew THEN {[d |-> d, kind |-> "refused"]}  \* it failed; nothing is lost by that
+     ELSE IF lives /\ ~mayRenew THEN {[d |-> d, kind |-> "refused"]}  \* the renewal fails, and the lease is not lost
      ELSE IF lives THEN {[d |-> IF takesOver THEN TakenOver(Longer(d), x) ELSE Longer(d), kind |-> "granted"]}
      ELSE IF Resurrect /\ d.l.st = "free" THEN {[d |-> e, kind |-> "granted"]}
      ELSE {[d |-> f, kind |-> "gone"] : f \in Tidy(d, may)}
@@ -161,14 +161,14 @@ Outcomes(m, n) ==
        [] m.op = "release" -> Release(d, m.x, m.tok, may)
 
 -----------------------------------------------------------------------------
-(* The wire and the scripts' turn. A command may run at any time after its send, on the node it was sent to, or     *)
-(* never; its caller may have given it up by then.                                                                  *)
+(* Commands and replies. A command may run at any time after its send, on the node it was sent to, or never. Its    *)
+(* caller may have timed out by then.                                                                               *)
 
 Message(op, x, n, tok) == [op |-> op, x |-> x, n |-> n, at |-> now, tok |-> tok]
 Unawaited(op, x, n, tok) == [op |-> op, x |-> x, n |-> n, at |-> Never, tok |-> tok]
 Reachable(n) == node[n].role = "primary"
 
-\* A change of A reaches B at once until B is cut off: what is lost is all that A did since.
+\* B gets each change of A at once until the cut. A takeover loses all changes since the cut.
 Written(n, d) ==
   IF n = "A" /\ ~isCut /\ node["B"].role = "replica" THEN [node EXCEPT !["A"].d = d, !["B"].d = d]
   ELSE [node EXCEPT ![n].d = d]
@@ -176,7 +176,7 @@ Written(n, d) ==
 NewWakes(d, e) ==
   IF Base = "message" /\ e.l.st = "H" /\ e.l.tok # d.l.tok /\ e.l.a \in d.q THEN {[x |-> e.l.a, tok |-> e.l.tok]} ELSE {}
 
-\* Without slow replies the answer comes before anything else happens.
+\* Without slow replies a reply is received before any other step.
 Calm == SlowReplies \/ replies = {}
 
 Run ==
@@ -199,7 +199,7 @@ LoseReply ==
   /\ ~SlowReplies /\ replies # {} /\ replies' = {}
   /\ UNCHANGED <<now, store, msgs, wakes, call, bel, asked, top, isLate>>
 
-\* The connection broke: the command is sent again on the next one, and the first may run all the same.
+\* The connection breaks. The caller sends the command again, and the first copy may still run.
 BreakConnection ==
   \E x \in CallIds :
     /\ SlowReplies /\ call[x].out # Never
@@ -212,7 +212,7 @@ Drop == \E m \in msgs : /\ Calm
                         /\ msgs' = msgs \ {m}
                         /\ UNCHANGED <<now, store, replies, wakes, call, bel, asked, top, isLate>>
 
-\* What servers with waiters do every second, and when the earliest end has come.
+\* A touch: servers with waiters send it every second, and at the earliest end of a lease.
 Touch ==
   \E n \in Nodes :
     /\ Calm /\ Runs(n) /\ MayGrant(n)
@@ -222,7 +222,7 @@ Touch ==
          /\ wakes' = wakes \cup NewWakes(node[n].d, d)
     /\ UNCHANGED <<now, writable, isCut, left, msgs, replies, call, bel, asked, top, isLate>>
 
-\* EPOCH was answered: one script notes what the node is called now, and begins the quarantine.
+\* After the answer EPOCH one script stores the new epoch and starts the quarantine.
 Adopt ==
   \E n \in Nodes :
     /\ Calm /\ Epochs # "none" /\ Runs(n) /\ node[n].d.ep # node[n].id
@@ -231,9 +231,9 @@ Adopt ==
     /\ UNCHANGED <<now, writable, isCut, left, msgs, replies, wakes, call, bel, asked, top, isLate>>
 
 -----------------------------------------------------------------------------
-(* Clients, and the servers' calls on their behalf. A server is no more than its calls and connections: two calls   *)
-(* are on two servers, and a command goes to any node that calls itself primary. The offset is taken at its         *)
-(* longest (the handler starts in the instant the client asks), and an answer reaches the client as it is written.  *)
+(* Clients, and the calls of servers on their behalf. A server is only its calls and connections: two calls are on  *)
+(* two servers, and a command goes to any node with the role primary. The offset has its longest value (the handler *)
+(* starts when the client asks), and an answer reaches the client when it is written.                               *)
 
 Send(m) == Cardinality(msgs) < Flight /\ msgs' = msgs \cup {m}
 
@@ -256,11 +256,11 @@ Again ==
            d == node[n].d
        IN \/ call[x].ph = "ask" /\ call[x].st = "open" /\ bel[c].st # "done" /\ Send(Message("acquire", x, n, 0))
           \/ /\ call[x].ph = "wait" /\ bel[c].st # "done"
-             /\ x \notin d.q  \* a hint or a touch said so
+             /\ x \notin d.q  \* as a pub/sub message or a touch reported
              /\ Send(Message("claim", x, n, 0))
           \/ call[x].ph = "back" /\ Send(Message("back", x, n, IF GiveBackBy = "token" THEN call[x].tok ELSE 0))
           \/ /\ call[x].ph = "held" /\ (call[x].st = "open" => bel[c].st = "on")
-             /\ d.l.end < now + Ttl  \* one that would change nothing is not looked at
+             /\ d.l.end < now + Ttl  \* skips renewals without an effect: fewer states
              /\ Send(Message("renew", x, n, call[x].tok))
     /\ call' = [call EXCEPT ![x].out = now]
     /\ UNCHANGED <<now, store, replies, wakes, bel, asked, top, isLate>>
@@ -276,7 +276,7 @@ Granted(r) ==
       held == [st |-> call[x].st, ph |-> "held", out |-> Never, tok |-> r.tok]
   IN IF call[x].st = "open" /\ bel[c].st # "done" /\ now < dl
        THEN call' = [call EXCEPT ![x] = held] /\ Believe(c, dl, r.tok)
-     ELSE IF call[x].st = "open" /\ bel[c].st = "none"  \* too late to be told: it goes back first
+     ELSE IF call[x].st = "open" /\ bel[c].st = "none"  \* past its deadline: the grant is given back first
        THEN call' = [call EXCEPT ![x].ph = "back", ![x].out = Never, ![x].tok = r.tok] /\ UNCHANGED <<bel, top>>
      ELSE call' = [call EXCEPT ![x] = held] /\ UNCHANGED <<bel, top>>
 
@@ -293,7 +293,7 @@ Answered ==
                /\ UNCHANGED top
        /\ UNCHANGED <<now, store, msgs, wakes, asked, isLate>>
 
-\* Only where Base = "message": the message is the grant, and the deadline counts from its receipt.
+\* Only with Base = "message": the message is the grant, and the deadline counts from its receipt.
 Told ==
   \E w \in wakes :
     /\ Calm /\ wakes' = wakes \ {w}
@@ -303,14 +303,14 @@ Told ==
          ELSE UNCHANGED <<call, bel, top>>
     /\ UNCHANGED <<now, store, msgs, replies, asked, isLate>>
 
-\* The client no longer hears this call: its connection broke, or it has gone. The server need not know.
+\* The client no longer gets answers of this call: its connection broke, or the client ended. The server may not know.
 Leave ==
   \E x \in CallIds :
     /\ Calm /\ Breaks /\ call[x].st = "open"
     /\ call' = [call EXCEPT ![x].st = "left"]
     /\ UNCHANGED <<now, store, msgs, replies, wakes, bel, asked, top, isLate>>
 
-\* The server has seen it. What was answered is left alone: the client may live and believe.
+\* The server notices the end of the call. It keeps an answered lease, because the client may believe in it.
 EndCall ==
   \E x \in CallIds, n \in Nodes :
     /\ Calm /\ call[x].st = "left" /\ Reachable(n)
@@ -330,7 +330,7 @@ Finish ==
     /\ UNCHANGED <<now, store, replies, wakes, asked, top, isLate>>
 
 -----------------------------------------------------------------------------
-(* Faults, each at most once, at any time.                                                                          *)
+(* Faults. Each happens at most once, at any time.                                                                  *)
 
 Flush ==
   /\ Calm
@@ -345,7 +345,8 @@ Cut ==
   /\ writable' = IF "failover" \in left THEN now + StopsAfter ELSE writable
   /\ UNCHANGED <<node, left>> /\ UNCHANGED others
 
-\* "restart": A's process is gone, and another one comes up with what it had at the cut. "failover": A goes on beside B.
+\* "restart": A's process ends, and B stands for a new process with A's data at the cut. "failover": A continues
+\* beside B.
 Rise ==
   /\ Calm
   /\ isCut /\ node["B"].role = "replica"
@@ -353,7 +354,7 @@ Rise ==
   /\ node' = [node EXCEPT !["B"].role = "primary", !["A"].role = IF "restart" \in left THEN "gone" ELSE @]
   /\ UNCHANGED <<writable, isCut>> /\ UNCHANGED others
 
-\* B dies before A has taken over what B did, and A is the primary again: the same process, with the data it had.
+\* B dies before A has replicated B's writes. A is the primary again: the same process with its old data.
 FallBack ==
   /\ Calm
   /\ "failback" \in left /\ node["B"].role = "primary"
@@ -362,8 +363,8 @@ FallBack ==
   /\ writable' = Horizon
   /\ UNCHANGED isCut /\ UNCHANGED others
 
-\* Belief ends with the local deadline, for good, and a call's patience with a command after Timeout. A command that
-\* can no longer do anything is forgotten, and of one that nobody waits for when it was sent: fewer states to look at.
+\* Belief ends at the local deadline. A call gives a command up after Timeout. To save states, the model removes
+\* commands that can no longer have an effect, and the send time of commands without a waiting caller.
 GivesUp(x) == call[x].out # Never /\ now + 1 > call[x].out + Timeout
 IsFutile(m) ==
   IF IsGranting(m) THEN NotAfter /\ now + 1 > m.at + Timeout
@@ -396,11 +397,11 @@ Exclusion == \A c, e \in Clients : c # e => ~(Believes(c) /\ Believes(e))
 TokensRise == \A c \in Clients : Believes(c) => bel[c].tok > asked[c]
 NoResurrection == \A n \in Nodes : node[n].d.l.who \notin node[n].d.ended
 NoLateGrant == ~isLate
-\* Rule 10 of the invariants: while no data was lost, Redis keeps a believed lease at least as long as it is believed.
+\* docs/design/invariants.md, 10: without a loss of data no lease in Redis ends before the belief in it.
 TruthfulOffset ==
   (left = Faults /\ ~isCut) =>
     \A c \in Clients : Believes(c) => node["A"].d.l.who = c /\ bel[c].dl <= node["A"].d.l.end
-\* What nobody has claimed blocks others no longer than an offer, and a waiter never stands beside its own lease.
+\* An unclaimed offer blocks others for at most OfferTime. No request is in the queue twice, or beside its own lease.
 OffersAreShort ==
   \A n \in Nodes : LET d == node[n].d
                    IN /\ d.l.st = "O" => d.l.end <= now + OfferTime

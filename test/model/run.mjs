@@ -1,6 +1,6 @@
-// `npm run test:model [NAME...]`: checks the models of the lease protocol, every configuration to its end, and fails
-// unless each one gives what its first lines say: the right design passes, each simpler one violates the invariant it
-// names. The counterexamples are written to traces/.
+// `npm run test:model [NAME...]`: checks each configuration of the models completely, and fails unless each one has the
+// result in its first lines: the product's design passes, and each simpler design violates the named invariant. Writes
+// the counterexamples to traces/.
 
 import { spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -12,27 +12,27 @@ import { steps } from './trace.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const HEAP = '2g';
-/** Of one configuration, on a machine that is busy. */
-const LONGEST_MS = 20 * 60_000;
+/** The time limit of one configuration, with room for a busy machine. */
+const TIMEOUT_MS = 20 * 60_000;
 
-/** A configuration's first lines: the module, what is expected of it, and what it is, in words. */
+/** Reads a configuration: its module, the expected result, and the description from its first lines. */
 async function read(name) {
   const text = await readFile(join(here, 'configurations', `${name}.cfg`), 'utf8');
   const [, module, expected] = text.match(/^\\\* Module: (\w+)\n\\\* Expect: (passes|violates \w+)\n/) ?? [];
   if (!module)
     throw new Error(
-      `${name}.cfg does not say in its first two lines which module it is of and what it gives`,
+      `the first two lines of ${name}.cfg must be "\\* Module: NAME" and "\\* Expect: passes" or "violates INVARIANT"`,
     );
-  const words = text.split('\n').slice(2);
-  const about = words.slice(0, words.indexOf('CONSTANTS')).map((line) => line.slice(3));
+  const lines = text.split('\n').slice(2);
+  const about = lines.slice(0, lines.indexOf('CONSTANTS')).map((line) => line.slice(3));
   const invariants = [...text.matchAll(/^INVARIANT (\w+)/gm)].map(([, invariant]) => invariant);
   if (expected !== 'passes' && expected !== `violates ${invariants.join()}`) {
-    throw new Error(`${name}.cfg has to check the one invariant that it is to violate`);
+    throw new Error(`${name}.cfg must check exactly the invariant that it violates`);
   }
   return { name, text, module, expected, about };
 }
 
-/** Runs TLC in a folder of its own, on one core, with a heap that is bounded. Resolves with what it said. */
+/** Runs TLC in its own folder, on one core, with a bounded heap. Resolves to its output. */
 async function check(jar, { text, module }) {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-model-'));
   try {
@@ -58,46 +58,46 @@ async function check(jar, { text, module }) {
 
 function output(program, args, cwd) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout: LONGEST_MS });
-    let said = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk) => (said += chunk));
-    child.stderr.setEncoding('utf8').on('data', (chunk) => (said += chunk));
+    const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], timeout: TIMEOUT_MS });
+    let tlcOutput = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk) => (tlcOutput += chunk));
+    child.stderr.setEncoding('utf8').on('data', (chunk) => (tlcOutput += chunk));
     child.on('error', reject);
-    child.on('close', () => resolve(said));
+    child.on('close', () => resolve(tlcOutput));
   });
 }
 
-/** "passes", "violates X", or what else TLC had to say. Only a search that came to its end has passed. */
-function verdict(said) {
-  const violated = said.match(/Invariant (\w+) is violated/);
+/** The result in TLC's output. Only a complete search passes. */
+function verdict(tlcOutput) {
+  const violated = tlcOutput.match(/Invariant (\w+) is violated/);
   if (violated) return `violates ${violated[1]}`;
-  if (said.includes('No error has been found') && /distinct states found, 0 states left/.test(said))
+  if (tlcOutput.includes('No error has been found') && /distinct states found, 0 states left/.test(tlcOutput))
     return 'passes';
-  return 'did not come to an end';
+  return 'did not complete';
 }
 
-async function keepTrace({ name, about, expected }, said) {
+async function writeTrace({ name, about, expected }, tlcOutput) {
   const lines = [`${name}: ${expected}`, ...about, ''];
-  for (const [i, { action, changes }] of steps(said).entries()) {
+  for (const [i, { action, changes }] of steps(tlcOutput).entries()) {
     lines.push(`${i + 1}. ${action}`, ...changes.map((change) => `     ${change}`));
   }
   await mkdir(join(here, 'traces'), { recursive: true });
   await writeFile(join(here, 'traces', `${name}.txt`), `${lines.join('\n')}\n`);
 }
 
-async function carryOut(jar, configuration) {
+async function runConfiguration(jar, configuration) {
   const started = performance.now();
-  const said = await check(jar, configuration);
+  const tlcOutput = await check(jar, configuration);
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
-  const given = verdict(said);
-  const [, states = '?'] = said.match(/(\d+) distinct states found, \d+ states left/) ?? [];
-  const [, depth = '?'] = said.match(/depth of the complete state graph search is (\d+)/) ?? [];
-  const isRight = given === configuration.expected;
-  if (isRight && given !== 'passes') await keepTrace(configuration, said);
-  const wanted = isRight ? '' : `, but is to be: ${configuration.expected}`;
-  console.log(`${isRight ? 'ok  ' : 'FAIL'} ${configuration.name}: ${given}${wanted}`);
+  const result = verdict(tlcOutput);
+  const [, states = '?'] = tlcOutput.match(/(\d+) distinct states found, \d+ states left/) ?? [];
+  const [, depth = '?'] = tlcOutput.match(/depth of the complete state graph search is (\d+)/) ?? [];
+  const isRight = result === configuration.expected;
+  if (isRight && result !== 'passes') await writeTrace(configuration, tlcOutput);
+  const expected = isRight ? '' : `, expected: ${configuration.expected}`;
+  console.log(`${isRight ? 'ok  ' : 'FAIL'} ${configuration.name}: ${result}${expected}`);
   console.log(`     ${states} states, depth ${depth}, ${seconds} s`);
-  if (!isRight) console.log(said.slice(-3000));
+  if (!isRight) console.log(tlcOutput.slice(-3000));
   return isRight;
 }
 
@@ -108,9 +108,9 @@ try {
   const configurations = await Promise.all(names.map(read));
   const jar = await checker();
   let wrong = 0;
-  for (const configuration of configurations) if (!(await carryOut(jar, configuration))) wrong += 1;
+  for (const configuration of configurations) if (!(await runConfiguration(jar, configuration))) wrong += 1;
   console.log(
-    `${configurations.length - wrong} of ${configurations.length} configurations gave what they say`,
+    `${configurations.length - wrong} of ${configurations.length} configurations had the expected result`,
   );
   if (wrong > 0) process.exitCode = 1;
 } catch (error) {

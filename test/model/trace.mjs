@@ -1,7 +1,7 @@
-// Makes a counterexample of TLC readable: each step with what it changed, a field a line.
+// Turns a counterexample of TLC into readable steps, with one line per changed field.
 
 /**
- * The states of TLC's output as steps: `{ action, changes }`, a change being "what: before -> after".
+ * Reads the states of TLC's output as steps `{ action, changes }`. A change is "field: before -> after".
  * @param {string} output
  */
 export function steps(output) {
@@ -13,8 +13,8 @@ export function steps(output) {
     const after = fields(text);
     const changes = [];
     for (const path of before ? new Set([...before.keys(), ...after.keys()]) : []) {
-      const [old, young] = [before.get(path) ?? 'none', after.get(path) ?? 'none'];
-      if (old !== young) changes.push(`${path}: ${old} -> ${young}`);
+      const [oldValue, newValue] = [before.get(path) ?? 'none', after.get(path) ?? 'none'];
+      if (oldValue !== newValue) changes.push(`${path}: ${oldValue} -> ${newValue}`);
     }
     found.push({ action: before ? action : 'Start', changes });
     before = after;
@@ -22,7 +22,7 @@ export function steps(output) {
   return found;
 }
 
-/** "node.A.d.l.st" -> "H", of all variables of a state. Of a set there is one entry, as a whole. */
+/** Maps the path of each field of a state to its value: "node.A.d.l.st" -> "H". A set is one value. */
 function fields(text) {
   const all = new Map();
   for (const assignment of `\n${text}`.split(/\n\/\\ /).slice(1)) {
@@ -37,7 +37,7 @@ function flatten(path, value, all) {
   else all.set(path, value);
 }
 
-/** Records and functions become maps, everything else its own text. */
+/** Records and functions become maps. All other values stay text. */
 function parse(text) {
   const tokens = text.match(/<<|>>|\|->|:>|@@|"[^"]*"|[[\]{}(),]|-?\w+/g);
   let at = 0;
