@@ -29,7 +29,7 @@ export interface LockSettings {
   readonly waitMs: number;
 }
 
-/** Locks for work of a few milliseconds. One call acquires a lock and one call releases it; it is never renewed. */
+/** Locks for work of a few milliseconds. One call acquires a lock, one call releases it. No renewals. */
 export class Locks {
   /** The number of repeated calls. */
   retryCount = 0;

@@ -52,7 +52,7 @@ export class Queries {
     this.keepStreamOpen().catch((error: unknown) => this.closed.signal.aborted || events.onFailed(error));
   }
 
-  /** Asks a query. It replaces the query before. */
+  /** Sends a query, which replaces the previous query. */
   ask(text: string): void {
     this.current = { id: this.nextId(), text, askedAt: performance.now(), isAnswered: false };
     this.send();

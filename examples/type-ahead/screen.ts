@@ -58,7 +58,7 @@ function row({ matchKind, recent, segments }: Suggestion, isChosen: boolean, isC
   return `${isChosen ? '>' : ' '} ${kind} ${recent ? '*' : ' '} ${highlighted(segments, isColored)}`;
 }
 
-/** The number of suggestions that fit. A line that has scrolled off the screen could not be drawn again. */
+/** The number of suggestions that fit. The program cannot draw again a line that has scrolled off the screen. */
 export function roomFor(rows: number): number {
   return Math.max(0, rows - 3);
 }

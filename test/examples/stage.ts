@@ -87,7 +87,7 @@ export class Stage {
   }
 
   /** Waits until the newest entry of the ledger satisfies the condition, and returns the entry. */
-  async entry(what: string, isWanted: (entry: Entry) => boolean, timeoutMs = 10_000): Promise<Entry> {
+  async entry(what: string, isWanted: (entry: Entry) => boolean, timeoutMs = 20_000): Promise<Entry> {
     const find = () => {
       const last = this.ledger.last();
       return last && isWanted(last) ? last : undefined;

@@ -2,6 +2,9 @@ import type { ChildExit } from '../../src/dev/child-supervisor';
 import { eventually } from '../support/eventually';
 import { ChildProgram } from '../support/processes/child-program';
 
+/** Enough for a machine with busy cores. */
+const WAIT_TIMEOUT_MS = 20_000;
+
 /** The command that starts a worker. */
 export interface Launcher {
   readonly command: string;
@@ -43,7 +46,7 @@ export class WorkerProcess {
   }
 
   /** Waits for the first line that matches. Lines that are already printed count too. */
-  async line(pattern: RegExp, timeoutMs = 10_000): Promise<{ match: RegExpExecArray; at: number }> {
+  async line(pattern: RegExp, timeoutMs = WAIT_TIMEOUT_MS): Promise<{ match: RegExpExecArray; at: number }> {
     const find = () => {
       for (const { text, at } of this.lines) {
         const match = pattern.exec(text);
@@ -64,7 +67,7 @@ export class WorkerProcess {
     this.child.signal(signal);
   }
 
-  async exit(timeoutMs = 10_000): Promise<ChildExit> {
+  async exit(timeoutMs = WAIT_TIMEOUT_MS): Promise<ChildExit> {
     return this.child.ended(timeoutMs).catch((error: Error) => {
       throw new Error(`${error.message}; it has printed:\n${this.output}`);
     });
