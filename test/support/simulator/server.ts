@@ -222,7 +222,7 @@ export class SimServer extends SimProcess {
     if (stream.openedAt + expireOffsetUs > this.loop.now) {
       return this.deliver(stream, lease, expireOffsetUs);
     }
-    // A grant after its end is not delivered. The wait goes on.
+    // A grant after its end is not delivered. The wait continues.
     if (lease.known) return this.end(stream, 'UNAVAILABLE', 'REATTACH');
     stream.state = 'waiting';
     this.giveBack(stream, true);

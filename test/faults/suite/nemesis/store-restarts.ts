@@ -9,7 +9,7 @@ const DOWN_MS = [50, 2500] as const;
 /** The span of the lost writes. */
 const LOST_MS = [300, 2500] as const;
 
-/** Kills and restarts Redis. The operating system keeps all written data, whatever appendfsync says: nothing is lost. */
+/** Kills and restarts Redis. The operating system keeps all written data with every appendfsync, so nothing is lost. */
 export const storeKilled: Fault = {
   about: 'SIGKILL of Redis, and a restart with all its data',
   pauses: ({ topology, appendfsync }) => topology !== 'one' || appendfsync !== 'always',

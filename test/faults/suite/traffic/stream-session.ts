@@ -82,7 +82,7 @@ export class StreamedLease {
     return true;
   }
 
-  /** Whether the client's own deadline is over, whatever the stream says. */
+  /** Whether the client's own deadline has passed. The state of the stream does not matter. */
   private isPast(): boolean {
     return this.stream.deadline <= monotonicMicros();
   }
