@@ -96,7 +96,7 @@ async function afterKill({ stage, launcher, other }: Cast): Promise<void> {
 
 async function stoppedInAStep({ stage, launcher, other }: Cast): Promise<void> {
   // Alice is stopped inside a step. Between a check of the lease and a write she could be stopped as well, and the
-  // ledger would then refuse that write before she noticed her deadline. That outcome is correct too, but untested here.
+  // ledger would then refuse that write before she noticed her deadline. That is correct too, but a different case.
   const alice = await stage.worker(launcher, 'alice', stage.servers, ENDLESS_STEP);
   const first = await granted(alice);
   await stage.entry('"begins" of alice', ({ worker, note }) => worker === 'alice' && note === 'begins');
