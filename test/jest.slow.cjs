@@ -7,7 +7,7 @@ module.exports = {
   ...require('./jest.config.cjs'),
   testMatch: ['<rootDir>/test/**/*.slow.test.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
-  testTimeout: 120_000,
+  testTimeout: 240_000,
   // A file starts up to seven Redis processes, and their timeouts of each other run on under load.
   maxWorkers: 1,
 };

@@ -64,11 +64,20 @@ export function contractCalls(except: readonly string[]): readonly ContractCall[
     .map(([service, name]) => contractCall(service, name));
 }
 
+/** All calls of a harness share one client: opening a connection takes longer than a call. */
+const clients = new WeakMap<Harness, Client>();
+
+function clientOf(harness: Harness): Client {
+  const client = clients.get(harness) ?? harness.client(Client);
+  clients.set(harness, client);
+  return client;
+}
+
 function contractCall(service: string, name: string): ContractCall {
   const definition = DEFINITIONS[service] as Readonly<Record<string, Method>> | undefined;
   const method = definition?.[name.charAt(0).toLowerCase() + name.slice(1)];
   if (method === undefined) throw new Error(`contract-calls.ts has no definition of ${service}/${name}`);
-  return { path: method.path, failure: (harness) => failure(harness.client(Client), method, service, name) };
+  return { path: method.path, failure: (harness) => failure(clientOf(harness), method, service, name) };
 }
 
 async function failure(client: Client, method: Method, service: string, name: string): Promise<ServiceError> {

@@ -49,9 +49,7 @@ const CALLS = contractCalls(['GetServerInfo', 'EndQuarantine', 'SuggestStream'])
 async function allFailures(error: unknown): Promise<readonly ServiceError[]> {
   harness.permits.failWith(error);
   harness.autocomplete.failWith(error);
-  const failures: ServiceError[] = [];
-  for (const { failure } of CALLS) failures.push(await failure(harness));
-  return failures;
+  return Promise.all(CALLS.map(({ failure }) => failure(harness)));
 }
 
 async function unaryFailure(message: string, details: ErrorDetails = {}, reason: Reason = 'CONTENDED') {
@@ -109,7 +107,8 @@ describe('a thrown value that is not a HoldfastError', () => {
       const logged = harness.logged.find(({ fields }) => fields['errorId'] === errorId);
       expect(logged).toMatchObject({ level: 'error', fields: { err: thrown } });
     }
-    expect(harness.logged.map(({ fields }) => fields['method'])).toEqual(CALLS.map(({ path }) => path));
+    const loggedMethods = harness.logged.map(({ fields }) => fields['method']);
+    expect(loggedMethods.sort()).toEqual(CALLS.map(({ path }) => path).sort());
   });
 
   test('thrown synchronously by the engine is INTERNAL too', async () => {

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually, eventuallyPasses } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
-import { InProcessServer } from './in-process-server';
+import { InProcessServer, SHORT_TTL_MS } from './in-process-server';
 import { refusal } from '../support/clients/call-ending';
 import { ms } from '../support/clients/lease-client';
 import type { LockClient } from '../support/clients/lock-client';
 
-/** Bound of a step without a wait on a busy machine. Every wait in these tests is longer. */
+/** Bound of a step without a wait. Every wait in these tests is longer. */
 const SLOW_MS = 750;
 
 let redis: RedisProcess;
@@ -94,12 +94,11 @@ describe('a held lock', () => {
 
   test.concurrent('ends a wait at its wait_timeout (chapter 17, 19)', async () => {
     await client.acquire({ name: 'patient', ttlMs: 20_000 });
-    const t0 = performance.now();
+    const stopwatch = redis.stopwatch();
     const ending = await refusal(client.acquire({ name: 'patient', waitMs: 400 }));
-    const waited = performance.now() - t0;
+    expect(stopwatch.elapsedMs).toBeGreaterThanOrEqual(399);
+    expect(stopwatch.chargedMs).toBeLessThan(400 + SLOW_MS);
     expect(ending).toMatchObject({ code: 'ABORTED', reason: 'CONTENDED' });
-    expect(waited).toBeGreaterThanOrEqual(399);
-    expect(waited).toBeLessThan(400 + SLOW_MS);
     expect((await client.get('patient')).waiterCount).toBe(0);
   });
 
@@ -122,24 +121,23 @@ describe('a held lock', () => {
   });
 
   test.concurrent('has no bound of the wait without wait_timeout and deadline', async () => {
+    const stopwatch = redis.stopwatch();
     const first = await client.acquire({ name: 'unbounded', ttlMs: 1200 });
-    const t0 = performance.now();
     const second = await client.acquire({ name: 'unbounded', ttlMs: 1000 });
-    const waited = performance.now() - t0;
+    expect(stopwatch.elapsedMs).toBeGreaterThan(1200);
+    expect(stopwatch.chargedMs).toBeLessThan(1200 + SLOW_MS);
     expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
-    expect(waited).toBeGreaterThan(1000);
-    expect(waited).toBeLessThan(1200 + SLOW_MS);
   });
 
   test.concurrent('is granted on its release, with the full ttl (chapter 17)', async () => {
     const first = await client.acquire({ name: 'handed over', ttlMs: 20_000 });
-    const waiting = other.client().acquire({ name: 'handed over', ttlMs: 2000, waitMs: 10_000 });
+    const waiting = other.client().acquire({ name: 'handed over', ttlMs: 2000, waitMs: 20_000 });
     await waiterCount('handed over', 1);
     await sleep(300);
-    const released = performance.now();
+    const stopwatch = redis.stopwatch();
     await client.release(first.leaseId);
     const second = await waiting;
-    expect(performance.now() - released).toBeLessThan(SLOW_MS);
+    expect(stopwatch.chargedMs).toBeLessThan(SLOW_MS);
     // The offset is counted from the receipt of the call, so it includes the wait.
     expect(ms(second.expireOffset)).toBeGreaterThan(2000 + 300 - 20);
     expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
@@ -173,11 +171,10 @@ describe('a held lock', () => {
 });
 
 test.concurrent('grants the next waiter when the ttl of a silent holder expires (chapter 14)', async () => {
-  const t0 = performance.now();
-  const first = await client.acquire({ name: 'silent', ttlMs: 500 });
-  const second = await client.acquire({ name: 'silent', ttlMs: 500, waitMs: 5000 });
-  const waited = performance.now() - t0;
-  expect(waited).toBeGreaterThan(ms(first.expireOffset));
-  expect(waited).toBeLessThan(500 + SLOW_MS);
+  const stopwatch = redis.stopwatch();
+  const first = await client.acquire({ name: 'silent', ttlMs: SHORT_TTL_MS });
+  const second = await client.acquire({ name: 'silent', ttlMs: SHORT_TTL_MS, waitMs: 20_000 });
+  expect(stopwatch.elapsedMs).toBeGreaterThan(ms(first.expireOffset));
+  expect(stopwatch.chargedMs).toBeLessThan(SHORT_TTL_MS + SLOW_MS);
   expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
 });

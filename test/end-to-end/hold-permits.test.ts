@@ -133,7 +133,7 @@ test.concurrent(
 
 test.concurrent('a disconnected stream leaves its permits for one ttl', async () => {
   const name = 'gone';
-  const stream = client.hold({ name, ttlMs: 900, permitCount: 2, initialLimit: 2 });
+  const stream = client.hold({ name, ttlMs: 2000, permitCount: 2, initialLimit: 2 });
   await stream.until('granted');
   stream.cancel();
   expect((await client.get(name)).usedCount).toBe(2);

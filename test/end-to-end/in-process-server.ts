@@ -6,6 +6,9 @@ import { eventuallyPasses } from '../support/eventually';
 import { LockClient } from '../support/clients/lock-client';
 import { SemaphoreClient } from '../support/clients/semaphore-client';
 
+/** The ttl of a lease that shall expire soon, and not before its answer arrives on a busy machine. */
+export const SHORT_TTL_MS = 1000;
+
 /** The real server inside this process over a real Redis. Closes its clients at the end. */
 export class InProcessServer {
   /** Log lines at level warn and above. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LockMode, LossCause } from '../../generated/typescript/holdfast/v1/lease';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
-import { InProcessServer } from './in-process-server';
+import { InProcessServer, SHORT_TTL_MS } from './in-process-server';
 import { refusal } from '../support/clients/call-ending';
 import { ms } from '../support/clients/lease-client';
 import type { LockClient } from '../support/clients/lock-client';
@@ -35,9 +35,9 @@ function neverGiven(leaseId: string): string {
 
 describe('RenewLock', () => {
   test.concurrent('moves the end to one ttl from now', async () => {
-    const first = await client.acquire({ name: 'renewed', ttlMs: 2000 });
-    for (let round = 0; round < 3; round += 1) {
-      await sleep(800);
+    const first = await client.acquire({ name: 'renewed', ttlMs: 1500 });
+    for (let round = 0; round < 4; round += 1) {
+      await sleep(500);
       const lease = await client.renew(first.leaseId);
       expect(lease).toMatchObject({
         leaseId: first.leaseId,
@@ -46,8 +46,8 @@ describe('RenewLock', () => {
         fencingToken: first.fencingToken,
         permitCount: 1,
       });
-      expect(ms(lease.ttl)).toBe(2000);
-      expect(ms(lease.expireOffset)).toBeGreaterThan(1990);
+      expect(ms(lease.ttl)).toBe(1500);
+      expect(ms(lease.expireOffset)).toBeGreaterThan(1490);
     }
     expect((await client.get('renewed')).holders[0]?.fencingToken).toBe(first.fencingToken);
   });
@@ -77,7 +77,7 @@ describe('RenewLock', () => {
         reason: 'LEASE_NOT_HELD',
         metadata: { cause: 'RELEASED' },
       });
-      const expired = await client.acquire({ name: 'ended', ttlMs: 150 });
+      const expired = await client.acquire({ name: 'ended', ttlMs: SHORT_TTL_MS });
       await isFree('ended');
       expect(await refusal(client.renew(expired.leaseId))).toMatchObject({
         code: 'NOT_FOUND',
@@ -109,8 +109,8 @@ describe('ReleaseLock', () => {
   test.concurrent(
     'answers released false with the cause for an expired lease, and frees no other lease (chapter 13, 20)',
     async () => {
-      const { leaseId } = await client.acquire({ name: 'too late', ttlMs: 150 });
-      const next = await client.acquire({ name: 'too late', ttlMs: 20_000, waitMs: 5000 });
+      const { leaseId } = await client.acquire({ name: 'too late', ttlMs: SHORT_TTL_MS });
+      const next = await client.acquire({ name: 'too late', ttlMs: 20_000, waitMs: 20_000 });
       const expired = LossCause.LOSS_CAUSE_EXPIRED;
       for (let time = 0; time < 2; time += 1) {
         expect(await client.release(leaseId)).toEqual({ released: false, lossCause: expired });
@@ -186,8 +186,8 @@ describe('GetLock', () => {
   });
 
   test.concurrent('shows no holder after the expiry, and the last fencing token', async () => {
-    const { fencingToken } = await client.acquire({ name: 'left', ttlMs: 150 });
-    await sleep(170);
+    const { fencingToken } = await client.acquire({ name: 'left', ttlMs: SHORT_TTL_MS });
+    await sleep(SHORT_TTL_MS + 20);
     expect(await client.get('left')).toMatchObject({
       holderCount: 0,
       holders: [],

@@ -26,7 +26,7 @@ describe('a replica for queries', () => {
       await suggest().catch(() => undefined);
       return (await scriptCount(replica)) > before;
     });
-  }, 30_000);
+  });
   afterAll(async () => {
     // The server must log a warning when the replica disconnects.
     server?.warnings.splice(0);
@@ -84,5 +84,5 @@ describe('a replica for queries', () => {
       // The replica is behind until replication has resumed.
       return String(found) === 'ac,aa,ab,ad,ae' && (await scriptCount(replica)) > before;
     });
-  }, 30_000);
+  });
 });

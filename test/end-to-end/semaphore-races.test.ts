@@ -95,6 +95,6 @@ test("one caller's short ttl does not end another caller's lease (chapter 31)", 
   const name = 'short and long';
   await clientOf(0).setLimit(name, 3);
   const long = await clientOf(0).acquire({ name, ttlMs: 20_000 });
-  for (let round = 0; round < 5; round += 1) await clientOf(1).acquire({ name, ttlMs: 100, waitMs: 10_000 });
+  for (let round = 0; round < 5; round += 1) await clientOf(1).acquire({ name, ttlMs: 500, waitMs: 20_000 });
   expect((await clientOf(0).renew(long.leaseId)).fencingToken).toBe(long.fencingToken);
 });

@@ -1,5 +1,6 @@
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
+import type { Stopwatch } from '../support/stopwatch';
 import { InProcessServer } from './in-process-server';
 
 /** Two servers of one Redis. */
@@ -14,6 +15,11 @@ export class ServerPair {
     const redis = await RedisProcess.start();
     const server = () => InProcessServer.start(redis.url);
     return new ServerPair(redis, ...(await Promise.all([server(), server()])));
+  }
+
+  /** Starts a stopwatch that subtracts the waits of this process and of Redis for a core. */
+  stopwatch(): Stopwatch {
+    return this.redis.stopwatch();
   }
 
   async close(): Promise<void> {

@@ -77,7 +77,7 @@ export class RecordedStream {
     this.stream.cancel();
   }
 
-  private async heard<T>(what: string, check: () => T | undefined, timeoutMs = 10_000) {
+  private async heard<T>(what: string, check: () => T | undefined, timeoutMs = 30_000) {
     const until = performance.now() + timeoutMs;
     for (;;) {
       const found = check();

@@ -3,10 +3,15 @@ import type { History, HistoryEvent, Micros } from '../support/history';
 /** One request with its lease, or one call about a lease that the history does not know. */
 interface Tracked {
   lastEvent: Micros;
+  /** The longest ttl of its events; undefined where no event tells one. */
+  ttl: Micros | undefined;
   hasLease: boolean;
   /** The client was told that the request holds nothing any more. */
   isOver: boolean;
 }
+
+/** A call that ends with one of these reasons has been granted nothing. */
+const REFUSALS: ReadonlySet<string> = new Set(['CONTENDED', 'NEVER_FITS', 'STORE_FULL']);
 
 class LeaseTracker {
   private readonly all = new Set<Tracked>();
@@ -27,17 +32,20 @@ class LeaseTracker {
   /** When the last lease that was not seen to end has expired. */
   end(): Micros {
     let last = -Infinity;
-    for (const { lastEvent, isOver } of this.all) if (!isOver) last = Math.max(last, lastEvent);
-    return last === -Infinity ? last : Math.max(last, this.lastFaultEnd) + this.longestTtl;
+    for (const { lastEvent, ttl = this.longestTtl, isOver } of this.all) {
+      if (!isOver) last = Math.max(last, Math.max(lastEvent, this.lastFaultEnd) + ttl);
+    }
+    return last;
   }
 
   private addToCall(event: Extract<HistoryEvent, { call: string }>): void {
     const tracked = this.find(event);
     tracked.lastEvent = event.at;
+    if ('ttlUs' in event && event.ttlUs !== null) tracked.ttl = Math.max(tracked.ttl ?? 0, event.ttlUs);
     if (event.type === 'asked') tracked.isOver = false;
     if (event.type === 'granted') tracked.hasLease = true;
     if (event.type === 'release_answered' && event.released) tracked.isOver = true;
-    if (event.type === 'ended' && event.reason === 'CONTENDED') tracked.isOver ||= !tracked.hasLease;
+    if (event.type === 'ended' && REFUSALS.has(event.reason ?? '')) tracked.isOver ||= !tracked.hasLease;
   }
 
   private find(event: Extract<HistoryEvent, { call: string }>): Tracked {
@@ -45,7 +53,7 @@ class LeaseTracker {
     if ('lease' in event && event.lease) ids.push(`lease ${event.lease}`);
     if (event.type === 'asked' && event.requestId !== null) ids.push(`request ${event.requestId}`);
     const known = ids.map((id) => this.byId.get(id)).find((tracked) => tracked !== undefined);
-    const tracked = known ?? { lastEvent: event.at, hasLease: false, isOver: false };
+    const tracked = known ?? { lastEvent: event.at, ttl: undefined, hasLease: false, isOver: false };
     for (const id of ids) this.byId.set(id, tracked);
     this.all.add(tracked);
     const ofClient = this.byClient.get(event.client) ?? new Set();
@@ -55,7 +63,7 @@ class LeaseTracker {
 }
 
 /**
- * The instant by which every lease of the history was released or has expired: a TTL after the last event about it.
+ * The instant by which every lease of the history was released or has expired: its ttl after the last event about it.
  * -Infinity where the history shows that all were released.
  */
 export function restingSince(history: History): Micros {

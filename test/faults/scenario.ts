@@ -23,7 +23,7 @@ const SHOWN_EVENTS = 40;
 const PROBES_AT_ONCE = 32;
 const REST_MS = 1000;
 /** Shorter than the timeout of a test, so that the test can still come to rest and print its history. */
-const SCENARIO_MS = 20_000;
+const SCENARIO_MS = 60_000;
 
 /**
  * A test with its own names, clients and history. At its end the system is at rest: all permits can be acquired, Redis

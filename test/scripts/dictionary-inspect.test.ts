@@ -86,28 +86,23 @@ describe('dictionary-inspect', () => {
     ['a few entries', 5, 0],
     ['thousands of entries', 3000, 0],
     ['thousands of entries, every third with a payload', 2000, 1024],
-  ])(
-    'answers about the memory in bytes: %s',
-    async (_what, count, payload) => {
-      const name = fixture.name();
-      await create(name);
-      const entries = Array.from({ length: count }, (_, i) =>
-        foldedEntry(`id ${i}`, `entry ${(i * 7919) % 3000} of many`, {
-          payload: new Uint8Array(i % 3 === 0 ? payload : 0).fill(7),
-        }),
-      );
-      for (let i = 0; i < count; i += 1000)
-        await fixture.store.put(name, PROFILE, entries.slice(i, i + 1000));
-      const live = String(await fixture.meta(name, 'live'));
-      const bytes = Number(await fixture.redis.command('EVAL', MEMORY, 0, live));
-      const said = Number((await fixture.run(exactInspect, name))[4]);
-      // The reply leaves out the state, which takes about 100 bytes.
-      expect(said).toBeGreaterThanOrEqual(bytes * 0.7 - 200);
-      expect(said).toBeLessThanOrEqual(bytes * 1.3);
-      if (count >= 2000) expect(said).toBeGreaterThan(count * (100 + payload / 3));
-    },
-    30_000,
-  );
+  ])('answers about the memory in bytes: %s', async (_what, count, payload) => {
+    const name = fixture.name();
+    await create(name);
+    const entries = Array.from({ length: count }, (_, i) =>
+      foldedEntry(`id ${i}`, `entry ${(i * 7919) % 3000} of many`, {
+        payload: new Uint8Array(i % 3 === 0 ? payload : 0).fill(7),
+      }),
+    );
+    for (let i = 0; i < count; i += 1000) await fixture.store.put(name, PROFILE, entries.slice(i, i + 1000));
+    const live = String(await fixture.meta(name, 'live'));
+    const bytes = Number(await fixture.redis.command('EVAL', MEMORY, 0, live));
+    const said = Number((await fixture.run(exactInspect, name))[4]);
+    // The reply leaves out the state, which takes about 100 bytes.
+    expect(said).toBeGreaterThanOrEqual(bytes * 0.7 - 200);
+    expect(said).toBeLessThanOrEqual(bytes * 1.3);
+    if (count >= 2000) expect(said).toBeGreaterThan(count * (100 + payload / 3));
+  });
 
   it('changes nothing', async () => {
     const name = fixture.name();

@@ -44,9 +44,14 @@ export class Stopwatch {
     return performance.now() - this.startedAt;
   }
 
+  /** The waits for a core. */
+  get coreWaitMs(): number {
+    return this.waits.totalMs();
+  }
+
   /** The span without the waits for a core. */
   get chargedMs(): number {
-    return this.elapsedMs - this.waits.totalMs();
+    return this.elapsedMs - this.coreWaitMs;
   }
 }
 

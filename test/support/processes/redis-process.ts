@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { eventually } from '../eventually';
+import { Stopwatch } from '../stopwatch';
 import { freePort } from './free-port';
 import { openHost, type RedisHost } from './redis-host';
 
@@ -69,6 +70,11 @@ export class RedisProcess {
 
   get pid(): number | undefined {
     return this.host.pid;
+  }
+
+  /** Starts a stopwatch that subtracts the waits of this process and of Redis for a core. */
+  stopwatch(): Stopwatch {
+    return new Stopwatch(() => [process.pid, ...(this.pid === undefined ? [] : [this.pid])]);
   }
 
   /** The folder of the data; undefined in a container. */

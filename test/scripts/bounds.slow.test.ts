@@ -1,0 +1,12 @@
+import { PermitsFixture } from '../support/permits-fixture';
+import { grantsWaitingReaders } from '../support/waiting-readers';
+
+let fixture: PermitsFixture;
+beforeAll(async () => {
+  // Thousands of commands are in flight at once.
+  fixture = await PermitsFixture.open({ commandTimeoutMs: 20_000, frozenClock: true });
+});
+afterAll(() => fixture?.close());
+
+test('the scripts grant a lock to 10,000 waiting readers in batches of 64', () =>
+  grantsWaitingReaders(fixture, 10_000));

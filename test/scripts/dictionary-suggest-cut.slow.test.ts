@@ -1,0 +1,3 @@
+import { testCutSuggestions } from '../support/dictionary-suggest-cut';
+
+testCutSuggestions(60);
