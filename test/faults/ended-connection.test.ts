@@ -12,7 +12,12 @@ const MAX_ATTEMPTS = 200;
 
 test('a command on a connection that has just ended waits for the next connection and does not block the process', async () => {
   const redis = await RedisProcess.start();
-  const options = { endpoint: redis.url, commandTimeoutMs: 2000, clock: systemClock, onError: () => undefined };
+  const options = {
+    endpoint: redis.url,
+    commandTimeoutMs: 2000,
+    clock: systemClock,
+    onError: () => undefined,
+  };
   const connection = new RedisConnection(options);
   try {
     await connection.ready(5000);

@@ -24,7 +24,7 @@ test('a full Redis refuses new requests with STORE_FULL, and serves leases and w
     const stream = alice.hold({ name: streamed, ttlMs: 2000 });
     const held = await stream.granted();
     const una = scenario.client('una', one);
-    const unaryHeld = await una.acquire({ name: unary, ttlMs: 2000 });
+    const unaryHeld = await una.acquire({ name: unary, ttlMs: 20_000 });
     const hank = scenario.client('hank', other);
     const first = await hank.hold({ name: queue, ttlMs: 2000 }).granted();
     for (const lease of [held, unaryHeld, first]) scenario.observer.watchLease(lease);

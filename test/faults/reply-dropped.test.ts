@@ -9,11 +9,16 @@ const TTL_MS = 20_000;
 /** A stream renews after a third of the ttl. */
 const STREAM_TTL_MS = 2000;
 
-/** Server 0 reaches Redis directly, server 1 through a proxy that cuts. */
+/**
+ * Server 0 reaches Redis directly, server 1 through a proxy that cuts. All tests cut the one connection of server 1, so
+ * a command of one test may be lost several times. A busy machine takes long for each retry.
+ */
 let fleet: Fleet;
 
 beforeAll(async () => {
-  fleet = await Fleet.start({ members: [{}, { redisProxy: true }] });
+  fleet = await Fleet.start({
+    members: [{}, { redisProxy: true, env: { HOLDFAST_COMMAND_TIMEOUT: '20s' } }],
+  });
 });
 
 afterAll(() => fleet?.close());

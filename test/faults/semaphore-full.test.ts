@@ -20,7 +20,7 @@ test('a full Redis refuses new permits with STORE_FULL, and runs renewals, relea
     const stream = alice.hold({ name, ttlMs: 2000, permits: 3 });
     const held = await stream.granted();
     const una = scenario.client('una', one, 'semaphore');
-    const unaryHeld = await una.acquire({ name, ttlMs: 2000 });
+    const unaryHeld = await una.acquire({ name, ttlMs: 20_000 });
     for (const lease of [held, unaryHeld]) scenario.observer.watchLease(lease);
     const line = new WaiterLine(scenario, name, other);
     await line.join('w1 of 2', one, 'stream', { permits: 2 });
