@@ -1,0 +1,3 @@
+import { describePermitsProperties } from '../support/permits-properties';
+
+describePermitsProperties(30_000);

@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { PermitsFixture } from './permits-fixture';
+import type { TestServer } from './permits-server';
+import { brokenInvariants } from './permits-invariants';
+import { PermitsModel } from './permits-model';
+import { SLOTS, type Arena, type World } from './permits-arena';
+import { randomSteps } from './permits-commands';
+import { Requester } from './permits-requester';
+import { is } from './reply-kinds';
+
+const HISTORIES = 3000;
+const STEPS = 60;
+const SEMAPHORE_LIMIT = 5;
+
+/** Compares as many histories as the machine runs within the time limit, so a slow machine does not fail. */
+export function describePermitsProperties(timeLimitMs: number): void {
+  describe('the store and a simple model, after random commands of two servers', () => {
+    let on: PermitsFixture;
+    let servers: TestServer[];
+    beforeAll(async () => {
+      on = await PermitsFixture.open();
+      servers = [await on.server('s1'), await on.server('s2')];
+    });
+    afterAll(() => on.close());
+
+    async function newWorld(): Promise<World> {
+      const arenas: Arena[] = [];
+      for (const service of ['lock', 'semaphore'] as const) {
+        const resource = on.resource(service);
+        arenas.push({
+          resource,
+          limit: service === 'semaphore' ? SEMAPHORE_LIMIT : undefined,
+          model: new PermitsModel(),
+          slots: Array.from({ length: SLOTS }, () => []),
+          stored: await on.stored(resource),
+        });
+      }
+      return { fixture: on, servers, arenas, log: [] };
+    }
+
+    /** All leases expire. Then nothing is left, and one request can get all permits. */
+    async function comesToRest({ resource }: Arena): Promise<void> {
+      const [server] = servers as [TestServer];
+      if (Object.keys((await on.stored(resource)).numbers).length === 0) return; // nothing was ever made of it
+      const semaphore = resource.service === 'semaphore';
+      const limited = { limit: SEMAPHORE_LIMIT, expectedLimit: undefined };
+      if (semaphore) await server.store.setLimit(resource, limited); // waiters of a paused semaphore would stay for ever
+      for (let minute = 0; minute < 4; minute += 1) {
+        await on.passInUse(resource, 61_000);
+        // The last step may have been a stall, and after a stall no server counts as silent.
+        await server.store.touch(resource, []);
+        await on.passInUse(resource, 4000);
+        await server.store.touch(resource, []);
+      }
+      const rest = await on.stored(resource);
+      expect(rest.records).toEqual({});
+      expect(brokenInvariants(rest)).toEqual([]);
+      const all = new Requester(server, resource, semaphore ? { permits: SEMAPHORE_LIMIT } : {});
+      is('granted', await all.try());
+    }
+
+    it('give the same answers, and the store keeps its invariants and leaks nothing', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.commands(randomSteps, { maxCommands: STEPS, size: 'max' }), async (steps) => {
+          const world = await newWorld();
+          await fc.asyncModelRun(() => ({ model: {}, real: world }), steps);
+          for (const arena of world.arenas) await comesToRest(arena);
+        }),
+        { numRuns: HISTORIES, interruptAfterTimeLimit: timeLimitMs, markInterruptAsFailure: false },
+      );
+    }, 100_000);
+  });
+}
