@@ -1,3 +1,3 @@
 import { testCutSuggestions } from '../support/dictionary-suggest-cut';
 
-testCutSuggestions(60);
+testCutSuggestions(60, [20, 200, 700]);

@@ -1,3 +1,3 @@
 import { testCutSuggestions } from '../support/dictionary-suggest-cut';
 
-testCutSuggestions(20);
+testCutSuggestions(20, [20, 200]);

@@ -100,7 +100,8 @@ export class RedisConnection implements CommandLink {
 
   /** A command that is sent now leaves at once. */
   get isReady(): boolean {
-    return this.client.status === 'ready' && this.probe.identified;
+    // ioredis still says `ready` for a moment after `close`.
+    return !this.closed && this.client.status === 'ready' && this.probe.identified;
   }
 
   /** The last probe found a master. */
