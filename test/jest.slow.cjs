@@ -10,4 +10,6 @@ module.exports = {
   testTimeout: 240_000,
   // A file starts up to seven Redis processes, and their timeouts of each other run on under load.
   maxWorkers: 1,
+  // One worker is this process itself. A handle that a test file leaves open would keep the run from ending.
+  forceExit: true,
 };
