@@ -23,7 +23,7 @@ function answers(name: string, query: string, how: 'prefix' | 'substring'): bool
   return how === 'prefix' ? name.startsWith(query) : name.includes(query);
 }
 
-// A low priority, so that Redis, whose time is measured, does not wait for a processor.
+// A low priority: Redis is measured, and must not wait for a core.
 setPriority(constants.priority.PRIORITY_LOW);
 
 const tasks = {

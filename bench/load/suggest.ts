@@ -38,7 +38,7 @@ function entriesOf({ count, shard }: Part, score: (weight: number) => number = (
   });
 }
 
-// A low priority, so that Redis, whose time is measured, does not wait for a processor.
+// A low priority: Redis is measured, and must not wait for a core.
 setPriority(constants.priority.PRIORITY_LOW);
 
 const tasks = {

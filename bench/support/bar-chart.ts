@@ -102,7 +102,7 @@ function legendOf(series: readonly string[], y: number): string[] {
   });
 }
 
-/** The next round number whose grid lines are round too. */
+/** The next round number. Its grid lines are round numbers too. */
 function ceiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
   return ([1, 2, 5, 10].find((factor) => factor * power >= value) ?? 10) * power;

@@ -84,8 +84,8 @@ function parseOwner(content) {
 /** The owner that the content of a lock file names, if that process still runs; undefined for a leftover file. */
 function livingOwner(file, content) {
   const owner = parseOwner(content);
-  if (owner) return processStart(owner.pid) === owner.start ? owner : undefined;
-  return ageMs(file) < EMPTY_FILE_MS ? { pid: 0, start: '' } : undefined;
+  if (owner) return processStart(owner.pid) === owner.birth ? owner : undefined;
+  return ageMs(file) < EMPTY_FILE_MS ? { pid: 0, birth: '' } : undefined;
 }
 
 /**
@@ -115,7 +115,8 @@ function tryPidLock(file) {
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const mine = JSON.stringify({
     pid: process.pid,
-    start: processStart(process.pid),
+    // Earlier versions read this name too, and must see the lock of this one.
+    birth: processStart(process.pid),
     nonce: Math.random(),
   });
   for (;;) {

@@ -46,9 +46,9 @@ describe('the pid lock', () => {
   it('is free when another process has the process id of the owner', () => {
     const lock = tryPidLock(file);
     expect(lock.taken).toBe(true);
-    const mine = JSON.parse(readFileSync(file, 'utf8')) as { start: string };
-    expect(mine.start).toBe(processStart(process.pid));
-    writeFileSync(file, JSON.stringify({ ...mine, start: `${mine.start}0` }));
+    const mine = JSON.parse(readFileSync(file, 'utf8')) as { birth: string };
+    expect(mine.birth).toBe(processStart(process.pid));
+    writeFileSync(file, JSON.stringify({ ...mine, birth: `${mine.birth}0` }));
     expect(tryPidLock(file).taken).toBe(true);
   });
 
@@ -74,7 +74,7 @@ describe('the pid lock', () => {
           fs.appendFileSync(${JSON.stringify(log)}, 'out\\n');
           // Every second round leaves a lock file behind, as a process does that dies.
           if (i % 2) release();
-          else fs.writeFileSync(${JSON.stringify(file)}, JSON.stringify({ pid: 1, start: 'never' }));
+          else fs.writeFileSync(${JSON.stringify(file)}, JSON.stringify({ pid: 1, birth: 'never' }));
         }
       })();
     `;

@@ -13,7 +13,7 @@ export const RECONNECT_PATIENCE_MS = 1000;
 /** The longest pause between two attempts to connect while operations wait, and after that. */
 const LONGEST_PAUSE_WHILE_WAITING_MS = 100;
 const LONGEST_PAUSE_MS = 500;
-/** The pauses of so many attempts last longer than `RECONNECT_PATIENCE_MS`. */
+/** The number of attempts with short pauses. Together their pauses last longer than `RECONNECT_PATIENCE_MS`. */
 const ATTEMPTS_WHILE_WAITING = 12;
 
 /** The pause after a failed attempt to connect (ms). `attempt` counts from 1. */

@@ -2,7 +2,7 @@ import { StoreFailure } from '../../engine/errors';
 import { redirectionOf } from '../connection/failure-class';
 import { BUCKET_COUNT, epochKey } from '../keys';
 
-/** One command with so many epochs holds Redis for less than a tenth of a millisecond. */
+/** The most epochs in one command. The command holds Redis for less than a tenth of a millisecond. */
 const EPOCHS_PER_COMMAND = 64;
 /** How many commands are in flight where each command has few buckets. */
 const COMMANDS_IN_FLIGHT = 16;

@@ -63,24 +63,16 @@ export function parseTouch(reply: GuardedReply): TouchReply {
 }
 
 export function parseRenew(reply: GuardedReply): RenewReply {
-  switch (reply.word) {
-    case 'GRANTED':
-      return parseGranted(reply);
-    case 'ENDED':
-      return parseFinished(reply);
-    case 'SUPERSEDED':
-      return { kind: 'superseded' };
-    case 'GONE':
-      return { kind: 'gone' };
-    default:
-      throw unexpected(reply);
-  }
+  return reply.word === 'GRANTED' ? parseGranted(reply) : parseNotHeld(reply);
 }
 
 export function parseRelease(reply: GuardedReply): ReleaseReply {
+  return reply.word === 'RELEASED' ? { kind: 'released' } : parseNotHeld(reply);
+}
+
+/** The request does not hold its lease any more, or another call speaks for the lease. */
+function parseNotHeld(reply: GuardedReply): Exclude<RenewReply, Granted> {
   switch (reply.word) {
-    case 'RELEASED':
-      return { kind: 'released' };
     case 'ENDED':
       return parseFinished(reply);
     case 'SUPERSEDED':

@@ -65,7 +65,7 @@ const scripts = {
 /** Loaded on connect. */
 export const permitsScripts: readonly Script[] = Object.values(scripts);
 
-/** A view of a resource has at most so many holders and so many waiters. */
+/** The most holders, and the most waiters, that a view of a resource has. */
 const SHOWN_COUNT = 16;
 
 export interface PermitsStoreOptions {

@@ -23,7 +23,7 @@ export interface ClusterRouterOptions {
 
 /** Before a command is sent again to a node that will take it in a moment: its slot moves, or a master is being elected. */
 const PAUSE_MS = 20;
-/** After so many redirections an operation pauses, so that two nodes that name each other get no busy loop. */
+/** The redirections before an operation pauses. The pause prevents a busy loop between two nodes that name each other. */
 const REDIRECTIONS_WITHOUT_PAUSE = 3;
 /** How long an operation waits for a slot to have a master. */
 export const OWNER_PATIENCE_MS = 1000;
