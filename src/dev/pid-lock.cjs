@@ -84,7 +84,10 @@ function parseOwner(content) {
 /** The owner that the content of a lock file names, if that process still runs; undefined for a leftover file. */
 function livingOwner(file, content) {
   const owner = parseOwner(content);
-  if (owner) return processStart(owner.pid) === owner.birth ? owner : undefined;
+  if (owner) {
+    const start = processStart(owner.pid);
+    return start !== undefined && start === owner.birth ? owner : undefined;
+  }
   return ageMs(file) < EMPTY_FILE_MS ? { pid: 0, birth: '' } : undefined;
 }
 

@@ -97,14 +97,14 @@ describe('EmbeddedRedis', () => {
   it('starts although a power loss left a lock file and a socket file', async () => {
     const dead = spawnSync(process.execPath, ['-e', 'console.log(process.pid)']).stdout.toString().trim();
     mkdirSync(folder);
-    writeFileSync(join(folder, 'start.lock'), JSON.stringify({ pid: Number(dead), start: 'long ago' }));
+    writeFileSync(join(folder, 'start.lock'), JSON.stringify({ pid: Number(dead), birth: 'long ago' }));
     writeFileSync(join(folder, 'redis.sock'), '');
     expect(await ask(await start(), 'PING')).toBe('PONG');
   });
 
   it('starts although an unrelated process has the process id of the lock file', async () => {
     mkdirSync(folder);
-    writeFileSync(join(folder, 'start.lock'), JSON.stringify({ pid: process.ppid, start: 'long ago' }));
+    writeFileSync(join(folder, 'start.lock'), JSON.stringify({ pid: process.ppid, birth: 'long ago' }));
     expect(await ask(await start(), 'PING')).toBe('PONG');
   });
 

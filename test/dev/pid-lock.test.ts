@@ -52,6 +52,13 @@ describe('the pid lock', () => {
     expect(tryPidLock(file).taken).toBe(true);
   });
 
+  it('is free when the file names an ended process and no start time', () => {
+    const ended = spawnSync(process.execPath, ['-e', '']).pid;
+    tryPidLock(join(file, '..', 'other'));
+    writeFileSync(file, JSON.stringify({ pid: ended }));
+    expect(tryPidLock(file).taken).toBe(true);
+  });
+
   it('is held by an empty file only while the file is new', () => {
     tryPidLock(join(file, '..', 'other'));
     writeFileSync(file, '');
