@@ -6,7 +6,7 @@ import { bestOf, hostOf, readView, redirectedAddress } from '../../src/redis/top
 const INFO = 'cluster_enabled:1\r\ncluster_state:ok\r\ncluster_current_epoch:7\r\n';
 
 describe('the view of a Cluster', () => {
-  it('has the master of each slot, the replicas, and the slots without a master', () => {
+  it('contains the master of each slot and the replicas, and leaves slots without a master empty', () => {
     const slots = [
       ['0', '99', ['10.0.0.1', '7000', 'a'], ['10.0.0.2', '7000', 'b']],
       ['200', '200', ['::1', '7001', 'c', ['hostname', 'x']]],
@@ -29,7 +29,7 @@ describe('the view of a Cluster', () => {
     },
   );
 
-  it('is believed if its Cluster works, and then by the newest change', () => {
+  it('is preferred if its Cluster works, and among such views if its config epoch is the highest', () => {
     const view = (epoch: number, working: boolean) => ({ ...readView(INFO, [], 'a:1'), epoch, working });
     expect(bestOf([view(3, true), view(5, true), view(9, false)])).toMatchObject({ epoch: 5 });
     expect(bestOf([view(3, false), view(4, false)])).toMatchObject({ epoch: 4 });
@@ -64,7 +64,7 @@ describe('the health of a Cluster', () => {
   const up = (...warnings: string[]): Node => ({ reachable: true, suitable: true, warnings });
   const DOWN: Node = { reachable: false, suitable: true, warnings: [] };
 
-  /** Distributes the slots among nodes called a, b, c, … */
+  /** Distributes the slots among nodes named a, b, c, … */
   function health(nodes: readonly Node[], slots = SLOT_COUNT) {
     const at = (index: number) => `${String.fromCharCode(97 + index)}:1`;
     const owners = Array.from({ length: SLOT_COUNT }, (_, slot) =>
@@ -73,7 +73,7 @@ describe('the health of a Cluster', () => {
     return clusterHealth(owners, (address) => nodes[address.charCodeAt(0) - 97] ?? DOWN);
   }
 
-  it('is good while all nodes answer', () => {
+  it('has no warnings while all nodes answer', () => {
     expect(health([up(), up(), up()])).toEqual({
       reachable: true,
       suitable: true,
@@ -82,7 +82,7 @@ describe('the health of a Cluster', () => {
     });
   });
 
-  it('is reachable while half of the names have a node that answers, and names the other nodes', () => {
+  it('is reachable while the nodes of at least half of the names answer, and names the other nodes', () => {
     const one = health([up(), DOWN, up()]);
     expect(one).toMatchObject({ reachable: true, whole: false });
     expect(one.warnings).toEqual([
@@ -94,24 +94,24 @@ describe('the health of a Cluster', () => {
     expect(clusterHealth([], () => DOWN)).toMatchObject({ reachable: false, warnings: [] });
   });
 
-  it('warns of slots without a node', () => {
+  it('contains a warning about slots without a node', () => {
     const { reachable, warnings, whole } = health([up()], SLOT_COUNT * 0.9);
     expect({ reachable, whole }).toEqual({ reachable: true, whole: false });
     expect(warnings).toEqual([expect.stringContaining('10 % of all names')]);
   });
 
-  it('neither warns of a new node nor counts its slots', () => {
+  it('contains no warning about a new node, and leaves the slots of that node out of the count', () => {
     expect(health([up(), 'new', up()])).toMatchObject({ reachable: true, whole: false, warnings: [] });
     expect(health(['new', 'new'])).toMatchObject({ reachable: false, warnings: [] });
   });
 
-  it('is unsuitable if one node is unsuitable, and names the nodes of a warning unless all nodes have the warning', () => {
+  it('is unsuitable if one node is, and names the nodes of a warning unless all nodes have the warning', () => {
     const evicting: Node = { reachable: true, suitable: false, warnings: ['evicts', 'same'] };
     const { suitable, warnings } = health([evicting, up('same')]);
     expect({ suitable, warnings }).toEqual({ suitable: false, warnings: ['evicts (a:1)', 'same'] });
   });
 
-  it('changes with what it counts and with its warnings', () => {
+  it('changes when its counts or its warnings change', () => {
     expect(isSameHealth(health([up()]), health([up(), up()]))).toBe(true);
     expect(isSameHealth(health([up(), DOWN]), health([DOWN, up()]))).toBe(false);
   });

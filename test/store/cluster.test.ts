@@ -18,7 +18,7 @@ describe('RedisCluster', () => {
   let cluster: RedisCluster;
   beforeEach(async () => {
     [here, there] = await Promise.all([FakeClusterNode.open('a'), FakeClusterNode.open('b')]);
-    // Each node has half of the slots. The slot of the key is at `here`.
+    // Each node has half of the slots. Node `here` owns the slot of the key.
     const [low, high] = SLOT < 8192 ? [here, there] : [there, here];
     for (const node of [here, there]) {
       node.slots = [
@@ -62,7 +62,7 @@ describe('RedisCluster', () => {
     return error;
   };
 
-  it('follows MOVED, and sends the next command to the new owner at once', async () => {
+  it('follows MOVED, and sends the next command directly to the new owner', async () => {
     here.answer = moved;
     expect(await run('one')).toBe('OK');
     expect(await run('two')).toBe('OK');
@@ -70,7 +70,7 @@ describe('RedisCluster', () => {
     expect(here.received).toEqual(['one']);
   });
 
-  it('follows ASK with ASKING, for that command alone', async () => {
+  it('follows ASK with ASKING for the redirected command only', async () => {
     here.answer = () => refused(`ASK ${SLOT} ${there.address}`);
     expect(await run('one')).toBe('OK');
     here.answer = () => answered('here');
@@ -85,7 +85,7 @@ describe('RedisCluster', () => {
     expect(here.received).toHaveLength(5);
   });
 
-  it('fails a command that two nodes redirect to each other at its deadline, certainly not carried out, after less than 50 sends', async () => {
+  it('fails a command as not carried out, at its deadline and after less than 50 sends, if two nodes redirect it to each other', async () => {
     here.answer = moved;
     there.answer = () => refused(`MOVED ${SLOT} ${here.address}`);
     // On a busy machine the last reply may arrive after the deadline, and the outcome is then unknown.
@@ -101,12 +101,12 @@ describe('RedisCluster', () => {
     expect(here.received.length + there.received.length).toBeLessThan(50);
   });
 
-  it('fails a command that is refused until its deadline, certainly not carried out', async () => {
+  it('fails a command as not carried out if it is refused until its deadline', async () => {
     here.answer = () => refused('CLUSTERDOWN The cluster is down');
     expect(await failureOf(run('one'))).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
   });
 
-  it('sends a command of a lost connection to the new owner; if that node refuses the command too, the outcome is unknown', async () => {
+  it('sends a command of a lost connection to the new owner, and reports an unknown outcome if that node refuses it too', async () => {
     here.answer = () => {
       for (const node of [here, there]) node.slots = [[0, 16_383, there.address]];
       return 'cut';
@@ -117,7 +117,7 @@ describe('RedisCluster', () => {
     expect(await failureOf(run('two'))).toMatchObject({ carriedOut: 'unknown' });
   });
 
-  it('sends a command that may run only once again after a redirection, but not after a lost connection', async () => {
+  it('repeats a command that must not run twice after a redirection, but not after a lost connection', async () => {
     here.answer = moved;
     expect(await run('one', true)).toBe('OK');
     there.answer = () => 'cut';
@@ -125,7 +125,7 @@ describe('RedisCluster', () => {
     expect(there.received).toEqual(['one', 'two']);
   });
 
-  it('adds a key to each script that never exists', async () => {
+  it('adds a key that never exists to each script', async () => {
     const keys: string[] = [];
     here.answer = (received) => {
       keys.push(received);

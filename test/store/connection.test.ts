@@ -15,10 +15,10 @@ const whole = (reply: Reply[], sentAt: number) => ({ reply, sentAt });
 
 const COMMAND_TIMEOUT_MS = 600;
 const PROBE_INTERVAL_MS = 1000;
-/** Commands are failed in rounds: up to this much after their deadlines. */
+/** The connection checks the deadlines of its commands at this interval. */
 const DEADLINE_CHECK_MS = 20;
 
-/** Ten times as slow as real time: a busy machine gets ten times as long for everything that has a time limit. */
+/** Runs at a tenth of real time, so that every time limit lasts ten times as long on a busy machine. */
 const slowClock: Clock = {
   now: () => systemClock.now() / 10,
   after: (delayMs, run) => systemClock.after(delayMs * 10, run),
@@ -52,7 +52,7 @@ describe('RedisConnection', () => {
   async function connect(url = redis.url, clock: Clock = slowClock): Promise<RedisConnection> {
     const connection = open(url, clock);
     await eventually('the connection', async () => {
-      // A busy Redis is asked again after a pause of the clock, which nothing else advances here.
+      // A busy Redis is asked again after a pause, and only this line advances the manual clock.
       if (clock instanceof ManualClock && !connection.isReady) await clock.advance(10);
       return connection.isReady;
     });
@@ -85,7 +85,7 @@ describe('RedisConnection', () => {
     expect(reply).toEqual(['9007199254740991', '9007199254740991', [text]]);
   });
 
-  it('carries bytes that are no text unchanged, beside texts and numbers', async () => {
+  it('transfers arbitrary bytes unchanged, together with texts and numbers', async () => {
     const connection = await connect();
     const everyByte = Buffer.from(Uint8Array.from({ length: 1024 }, (_, i) => i % 256));
     const empty = Buffer.alloc(0);
@@ -120,7 +120,7 @@ describe('RedisConnection', () => {
     expect(many.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, i) => first + 2 + i));
   });
 
-  it('answers every command in spite of CLIENT KILL, and stays reachable', async () => {
+  it('answers every command and stays reachable despite CLIENT KILL', async () => {
     const connection = await connect();
     const changes: boolean[] = [];
     connection.onChange(() => changes.push(connection.reachable));
@@ -135,7 +135,7 @@ describe('RedisConnection', () => {
     expect(changes).not.toContain(false);
   });
 
-  it('fails commands after a second without a listener, and then at once: certainly not carried out', async () => {
+  it('fails commands as not carried out, and does so immediately after a second without a listener', async () => {
     const clock = new ManualClock();
     const connection = open(`redis://127.0.0.1:${await freePort()}`, clock);
     let isSettled = false;
@@ -153,7 +153,7 @@ describe('RedisConnection', () => {
     expect(connection.reachable).toBe(false);
   });
 
-  it('cannot know the outcome of a command that a stopped Redis received, and says so at the deadline (chapter 27)', async () => {
+  it('reports an unknown outcome at the deadline of a command that a stopped Redis received (chapter 27)', async () => {
     const clock = new ManualClock();
     const connection = await connect(redis.url, clock);
     const before = await increment(connection);
@@ -174,7 +174,7 @@ describe('RedisConnection', () => {
     expect(await increment(connection)).toBe(before + 2);
   });
 
-  it('reports a full memory: the command did certainly not run', async () => {
+  it('fails a command as not carried out if the memory of Redis is full', async () => {
     const connection = await connect();
     await increment(connection);
     const strict = script("#!lua\nreturn {redis.call('INCR', KEYS[1])}");
@@ -187,7 +187,7 @@ describe('RedisConnection', () => {
     }
   });
 
-  it('reports a refusal before the first line of a script as not carried out', async () => {
+  it('fails a script as not carried out if Redis refuses it before its first line', async () => {
     const other = await RedisProcess.start();
     const connection = await connect(other.url);
     await increment(connection);
@@ -206,7 +206,7 @@ describe('RedisConnection', () => {
     await forEver;
   });
 
-  describe('keeps the connection of a Redis that refuses PING, and calls the Redis unreachable', () => {
+  describe('keeps its connection and reports Redis as unreachable while PING is refused with', () => {
     let other: RedisProcess;
     beforeAll(async () => {
       other = await RedisProcess.start({ args: ['--enable-protected-configs', 'yes'] });
@@ -268,7 +268,7 @@ describe('RedisConnection', () => {
     });
   });
 
-  it("rejects with a script's own error, which is a defect", async () => {
+  it("rejects with a plain Error, not with a StoreFailure, on a script's own error", async () => {
     const connection = await connect();
     const broken = script("return redis.call('NO-SUCH-COMMAND')");
     const error: unknown = await connection.commands
@@ -278,7 +278,7 @@ describe('RedisConnection', () => {
     expect(error).not.toBeInstanceOf(StoreFailure);
   });
 
-  it('fails only the caller of an unreadable reply, and sends nothing again (chapter 27)', async () => {
+  it('fails only the caller of an unreadable reply, and repeats no command (chapter 27)', async () => {
     const connection = await connect();
     const before = await increment(connection);
     const unreadable = () => {
@@ -307,7 +307,7 @@ describe('RedisConnection', () => {
     await other.close();
   });
 
-  it('lets commands wait for a lost Redis for a second at most, and then calls the Redis unreachable', async () => {
+  it('lets commands wait for a lost Redis for a second at most, and then reports Redis as unreachable', async () => {
     const clock = new ManualClock();
     const other = await RedisProcess.start();
     const connection = await connect(other.url, clock);
@@ -334,7 +334,7 @@ describe('RedisConnection', () => {
     expect(retryStrategy(attempt + 1)).toBe(500);
   });
 
-  it('keeps Redis reachable and lets commands wait if a ping meets a connection that has just ended', async () => {
+  it('stays reachable and lets commands wait if a ping is sent on a connection that has just ended', async () => {
     const probes: (() => void)[] = [];
     const clock: Clock = {
       now: () => slowClock.now(),
@@ -350,7 +350,7 @@ describe('RedisConnection', () => {
     const { client } = connection;
     const ping = jest.spyOn(client, 'ping');
     client.stream.destroy();
-    // ioredis calls the connection ready until its 'close', but writes nothing to it.
+    // The status in ioredis stays 'ready' until the event 'close', but ioredis writes nothing to the socket.
     expect(client.status).toBe('ready');
     probes[0]?.();
     await increment(connection);
@@ -358,10 +358,10 @@ describe('RedisConnection', () => {
     expect(changes).not.toContain(false);
   });
 
-  describe('with a guard', () => {
+  describe('with an epoch guard', () => {
     const guarded = script("return {'DONE', 0, {}, 0, 0, 'value'}");
 
-    /** Rejects the first epoch checks, as a check does whose connection is lost. */
+    /** Rejects the first epoch checks, as a lost connection does. */
     function guardThatFails(times: number) {
       const guard: EpochGuard & { checks: number } = {
         checks: 0,
@@ -374,7 +374,7 @@ describe('RedisConnection', () => {
       return guard;
     }
 
-    it('sends a command again if the epoch check breaks off', async () => {
+    it('repeats a command if the epoch check fails', async () => {
       const connection = await connect();
       const guard = guardThatFails(2);
       const values = await connection.commands.runGuarded(guarded, [], [], (reply) => reply.values, guard);
@@ -382,7 +382,7 @@ describe('RedisConnection', () => {
       expect(guard.checks).toBe(3);
     });
 
-    it('fails a command at its deadline if every epoch check breaks off', async () => {
+    it('fails a command at its deadline if every epoch check fails', async () => {
       const connection = await connect(redis.url, systemClock);
       const guard = guardThatFails(Infinity);
       const run = connection.commands.runGuarded(guarded, [], [], (reply) => reply.values, guard);
@@ -391,7 +391,7 @@ describe('RedisConnection', () => {
     });
   });
 
-  it('gives up a half-open connection, and works again over a new one (chapter 27)', async () => {
+  it('closes a half-open connection, and works again over a new connection (chapter 27)', async () => {
     const clock = new ManualClock();
     const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'tcp' });
     const connection = await connect(`redis://${proxy.address}`, clock);
@@ -409,7 +409,7 @@ describe('RedisConnection', () => {
     await proxy.close();
   });
 
-  it('fails commands at once after it was closed', async () => {
+  it('fails commands immediately after its close', async () => {
     const clock = new ManualClock();
     const connection = await connect(redis.url, clock);
     connection.close();
@@ -441,7 +441,7 @@ describe('RedisConnection', () => {
       }
     });
 
-    it('about settings that cannot be read, which count as unsafe', async () => {
+    it('about settings that it may not read', async () => {
       await redis.command('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-config');
       const connection = await connect(`redis://app:secret@127.0.0.1:${redis.port}`);
       expect(connection.warnings).toEqual([expect.stringMatching(/appendfsync is not readable/)]);

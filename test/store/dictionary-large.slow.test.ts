@@ -10,7 +10,7 @@ const SEED = 20_261_121;
 const NAMES = 8_000;
 const PROFILE = { accents: 'dropped', typos: true } as const;
 const WITHOUT_TYPOS: readonly MatchKind[] = ['exact', 'prefix', 'word-prefix', 'suffix', 'contains'];
-/** The search for typos is bounded: at least this share must be found. */
+/** At least this share of the typos must be found. The search is bounded, so it may miss some of them. */
 const LEAST_RECALL = 0.9;
 const MOST_PAGES = 10;
 
@@ -31,7 +31,7 @@ async function imported(entries: readonly Entry[]): Promise<{ name: string; mode
   return { name, model };
 }
 
-/** The found matches, each once, in the order of kind and score; ties as they were found. */
+/** The found matches, each once, in the order of kind and score. Ties keep the order in which they were found. */
 function inRank(matching: readonly Expected[], found: readonly Expected[]): Expected[] {
   const ids = [...new Set(found.map(({ entryId }) => entryId))];
   return ids
@@ -42,8 +42,8 @@ function inRank(matching: readonly Expected[], found: readonly Expected[]): Expe
 }
 
 /**
- * Compares the first pages of a query with the model, and returns true if the answer was cut short. A page that is cut
- * short must have matches only, each once, with better kinds and scores first.
+ * Compares the first pages of a query with the model. Returns true if a page was cut short. Such a page must contain
+ * only matches, each once, with better kinds and scores first.
  */
 async function compare(
   { name, model }: { name: string; model: DictionaryModel },
@@ -87,12 +87,12 @@ describe(`a dictionary of ${NAMES} names (seed ${SEED})`, () => {
 
   const someText = () => [...(entries[random(NAMES)]?.text ?? '')];
 
-  it('has consistent lists of several parts', async () => {
+  it('keeps its stored lists consistent when they have several parts', async () => {
     expect(model.suggest({ query: 'an', kinds: ['prefix'] }).length).toBeGreaterThan(1000);
     expect(await fixture.checkAtRest(name)).toEqual([]);
   }, 120_000);
 
-  it('answers as the model does', async () => {
+  it('gives the same answers as the model', async () => {
     let cut = 0;
     for (let i = 0; i < 100; i += 1) {
       const text = someText();
@@ -108,7 +108,7 @@ describe(`a dictionary of ${NAMES} names (seed ${SEED})`, () => {
     [7, 1],
     [9, 2],
     [12, 2],
-  ])('finds typos of %d letters with up to %d slips', async (length, slips) => {
+  ])('finds words of %d letters that are typed with up to %d errors', async (length, slips) => {
     const recall = new TypoRecall();
     let cut = 0;
     for (let i = 0; i < 40; i += 1) {
@@ -201,7 +201,7 @@ describe('a dictionary of similar entries', () => {
         entry(`id ${i}`, `${(i * 7919) % 1000} ${'john smith'.repeat(50)}`),
       ),
     ],
-  ])('answers as the model does: entries %s', async (_what, entries) => {
+  ])('gives the same answers as the model for entries %s', async (_what, entries) => {
     const { name, model } = await imported(entries);
     const longest = entries.slice(0, 3).map(({ text }) => text);
     for (const query of [...everything, ...longest, 'john smith'.repeat(49)]) {

@@ -4,13 +4,13 @@ import { compare } from '../support/dictionary-model';
 import { allPages, wholePage } from '../support/dictionary-questions';
 import { seeded } from '../support/name-generator';
 
-/** More entries than one script examines, all of one score and with a longer common beginning than ranks hold. */
+/** More entries than one script examines. All have the same score, and their common beginning is longer than a rank. */
 const COUNT = 1500;
 const SEED = 20_261_122;
-/** Characters of a text in its rank. Only these order a page that is cut short. */
+/** The number of characters of a text in its rank. Only ranks order a page that is cut short. */
 const RANK_TEXT = 40;
 const PROFILE = { accents: 'kept', typos: true } as const;
-/** More pages than the smallest pages need, because pages may be cut short. */
+/** The bound of pages. Pages that are cut short are more than the page size needs. */
 const MOST_PAGES = 600;
 
 let fixture: DictionaryFixture;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture?.close());
 
-/** All pages. Every page is cut short as early as possible. */
+/** Reads all pages. The engine cuts every page short as early as possible. */
 async function walk(asked: Omit<SuggestRequest, 'pageToken' | 'recentsList'>): Promise<Suggestion[]> {
   const found: Suggestion[] = [];
   let pageToken = '';
@@ -34,7 +34,7 @@ async function walk(asked: Omit<SuggestRequest, 'pageToken' | 'recentsList'>): P
 
 const textsOf = (found: readonly Suggestion[]) => found.map(({ text }) => text);
 
-describe(`${COUNT} addresses of one weight (seed ${SEED})`, () => {
+describe(`a dictionary of ${COUNT} addresses with equal weights (seed ${SEED})`, () => {
   const texts = Array.from({ length: COUNT }, (_, i) => `https://www.example.com/articles/page-${i + 1}`);
   const inOrder = [...texts].sort(compare);
   let name: string;
@@ -57,7 +57,7 @@ describe(`${COUNT} addresses of one weight (seed ${SEED})`, () => {
     'page',
     'example',
     'https://www.example.com/articles/page-4',
-  ])('the first page of %s has suggestions, even if it is cut short', async (query) => {
+  ])('has suggestions on the first page of %s, even if that page is cut short', async (query) => {
     for (const pageSize of [1, 10, 100]) {
       const asked = { dictionary: name, query, kinds: [], pageSize, pageToken: '', recentsList: '' };
       const { suggestions } = await fixture.hurriedEngine.suggest(asked);
@@ -65,13 +65,13 @@ describe(`${COUNT} addresses of one weight (seed ${SEED})`, () => {
     }
   });
 
-  it('pages that are not cut short are in the order of texts', async () => {
+  it('orders complete pages by text', async () => {
     const asked = { dictionary: name, query: 'h', kinds: ['prefix'] as const, pageSize: 20 };
     expect(textsOf(await allPages(fixture.engine, asked))).toEqual(inOrder);
   }, 30_000);
 
   it.each(['h', 'http', 'https://www.example.com'])(
-    'pages that are cut short are in the order of ranks: %s',
+    'orders pages of %s that are cut short by rank',
     async (query) => {
       const found = await walk({ dictionary: name, query, kinds: ['prefix'], pageSize: 100 });
       const rank = (text: string) => text.slice(0, RANK_TEXT);
@@ -90,7 +90,7 @@ describe(`${COUNT} addresses of one weight (seed ${SEED})`, () => {
     ['http', 'contains'],
     ['http', 'prefix'],
   ] as const)(
-    'pages that are cut short show each match of %s exactly once (%s)',
+    'shows each match of %s (%s) exactly once on pages that are cut short',
     async (query, kind) => {
       for (const pageSize of [100, 17]) {
         const found = await walk({ dictionary: name, query, kinds: [kind], pageSize });
@@ -139,8 +139,8 @@ describe('a typo', () => {
     }
   });
 
-  // Two edits among the first letters are found by the end of the query. The list of that end holds short text pieces.
-  it('is ordered by its text among entries of the same score and beginning', async () => {
+  // The end of a query finds typos with two edits among the first letters. The list of that end has short text pieces.
+  it('is ordered by its text among entries with the same score and the same beginning', async () => {
     const name = fixture.name();
     await fixture.engine.createDictionary(name, PROFILE);
     const texts = Array.from({ length: 90 }, (_, i) => `reiplais brand${(i * 37) % 90}`);

@@ -9,7 +9,7 @@ import { Requester } from '../support/permits-requester';
 
 const MAX_TTL_MS = 20_000;
 const QUARANTINE_MS = MAX_TTL_MS + 5000;
-/** The machine may take this long between two commands, so the times of the model are inexact by as much. */
+/** The largest error of the model's times: the machine may take this long between two commands. */
 const SLACK_MS = 1000;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
@@ -39,11 +39,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 interface Believed {
   readonly token: bigint;
-  /** By the holder's clock. */
+  /** The end of the belief, by the holder's clock. */
   untilMs: number;
 }
 
-/** The copy of a key that a lossy restart brings back. */
+/** The key with the saved copy of `key`, which a lossy restart restores. */
 const saved = (key: string) => `saved ${key}`;
 
 /** One lock in a Redis that loses data, and the leases that clients believe in. */
@@ -62,7 +62,7 @@ class World {
     private readonly on: PermitsFixture,
     private readonly server: TestServer,
     private readonly lock: Resource,
-    /** The durability that every run of Redis reports. A false report must show as a broken rule. */
+    /** The durability that every run of Redis reports: `a` means every write on disk. A false `a` must break a rule. */
     private readonly durability: 'a' | 'w',
   ) {}
 
@@ -136,7 +136,7 @@ class World {
 
   private async renew(by: Requester | undefined, ttlMs: number): Promise<void> {
     const belief = by && this.holders.get(by);
-    if (!by || !belief || belief.untilMs <= this.nowMs) return; // only a client that believes in its lease renews it
+    if (!by || !belief || belief.untilMs <= this.nowMs) return;
     const reply = await this.send(() => by.renew(by.secret, ttlMs));
     if (reply?.kind === 'granted') belief.untilMs = Math.max(belief.untilMs, this.nowMs + reply.remainingMs);
   }
@@ -183,7 +183,7 @@ class World {
   }
 }
 
-describe('a Redis that loses data, in random histories', () => {
+describe('a store that loses data, in random histories', () => {
   let on: PermitsFixture;
   let server: TestServer;
   beforeAll(async () => {
@@ -211,7 +211,7 @@ describe('a Redis that loses data, in random histories', () => {
         const world = await run(steps, 'w');
         expect(world.broken).toEqual([]);
         const before = world.grants;
-        // The first acquire finds the loss. An acquire after the quarantine is granted.
+        // The first acquire detects the loss. An acquire after the quarantine is granted.
         for (let tries = 0; tries < 2; tries += 1) {
           await world.take({ what: 'acquire', by: 0, ttlMs: 3000 });
           await world.pass(QUARANTINE_MS + SLACK_MS);
@@ -226,7 +226,7 @@ describe('a Redis that loses data, in random histories', () => {
     expect(counts.refusals).toBeGreaterThan(100);
   });
 
-  it('would grant too early if a Redis that loses writes reported full durability', async () => {
+  it('grants too early only if a Redis that loses writes reports full durability', async () => {
     const lost: Step[] = [
       { what: 'save' },
       { what: 'acquire', by: 0, ttlMs: MAX_TTL_MS },

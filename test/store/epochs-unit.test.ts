@@ -9,9 +9,9 @@ import { ManualClock } from '../support/manual-clock';
 const QUARANTINE_MS = 135_000;
 const REDIS_AHEAD_MS = 5_000_000;
 const RUN = 'R';
-/** What epoch-adopt answers if no epoch pauses. */
+/** The answer of epoch-adopt if grants are not paused. */
 const NO_PAUSE = ['0', '0', '', String(QUARANTINE_MS), 'w', '12000'];
-/** Positions among the arguments of epoch-adopt. */
+/** Positions in the arguments of epoch-adopt. */
 const SET_FORWARD_AT = 5;
 const NOT_AFTER_AT = 6;
 
@@ -20,16 +20,16 @@ interface SentAdoption {
   readonly args: readonly (string | number)[];
 }
 
-/** The epochs of one node over a fake connection, with a clock that the test drives. */
+/** The epochs of one node over a fake connection, with a manual clock. */
 class Scene {
   readonly clock = new ManualClock(1000);
   buckets: readonly (readonly number[])[] = [[1]];
   sourceRuns: () => Promise<readonly string[]> = () => Promise.resolve([]);
-  /** How far Redis's clock was set forward. */
+  /** The milliseconds by which Redis's clock was set forward. */
   stepMs = 0;
-  /** Adoptions in the order of their sends. */
+  /** The adoptions, in the order in which they were sent. */
   readonly sent: SentAdoption[] = [];
-  /** Throws for an epoch that cannot be reached. */
+  /** Throws if the node does not have the epoch key. */
   beforeAdoption: (key: string) => void = () => undefined;
   settledCount = 0;
   readonly epochs: Epochs;
@@ -64,14 +64,14 @@ class Scene {
     this.epochs = new Epochs({ ...options, clock: this.clock, onError }, () => connection);
   }
 
-  /** A report of the node. It was asked for at `sentAt` and is read now. */
+  /** Delivers a report of the node now. The server asked for the report at `sentAt`. */
   report(sentAt = this.clock.now(), runId = RUN): void {
     const report = { runId, durable: false, overlapMs: 12_000, uptimeSeconds: 1 };
     const sample = { time: this.redisTimeMs, sentAt, receivedAt: this.clock.now() };
     this.epochs.onReport({ ...report, warnings: [], unsuitable: false }, sample);
   }
 
-  /** Time passes, with a report each second. */
+  /** Advances the clock, and delivers a report each second. */
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 1000) {
       await this.clock.advance(1000);
@@ -80,13 +80,13 @@ class Scene {
     }
   }
 
-  /** The epoch and the deadline of a command for a bucket. */
+  /** The epoch arguments of a command for a bucket. */
   commandArguments(bucket: number) {
     const keys = Array.from({ length: 8 }, () => epochKey('test', bucket));
     return this.epochs.epochArguments(this.clock.now() + 2000, keys);
   }
 
-  /** The verdict on a grant that Redis has made just now. */
+  /** The verdict of the epoch check on a grant that Redis makes now. */
   async verdict(): Promise<string | undefined> {
     return (await this.epochs.epochCheck(this.reply('GRANTED', []), []))?.kind;
   }
@@ -108,20 +108,23 @@ describe('the epochs of a node', () => {
   it.each([
     ['some buckets', [[1]]],
     ['no buckets', []],
-  ])('know run, bounds and clock of a node that began with %s', async (_, buckets) => {
-    const scene = new Scene();
-    scene.buckets = buckets;
-    scene.report();
-    await scene.epochs.adopt();
-    await scene.epochs.adoptArrived([1]);
-    expect(scene.commandArguments(1)?.[0]).toBe(`${RUN} w ${QUARANTINE_MS} 12000`);
-    await scene.pass(3000);
-    expect(await scene.verdict()).toBeUndefined();
-    scene.stepMs = 900;
-    expect(await scene.verdict()).toBe('in doubt');
-  });
+  ])(
+    'contain the run and the bounds of a node that began with %s, and detect a step of its clock',
+    async (_, buckets) => {
+      const scene = new Scene();
+      scene.buckets = buckets;
+      scene.report();
+      await scene.epochs.adopt();
+      await scene.epochs.adoptArrived([1]);
+      expect(scene.commandArguments(1)?.[0]).toBe(`${RUN} w ${QUARANTINE_MS} 12000`);
+      await scene.pass(3000);
+      expect(await scene.verdict()).toBeUndefined();
+      scene.stepMs = 900;
+      expect(await scene.verdict()).toBe('in doubt');
+    },
+  );
 
-  it('let nothing be granted on a report that lay unread while the process was stopped', async () => {
+  it('allow no grant if the latest report was read a minute after it was asked for', async () => {
     const scene = new Scene();
     await scene.pass(1000);
     const sentAt = scene.clock.now();
@@ -133,7 +136,7 @@ describe('the epochs of a node', () => {
     expect(scene.commandArguments(1)?.[1]).toBeGreaterThan(0);
   });
 
-  it('are adopted late for a bucket that was moving away when the clock was set forward', async () => {
+  it('are adopted again for a bucket that was on the move when the clock was set forward', async () => {
     const scene = new Scene();
     scene.buckets = [[1], [2]];
     await scene.pass(1000);
@@ -144,7 +147,7 @@ describe('the epochs of a node', () => {
     scene.stepMs = 60_000;
     await scene.pass(2000);
     expect(scene.commandArguments(1)?.[1]).toBeGreaterThan(0);
-    // Nothing of this bucket is granted here before its place is known.
+    // The node grants nothing of a moving bucket until the owner of the bucket is known.
     expect(scene.commandArguments(2)?.[1]).toBe(0);
     isMoving = false;
     scene.sent.splice(0);
@@ -155,7 +158,7 @@ describe('the epochs of a node', () => {
     expect(scene.commandArguments(2)?.[1]).toBeGreaterThan(0);
   });
 
-  it('ask for the source runs again if their answer is too old for the adoption', async () => {
+  it('ask for the source runs again if the answer is too old for the adoption', async () => {
     const scene = new Scene();
     await scene.pass(1000);
     let answer: (sourceRuns: readonly string[]) => void = () => undefined;
@@ -177,7 +180,7 @@ describe('the epochs of a node of a Cluster', () => {
   const GROUPS = Array.from({ length: 20 }, (_, bucket) => [bucket]);
   const bucketOfKey = (key: string) => Number(/\d+/.exec(key));
 
-  it('are adopted where they still are, also if the first groups have moved to other nodes', async () => {
+  it('are adopted for the remaining buckets if the first groups of buckets have moved to other nodes', async () => {
     const scene = new Scene();
     scene.buckets = GROUPS;
     scene.beforeAdoption = (key) => {
@@ -189,7 +192,7 @@ describe('the epochs of a node of a Cluster', () => {
     expect(scene.settledCount).toBe(1);
   });
 
-  it('are not adopted if all of them have moved to other nodes', async () => {
+  it('are not settled if all buckets have moved to other nodes', async () => {
     const scene = new Scene();
     scene.buckets = GROUPS;
     scene.beforeAdoption = () => {
@@ -201,7 +204,7 @@ describe('the epochs of a node of a Cluster', () => {
     expect(scene.epochs.settledSince).toBe(Infinity);
   });
 
-  it('are settled since the first adoption of all of them, and anew for a new run', async () => {
+  it('are settled since the first adoption of all buckets, and settle again after a new run', async () => {
     const scene = new Scene();
     scene.buckets = GROUPS;
     scene.report();

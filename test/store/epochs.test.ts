@@ -11,8 +11,7 @@ import { is } from '../support/reply-kinds';
 const QUARANTINE_MS = 30_000;
 const lock = { service: 'lock', name: 'a lock' } as const;
 
-/** Servers over a Redis that is emptied, restarted or stopped. */
-describe('a store that may have lost leases', () => {
+describe('a server over a Redis that may have lost leases', () => {
   const closers: (() => void | Promise<void>)[] = [];
   afterEach(async () => {
     for (const close of closers.splice(0).reverse()) await close();
@@ -62,12 +61,12 @@ describe('a store that may have lost leases', () => {
     await epochs.adopt();
   }
 
-  it('is new if the operator says so at its first use, and otherwise has lost leases', async () => {
+  it('starts without a quarantine only if the operator asserts a new store before any server has used it', async () => {
     const redis = await start();
     const stranger = await connect(redis.url, { storeIsNew: false });
     expect(stranger.node.quarantine?.cause).toBe('forgotten');
     await quarantined(on(stranger).try());
-    // The word comes too late, because another server has found lost leases already.
+    // The assertion comes too late, because another server has started a quarantine already.
     const late = await connect(redis.url);
     expect(late.node.quarantine?.cause).toBe('forgotten');
     await quarantined(on(late).try());
@@ -75,11 +74,11 @@ describe('a store that may have lost leases', () => {
     const first = await connect(other.url);
     expect(first.node.quarantine).toBeUndefined();
     is('granted', await on(first).try());
-    // Every bucket has an epoch now, so later servers need no word.
+    // Every bucket has an epoch now, so later servers need no assertion.
     is('refused', await on(await connect(other.url, { storeIsNew: false })).try());
   });
 
-  it('keeps leases and goes on granting after a restart with every write on disk', async () => {
+  it('keeps leases and continues to grant after a restart with every write on disk', async () => {
     const redis = await start({ appendfsync: 'always' });
     const server = await connect(redis.url);
     const alice = on(server);
@@ -115,7 +114,7 @@ describe('a store that may have lost leases', () => {
     },
   );
 
-  it('grants nothing after a restart with data that are older than the last run, in spite of every write on disk', async () => {
+  it('grants nothing after a restart with data from before the previous run, even with every write on disk', async () => {
     const redis = await start({ appendfsync: 'always' });
     const server = await connect(redis.url);
     const epoch = (await redis.command('GET', 'test:{0}:epoch')) as string;
@@ -125,14 +124,14 @@ describe('a store that may have lost leases', () => {
       async () => (await redis.command('GET', 'test:{0}:epoch')) !== epoch,
     );
     await server.node.epochs.adopt();
-    // As in a file that the last run did not write.
+    // Redis restarts with an epoch from a file that the previous run did not write.
     await redis.command('SET', 'test:{0}:epoch', epoch);
     await restart(redis, server);
     await eventually('the quarantine', () => server.node.quarantine !== undefined);
     expect(server.node.quarantine?.cause).toBe('restarted');
   });
 
-  it('grants nothing after a replica has taken over at the same address, because the replica may lack the last writes', async () => {
+  it('grants nothing after a replica takes over, because the replica may lack the last writes', async () => {
     const quick = { args: ['--repl-diskless-sync-delay', '0'] };
     const [first, second] = [await start(quick), await start(quick)];
     await second.command('REPLICAOF', '127.0.0.1', first.port);
@@ -143,7 +142,7 @@ describe('a store that may have lost leases', () => {
     await eventually('the weaker durability in the epochs', async () =>
       / w /.test(String(await first.command('GET', 'test:{3}:epoch'))),
     );
-    // A first replica is no reason for a quarantine.
+    // A first replica causes no quarantine.
     expect(server.node.quarantine).toBeUndefined();
     is('granted', await on(server).try());
     await eventually(
@@ -151,14 +150,14 @@ describe('a store that may have lost leases', () => {
       async () => (await second.command('GET', 'test:{1023}:epoch')) !== null,
     );
     await second.command('REPLICAOF', 'NO', 'ONE');
-    // This server knows neither run, and both runs have safe settings.
+    // This server has seen neither of the two runs.
     const other = await connect(second.url);
     expect(other.node.quarantine?.cause).toBe('restarted');
     await quarantined(on(other).try());
   });
 
-  describe('whose Redis was master, became a replica and is master again, and lacks the grants in between', () => {
-    /** Starts a replica that takes over with all data of the first Redis. */
+  describe('because Redis was demoted to a replica and promoted again', () => {
+    /** Starts a replica with all data of the first Redis, and makes it a master. */
     async function takeOver(first: RedisProcess): Promise<RedisProcess> {
       const second = await start();
       await second.command('REPLICAOF', '127.0.0.1', first.port);
@@ -173,7 +172,7 @@ describe('a store that may have lost leases', () => {
     const promote = (redis: RedisProcess) => redis.command('REPLICAOF', 'NO', 'ONE');
     const quick = { appendfsync: 'always', args: ['--repl-diskless-sync-delay', '0'] } as const;
 
-    it('grants nothing through a server that saw neither change', async () => {
+    it('grants nothing if the server saw neither change', async () => {
       const first = await start(quick);
       const before = await connect(first.url);
       before.close();
@@ -189,7 +188,7 @@ describe('a store that may have lost leases', () => {
       await quarantined(on(after).try());
     });
 
-    it('grants nothing through a server that was stopped in between, because the server probes before it grants', async () => {
+    it('grants nothing if the server was suspended during the changes, because the server probes before it grants', async () => {
       const first = await start(quick);
       const clock = new SteppingClock();
       const server = await connect(first.url, { clock });
@@ -202,7 +201,7 @@ describe('a store that may have lost leases', () => {
       await quarantined(on(server).try());
     });
 
-    it('grants nothing over a connection that lasted, and loses nothing more in a restart with every write on disk', async () => {
+    it('grants nothing if the connection stayed open, and keeps later leases in a restart with every write on disk', async () => {
       const first = await start(quick);
       const server = await connect(first.url);
       const epoch = await first.command('GET', 'test:{9}:epoch');
@@ -223,13 +222,13 @@ describe('a store that may have lost leases', () => {
     });
   });
 
-  it('grants nothing after a change to a Redis at the same address that ran beside the last one', async () => {
+  it('grants nothing after its address leads to another Redis that was already running', async () => {
     const [first, second] = [await start(), await start()];
     const proxy = await TcpProxy.open({ targetPort: first.port, protocol: 'tcp' });
     closers.push(() => proxy.close());
     const server = await connect(`redis://${proxy.address}`);
     const epoch = (await first.command('GET', 'test:{3}:epoch')) as string;
-    await sleep(3500); // Redis tells its uptime in seconds
+    await sleep(3500); // Redis reports its uptime in whole seconds.
     await server.node.connection.probeNode();
     for (let bucket = 0; bucket < 1024; bucket += 1)
       await second.command('SET', `test:{${bucket}}:epoch`, epoch);
@@ -241,7 +240,7 @@ describe('a store that may have lost leases', () => {
     expect(server.node.quarantine?.cause).toBe('restarted');
   });
 
-  it('finds FLUSHALL with the next acquire, or with the next renewal', async () => {
+  it('starts a quarantine for all servers when a renewal detects FLUSHALL', async () => {
     const redis = await start({ appendfsync: 'no' });
     const [server, other] = [await connect(redis.url), await connect(redis.url)];
     const alice = on(server);
@@ -253,14 +252,14 @@ describe('a store that may have lost leases', () => {
     const before = await redis.command('GET', 'test:{5}:epoch');
     await quarantined(on(other).try());
     await eventually('the other server to know the quarantine', () => other.node.quarantine !== undefined);
-    // The first quarantine counts for all buckets.
+    // The first quarantine applies to all buckets.
     expect(await redis.command('GET', 'test:{5}:epoch')).toBe(before);
     expect(
       Math.abs((other.node.quarantine?.remainingMs ?? 0) - (server.node.quarantine?.remainingMs ?? 0)),
     ).toBeLessThan(1500);
   });
 
-  it('ends its quarantine after its time, for all servers', async () => {
+  it('ends the quarantine after its time, for all servers', async () => {
     const redis = await start({ appendfsync: 'no' });
     const quick = { storeIsNew: false, quarantineMs: 2500 };
     const [server, other] = [await connect(redis.url, quick), await connect(redis.url, quick)];
@@ -280,7 +279,7 @@ describe('a store that may have lost leases', () => {
     expect(await redis.command('GET', 'test:{5}:epoch')).toMatch(/^\w{40} w 2500 0$/);
   });
 
-  it('ends its quarantine on the operator’s word, for all servers', async () => {
+  it('ends the quarantine on EndQuarantine, for all servers', async () => {
     const redis = await start({ appendfsync: 'no' });
     const server = await connect(redis.url, { storeIsNew: false });
     const other = await connect(redis.url, { storeIsNew: false });
@@ -293,7 +292,7 @@ describe('a store that may have lost leases', () => {
     expect(await server.node.endQuarantine()).toBeUndefined();
   });
 
-  it('remembers weaker settings of a run, and has a quarantine after its restart', async () => {
+  it('starts a quarantine after a restart if the last run had weaker settings at any time', async () => {
     const redis = await start({ appendfsync: 'always' });
     const server = await connect(redis.url);
     await redis.command('CONFIG', 'SET', 'appendfsync', 'everysec');
@@ -308,7 +307,7 @@ describe('a store that may have lost leases', () => {
     await quarantined(on(server).try());
   });
 
-  it('takes settings that cannot be read for unsafe', async () => {
+  it('warns about settings that it may not read, and counts them as unsafe', async () => {
     const redis = await start({ appendfsync: 'always' });
     await redis.command('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-config');
     const server = await connect(`redis://app:secret@127.0.0.1:${redis.port}`);
@@ -317,7 +316,7 @@ describe('a store that may have lost leases', () => {
     is('granted', await on(server).try());
   });
 
-  it('grants nothing through a server that may not run INFO', async () => {
+  it('grants nothing if it may not run INFO', async () => {
     const redis = await start({ appendfsync: 'no' });
     await redis.command('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-info');
     const server = await connect(`redis://app:secret@127.0.0.1:${redis.port}`);
@@ -326,8 +325,8 @@ describe('a store that may have lost leases', () => {
     expect(await failureOf(on(server).try())).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
   });
 
-  describe('with commands that run late', () => {
-    it('lets a command do nothing after its caller was told that the outcome is unknown', async () => {
+  describe('and delays commands', () => {
+    it('changes nothing by a late command after the caller was told that the outcome is unknown', async () => {
       const redis = await start({ appendfsync: 'no' });
       const server = await connect(redis.url, { commandTimeoutMs: 500 });
       const alice = on(server);
@@ -343,7 +342,7 @@ describe('a store that may have lost leases', () => {
       is('granted', await bob.try());
     });
 
-    it('sends a command again that only ran late', async () => {
+    it('repeats a command that Redis answered with STALE', async () => {
       const redis = await start({ appendfsync: 'no' });
       const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' });
       closers.push(() => proxy.close());
@@ -361,10 +360,10 @@ describe('a store that may have lost leases', () => {
     });
   });
 
-  /** If the server's clock is set back, Redis's clock seems to be set forward. */
+  /** Simulates a forward step of Redis's clock by a step back of the server's clock. */
   class SteppingClock implements Clock {
     behindMs = 0;
-    /** Set: due timers wait here, so that no probe reads the clock. */
+    /** If set, due timers are kept here and do not run, so that no probe reads the clock. */
     held: (() => void)[] | undefined;
     now(): number {
       return systemClock.now() - this.behindMs;
@@ -374,14 +373,14 @@ describe('a store that may have lost leases', () => {
     }
   }
 
-  describe('with a Redis clock that is set', () => {
-    it('pauses grants after a step forward, because leases seem to end while clients believe in them', async () => {
+  describe('because its clock was set', () => {
+    it('pauses grants after a step forward, because leases seem expired while clients still believe in them', async () => {
       const redis = await start({ appendfsync: 'no' });
       const clock = new SteppingClock();
       const server = await connect(redis.url, { clock });
       is('granted', await on(server).try());
       clock.behindMs = 10_000;
-      // The next command finds the step before a probe does.
+      // The next command detects the step before a probe does.
       const failure = await failureOf(on(server).try());
       expect(failure.kind).toBe('quarantined');
       expect(server.node.quarantine?.cause).toBe('clock');
@@ -390,7 +389,7 @@ describe('a store that may have lost leases', () => {
       expect(other.node.quarantine?.cause).toBe('clock');
     });
 
-    it('takes back a grant after a small step forward, and reports an unknown outcome', async () => {
+    it('reports an unknown outcome of a grant after a small step forward', async () => {
       const redis = await start({ appendfsync: 'no' });
       const clock = new SteppingClock();
       const server = await connect(redis.url, { clock });
@@ -405,7 +404,7 @@ describe('a store that may have lost leases', () => {
       is('withdrawn', await unlucky.giveBack());
     });
 
-    it('finds a small step forward with the next probe', async () => {
+    it('starts a quarantine when a probe detects a small step forward', async () => {
       const redis = await start({ appendfsync: 'no' });
       const clock = new SteppingClock();
       const server = await connect(redis.url, { clock });
@@ -415,7 +414,7 @@ describe('a store that may have lost leases', () => {
       });
     });
 
-    it('does not pause grants after a step back', async () => {
+    it('starts no quarantine after a step back', async () => {
       const redis = await start({ appendfsync: 'no' });
       const clock = new SteppingClock();
       const server = await connect(redis.url, { clock });

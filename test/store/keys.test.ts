@@ -18,7 +18,7 @@ import {
 import { freePort } from '../support/processes/free-port';
 import { RedisProcess } from '../support/processes/redis-process';
 
-/** Everything that has keys. The same name in two of them means two things. */
+/** The services that have keys. The same name in two services means two different things. */
 type Kind = Service | 'recents';
 
 interface Place {
@@ -27,7 +27,7 @@ interface Place {
   readonly name: string;
 }
 
-/** Pieces of keys and pieces that might break keys: separators, tags, parts, globs, control characters. */
+/** Parts of keys and characters that might break keys: separators, tags, globs, control characters. */
 const treacherous = fc.string({
   unit: fc.constantFrom(
     ...[
@@ -81,7 +81,7 @@ const service = fc.constantFrom<Kind>('lock', 'semaphore', 'recents');
 const prefix = fc.oneof(fc.constant('holdfast'), fc.stringMatching(/^[a-z0-9._-]{1,6}$/));
 const place = fc.record({ prefix, service, name });
 
-/** Each removal has an id; here one for each name. */
+/** The removal id of a name. */
 const removalOf = (whole: string) => createHash('sha1').update(whole).digest('hex');
 
 /** The epoch key belongs to the bucket and is shared by its names. */
@@ -98,11 +98,11 @@ describe('keys', () => {
   it('differ for every name, service and prefix', () => {
     const twoPlaces = fc.oneof(
       fc.tuple(place, place),
-      // Two names that differ in one piece.
+      // Two places that differ in one part.
       fc.tuple(place, name).map(([one, other]) => [one, { ...one, name: other }] as const),
       fc.tuple(place, prefix).map(([one, other]) => [one, { ...one, prefix: other }] as const),
       fc.tuple(place, service).map(([one, other]) => [one, { ...one, service: other }] as const),
-      // A name that is another name's key.
+      // A name that equals the key of another name.
       fc
         .tuple(place, fc.nat(6))
         .map(
@@ -121,7 +121,7 @@ describe('keys', () => {
     );
   });
 
-  it('of a lock or semaphore contain the epoch of the bucket at its fixed position', () => {
+  it('contain the epoch key of the bucket at a fixed position, for a lock or semaphore', () => {
     fc.assert(
       fc.property(place, (one) => {
         const { prefix: first, service: kind, name: whole } = one;
@@ -131,7 +131,7 @@ describe('keys', () => {
     );
   });
 
-  it('lead back to their resource if they are state keys, and otherwise not', () => {
+  it('identify their resource if they are state keys, and no resource otherwise', () => {
     fc.assert(
       fc.property(place, (one) => {
         const { prefix: first, ...resource } = one;
@@ -148,7 +148,7 @@ describe('keys', () => {
     );
   });
 
-  it('keep the hash tag of their bucket, also for names with braces', () => {
+  it('have the hash tag of their bucket, even if the name has braces', () => {
     fc.assert(
       fc.property(place, (one) => {
         for (const key of keysOf(one)) {

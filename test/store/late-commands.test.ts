@@ -9,8 +9,8 @@ import { is } from '../support/reply-kinds';
 
 const COMMAND_TIMEOUT_MS = 600;
 
-/** A command that was not answered in time may still be on its way to Redis, and run after commands of other servers. */
-describe('a command that arrives after its deadline', () => {
+/** An unanswered command may still be on its way to Redis, and may run after commands of other servers. */
+describe('commands that arrive late at Redis', () => {
   let on: PermitsFixture;
   let proxy: TcpProxy;
   let slow: TestServer;
@@ -26,7 +26,7 @@ describe('a command that arrives after its deadline', () => {
     await proxy.close();
   });
 
-  /** Waits until the held-up command has failed, runs `meanwhile`, and then lets the command arrive. */
+  /** Waits until the delayed command has failed, runs `meanwhile`, and then lets the command arrive. */
   async function arriveLate(command: Promise<unknown>, meanwhile: () => Promise<void>): Promise<void> {
     const failure: unknown = await command.then(
       () => undefined,
@@ -48,7 +48,7 @@ describe('a command that arrives after its deadline', () => {
     return [...counts].reduce((sum, [, calls]) => sum + Number(calls), 0);
   }
 
-  /** Holds up every command of the slow server, which are sent with their deadline or without one. */
+  /** Delays all commands of the slow server. They carry their deadline or no deadline. */
   function holdCommands(deadline: 'with its deadline' | 'without a deadline'): void {
     if (deadline === 'without a deadline')
       slow.epochArguments = [slow.node.epochs.epochArguments(0, [])?.[0] as string, Number.MAX_SAFE_INTEGER];
@@ -57,11 +57,11 @@ describe('a command that arrives after its deadline', () => {
 
   it.each([
     ['with its deadline', 'leaves the lease alone'],
-    ['without a deadline', 'would take the lease over'],
-  ] as const)('%s, an acquire %s that another server granted to a retry', async (deadline, effect) => {
+    ['without a deadline', 'takes over the lease'],
+  ] as const)('an acquire %s %s that another server granted to a retry', async (deadline, effect) => {
     const lock = on.resource();
     const [requestId, ttlMs] = [randomUUID(), 60_000];
-    // Redis knows the script already, so the held-up command is complete.
+    // Redis knows the script already, so the delayed command is complete.
     is('granted', await new Requester(slow, on.resource()).try());
     const first = new Requester(slow, lock, { requestId, ttlMs, stream: true });
     const retry = new Requester(quick, lock, { requestId, ttlMs, stream: true });
@@ -72,7 +72,7 @@ describe('a command that arrives after its deadline', () => {
     is(effect === 'leaves the lease alone' ? 'granted' : 'superseded', await retry.keepAlive(retry.secret));
   });
 
-  it('grants nothing', async () => {
+  it('an acquire after its deadline grants nothing', async () => {
     const lock = on.resource();
     is('granted', await new Requester(slow, on.resource()).try());
     holdCommands('with its deadline');
@@ -80,7 +80,7 @@ describe('a command that arrives after its deadline', () => {
     expect((await on.stored(lock)).sets.ends).toEqual([]);
   });
 
-  it('does not renew a lease', async () => {
+  it('a renewal after its deadline does not renew the lease', async () => {
     const lock = on.resource();
     const alice = new Requester(slow, lock, { ttlMs: 60_000 });
     is('granted', await alice.try());
@@ -91,7 +91,7 @@ describe('a command that arrives after its deadline', () => {
     expect((end?.score ?? 0) / 1000 - Number(await on.now()) / 1000).toBeLessThan(60_000);
   });
 
-  it('releases a lease, if it is a release', async () => {
+  it('a release after its deadline releases the lease', async () => {
     const lock = on.resource();
     const alice = new Requester(slow, lock, { ttlMs: 60_000 });
     is('granted', await alice.try());

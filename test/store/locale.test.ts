@@ -12,7 +12,7 @@ async function otherLocales(): Promise<string[]> {
 }
 
 describe('the order of a dictionary', () => {
-  it('is the order of bytes in every locale of Redis', async () => {
+  it('is the byte order of the folded texts in every locale of Redis', async () => {
     const [locale] = await otherLocales();
     if (locale === undefined) {
       sayNotChecked('the order in another locale', 'none but C is installed');
@@ -27,7 +27,7 @@ describe('the order of a dictionary', () => {
       }
       const name = on.name();
       await on.engine.createDictionary(name, { accents: 'kept', typos: true });
-      // Folded texts, with characters that a collation ignores, and digits.
+      // The texts are folded. Some contain digits and characters that a collation ignores.
       const texts = ['xa', 'xb', 'xz', 'xä', 'xé', 'x a', 'x-b', 'x_c', 'x1', 'x10', 'x9', 'xжа', 'x東'];
       await on.engine.putEntries(name, [
         ...texts.map((text) => entry(text, text)),

@@ -18,12 +18,12 @@ interface Scene {
   readonly second: Requester;
 }
 
-/** Each operation with its scene: usually a holder, and a waiter behind the holder. */
+/** Operations on a scene. The usual scene has a holder and a waiter. */
 const operations: readonly [string, (scene: Scene) => Promise<object>][] = [
   ['an acquire that is granted', ({ second }) => second.try()],
   ['an acquire that waits', ({ second }) => second.queue()],
   ['an acquire that is refused', ({ second }) => second.try()],
-  ['an acquire that repeats', ({ holder }) => holder.try()],
+  ['a repeated acquire', ({ holder }) => holder.try()],
   ['a claim of an offer', ({ waiter }) => waiter.claim()],
   ['a claim of a place', ({ waiter }) => waiter.claim()],
   ['a withdrawal of a wait', ({ waiter }) => waiter.withdraw()],
@@ -53,10 +53,10 @@ async function openStage(options: FixtureOptions) {
 type Stage = Awaited<ReturnType<typeof openStage>>;
 
 /**
- * The store sends a command again if its connection is lost. The scripts' clock is frozen, so that an operation whose
- * command was sent twice must leave exactly the state of an operation whose command was sent once.
+ * The store repeats a command after a lost connection. The scripts' clock is frozen, so the state after a repeated
+ * command must equal the state after a command that was sent once.
  */
-describe('an operation whose connection is lost', () => {
+describe('after the connection is lost', () => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await openStage({ frozenClock: true });
@@ -79,12 +79,12 @@ describe('an operation whose connection is lost', () => {
       if (what !== 'an acquire that is refused') is('waiting', await waiter.queue());
     }
     if (what.endsWith('an offer')) await holder.release(holder.secret);
-    // Time passes, so that a renewal changes the end of the lease.
+    // After this second, a renewal changes the end of the lease.
     await stage.on.pass(resource, 1000);
     return { resource, holder, waiter, second };
   }
 
-  /** All that Redis stores of the scene. Ids and secrets become the names of their owners. */
+  /** Everything that Redis stores of the scene. Names of the requesters replace their ids and secrets. */
   async function stateOf({ resource, ...requesters }: Scene): Promise<unknown> {
     const stored = await stage.on.stored(resource);
     expect(brokenInvariants(stored)).toEqual([]);
@@ -99,24 +99,27 @@ describe('an operation whose connection is lost', () => {
     return JSON.parse(text);
   }
 
-  /** A caller sees no difference between `released` and a lease that was released before. */
+  /** Treats a lease that was released before as `released`, because callers get the same answer. */
   const kindOf = (reply: object & { kind?: string; cause?: string }) =>
     reply.kind === 'finished' && reply.cause === 'released' ? 'released' : (reply.kind ?? 'shown');
 
   describe.each([
-    ['after the command ran', 'dropNextReply'],
-    ['before the command reached Redis', 'dropNextRequest'],
+    ['with the reply', 'dropNextReply'],
+    ['with the command', 'dropNextRequest'],
   ] as const)('%s', (_, drop) => {
-    it.each(operations)('answers and changes the state as if nothing was lost: %s', async (what, operate) => {
-      const undisturbed = await setTheScene(what, stage.direct);
-      const expected = kindOf(await operate(undisturbed));
-      const scene = await setTheScene(what, stage.proxied);
-      const lost = stage.proxy[drop](isScript);
-      const answer = await operate(scene);
-      await lost;
-      expect(kindOf(answer)).toBe(expected);
-      expect(await stateOf(scene)).toEqual(await stateOf(undisturbed));
-    });
+    it.each(operations)(
+      '%s gives the same answer and the same state as without the loss',
+      async (what, operate) => {
+        const undisturbed = await setTheScene(what, stage.direct);
+        const expected = kindOf(await operate(undisturbed));
+        const scene = await setTheScene(what, stage.proxied);
+        const lost = stage.proxy[drop](isScript);
+        const answer = await operate(scene);
+        await lost;
+        expect(kindOf(answer)).toBe(expected);
+        expect(await stateOf(scene)).toEqual(await stateOf(undisturbed));
+      },
+    );
   });
 });
 
@@ -140,7 +143,7 @@ describe('a grant over a disturbed connection', () => {
     stage.proxy.removeAllListeners('command');
   });
 
-  it('is the grant of the lost reply, with the send time of the answered command', async () => {
+  it('is the grant of the lost reply, and has the send time of the repeated command', async () => {
     const lock = stage.on.resource();
     const alice = new Requester(stage.proxied, lock, { ttlMs: TTL_MS });
     const sends = recordSends();
@@ -151,14 +154,14 @@ describe('a grant over a disturbed connection', () => {
     expect(sends).toHaveLength(2);
     const stored = await stage.on.stored(lock);
     expect(stored.records[alice.requestId]?.fencingToken).toBe(String(lease.fencingToken));
-    // The lease began with the first send. The remaining time counts from the second send, which was answered.
+    // The lease began with the first send. The remaining time counts from the second send, because Redis answered it.
     expect(lease.sentAt).toBeGreaterThan(sends[0] as number);
     expect(lease.sentAt).toBeLessThanOrEqual(sends[1] as number);
     expect(lease.sentAt).toBeGreaterThan(before);
     expect(lease.remainingMs).toBeLessThan(TTL_MS);
   });
 
-  it('has the time of its send, not the time of its reply', async () => {
+  it('has the send time of the command, not the arrival time of the reply', async () => {
     const alice = new Requester(stage.proxied, stage.on.resource(), { ttlMs: TTL_MS });
     const sends = recordSends();
     stage.proxy.delay('both', 60);
@@ -171,7 +174,7 @@ describe('a grant over a disturbed connection', () => {
     expect(after - sentAt).toBeGreaterThanOrEqual(119);
   });
 
-  it('arrives for each of 40 commands that are in flight when the connection is lost (chapter 27)', async () => {
+  it('reaches the callers of all 40 commands that are in flight when the connection is lost (chapter 27)', async () => {
     const requesters = Array.from({ length: 40 }, () => new Requester(stage.proxied, stage.on.resource()));
     const sends = recordSends();
     stage.proxy.blackHole('toClient');

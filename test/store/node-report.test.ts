@@ -13,7 +13,7 @@ const INFO = {
   master_replid2: NO_HISTORY,
   uptime_in_seconds: '9',
 };
-/** The settings that Holdfast asks for. */
+/** The settings that Holdfast requires. */
 const SETTINGS = {
   appendonly: 'yes',
   appendfsync: 'always',
@@ -44,7 +44,7 @@ const reportOf = (
 const ALONE = { connected_slaves: '0' };
 
 describe('the report of a node', () => {
-  it('has no warnings if Redis has the settings that Holdfast asks for', () => {
+  it('has no warnings if Redis has the settings that Holdfast requires', () => {
     expect(reportOf(undefined, ALONE)).toMatchObject({
       runId: RUN,
       durable: true,
@@ -60,7 +60,7 @@ describe('the report of a node', () => {
     expect(reportOf('cluster')).toMatchObject({ warnings: [], unsuitable: false });
   });
 
-  it('names a new run for a master that took over and for a replica, but not for a first replica', () => {
+  it('names a new run for a master that took over and for a replica, but not for a master with its first replica', () => {
     const masterTerm = `${RUN}/${HISTORY.slice(0, 16)}`;
     expect(reportOf('sentinel', { master_replid2: 'a'.repeat(40) }).runId).toBe(masterTerm);
     expect(reportOf('sentinel', { role: 'slave' }).runId).toBe(masterTerm);
@@ -74,9 +74,12 @@ describe('the report of a node', () => {
     ['Cluster, the shorter of two bounds', 'cluster', {}, {}, 7000],
     ['a single address whose Redis took over', undefined, { master_replid2: HISTORY }, {}, 12_000],
     ['a single Redis', undefined, {}, {}, 0],
-  ] as const)('says how long another master may go on granting (%s)', (_, topology, info, settings, ms) => {
-    expect(reportOf(topology, info, settings).overlapMs).toBe(ms);
-  });
+  ] as const)(
+    'contains the time for which a replaced master may still grant: %s',
+    (_, topology, info, settings, ms) => {
+      expect(reportOf(topology, info, settings).overlapMs).toBe(ms);
+    },
+  );
 
   it.each([
     ['maxmemory-policy', 'allkeys-lru', undefined, true],
@@ -90,22 +93,25 @@ describe('the report of a node', () => {
     ['cluster-node-timeout', '15000', 'cluster', false],
     ['cluster-require-full-coverage', 'yes', 'cluster', false],
     ['repl-backlog-ttl', '60', 'sentinel', false],
-  ] as const)('warns of the setting %s %s (topology: %s)', (setting, value, topology, unsuitable) => {
-    const report = reportOf(topology, topology ? {} : ALONE, { [setting]: value });
-    expect(report.warnings.join()).toContain(setting);
-    expect(report.unsuitable).toBe(unsuitable);
-    expect(report.durable).toBe(topology === undefined && setting === 'maxmemory-policy');
-  });
+  ] as const)(
+    'contains a warning about the setting %s %s (topology: %s)',
+    (setting, value, topology, unsuitable) => {
+      const report = reportOf(topology, topology ? {} : ALONE, { [setting]: value });
+      expect(report.warnings.join()).toContain(setting);
+      expect(report.unsuitable).toBe(unsuitable);
+      expect(report.durable).toBe(topology === undefined && setting === 'maxmemory-policy');
+    },
+  );
 
   it.each([
     ['a replica', { role: 'slave' }],
     ['a Redis that is too old', { redis_version: '6.2.14' }],
     ['a node of a Cluster', { cluster_enabled: '1' }],
-  ])('calls %s unsuitable', (_, info) => {
+  ])('marks %s as unsuitable', (_, info) => {
     expect(reportOf(undefined, { ...ALONE, ...info }).unsuitable).toBe(true);
   });
 
-  it('warns if there are more replicas than min-replicas-to-write', () => {
+  it('contains a warning if there are more replicas than min-replicas-to-write', () => {
     expect(reportOf('sentinel', { connected_slaves: '2' }).warnings.join()).toContain(
       'min-replicas-to-write',
     );
@@ -114,7 +120,7 @@ describe('the report of a node', () => {
     ).toEqual([]);
   });
 
-  it('counts settings that cannot be read as unsafe', () => {
+  it('counts unreadable settings as unsafe', () => {
     const { durable, warnings } = nodeReportOf({
       info: new Map(Object.entries({ ...INFO, aof_enabled: '1' })),
       settings: undefined,

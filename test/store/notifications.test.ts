@@ -8,7 +8,7 @@ import { PREFIX } from '../support/permits-server';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { is } from '../support/reply-kinds';
 
-/** Timers run twenty times as fast, so that a test need not wait for the pings of a connection. */
+/** Timers run twenty times as fast, so that the tests wait less for the pings of a connection. */
 const fastClock: Clock = {
   now: () => systemClock.now(),
   after: (delayMs, run) => systemClock.after(delayMs / 20, run),
@@ -71,8 +71,8 @@ describe('Notifications', () => {
     'ünïcode 😀 \u200b',
     '1f0c1f7e-0000-4000-8000-000000000000',
     ' ',
-  ])('bring the name %j unchanged', async (name) => {
-    // The subscription of the last test may still be ending, so each test has its own server id.
+  ])('contain the name %j unchanged', async (name) => {
+    // The subscription of the previous test may still be open, so each test has its own server id.
     const serverId = `h1-${bucketOf(name)}`;
     await listen(serverId);
     const resource: Resource = { service: 'lock', name };
@@ -81,7 +81,7 @@ describe('Notifications', () => {
     expect(heard).toEqual([[resource, requestId]]);
   });
 
-  it('bring the hints for this server, and no others', async () => {
+  it('contain the hints for this server only', async () => {
     await listen('h2');
     await offerTo('h3', on.resource());
     const mine = await offerTo('h2', on.resource());
@@ -89,7 +89,7 @@ describe('Notifications', () => {
     expect(heard.map(([, requestId]) => requestId)).toEqual([mine]);
   });
 
-  it('ignore messages that are no hints', async () => {
+  it('leave out messages that are not hints', async () => {
     await listen('h4');
     for (const message of ['', 'x', 'x'.repeat(100), `${'r'.repeat(36)}${PREFIX}:{1}:l:queue:name`]) {
       await on.redis.command('SPUBLISH', wakeChannel(PREFIX, 0, 'h4'), message);

@@ -24,7 +24,7 @@ const verbs = [
   'release',
 ] as const;
 
-/** What one request does in a round. A request that does nothing is left out. */
+/** An action of one request in a round. A round has at most one action of each request. */
 const action = fc.record({
   request: fc.nat(REQUESTS - 1),
   verb: fc.constantFrom(...verbs, 'queue', 'queue', 'release', 'release'),
@@ -36,8 +36,8 @@ const round = fc.uniqueArray(action, {
   maxLength: REQUESTS,
 });
 
-/** The order of commands that two servers send at once is unknown, so only facts that hold in any order are checked. */
-describe('the store under racing commands', () => {
+/** Two servers send commands at the same time. Only facts that hold in any order of these commands are checked. */
+describe('racing commands', () => {
   let on: PermitsFixture;
   let servers: TestServer[];
   beforeAll(async () => {
@@ -76,14 +76,14 @@ describe('the store under racing commands', () => {
     }
   }
 
-  /** Keeps only the waiters that waited throughout: no other waiter can have been overtaken. */
+  /** Keeps only the waiters that waited during the whole round, because only these could be overtaken. */
   function stayed(before: Stored, after: Stored): Stored {
     const queue = after.sets.queue.filter(({ id }) => before.sets.queue.some((member) => member.id === id));
     return { ...after, sets: { ...after.sets, queue } };
   }
 
   it.each(['lock', 'semaphore'] as const)(
-    'keep the invariants of a %s, which is free when all requests have ended (chapter 25)',
+    'keep the invariants of a %s, and leave it free after all requests have ended (chapter 25)',
     async (service) => {
       await fc.assert(
         fc.asyncProperty(fc.array(round, { minLength: 1, maxLength: ROUNDS }), async (rounds) => {

@@ -5,7 +5,7 @@ import type { RedisRecentsStore } from '../../src/redis/autocomplete/recents-sto
 import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
 import { plain, recent, RecentsFixture } from '../support/recents-fixture';
 
-/** A plain model of a list of recents. */
+/** The model of a list of recents. */
 class ModelList {
   recents: Recent[] = [];
 
@@ -29,7 +29,7 @@ class ModelList {
 const same = (one: Recent, other: Recent) =>
   one.entryId === other.entryId && (one.entryId !== '' || one.text === other.text);
 
-/** Few names, so that they collide; some look like stored elements. */
+/** The names are few, so that they collide. Some look like stored elements. */
 const name = fc.oneof(
   fc.constantFrom('a', 'b', 'ta', 'ia', 'v', 'va', '1', '0'),
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 3 }),
@@ -65,7 +65,7 @@ describe('lists of recents', () => {
   });
   afterAll(() => fixture.close());
 
-  it('equal a plain list after any sequence of operations (chapter 3, 4)', async () => {
+  it('equal the model after any sequence of operations (chapter 3, 4)', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { maxLength: 25 }), async (steps) => {
         const [list, model] = [fixture.list(), new ModelList()];
@@ -91,7 +91,7 @@ describe('lists of recents', () => {
     for (const list of lists) expect(await fixture.texts(store, list)).toEqual([`of ${list}`]);
   });
 
-  it('lose nothing when two stores add 60 recents at once (chapter 3)', async () => {
+  it('keep all of 60 recents that two stores add at the same time (chapter 3)', async () => {
     const [list, stores] = [fixture.list(), await Promise.all([fixture.store(), fixture.store()])];
     const texts = Array.from({ length: 60 }, (_, i) => `name ${i}`);
     await Promise.all(
@@ -116,7 +116,7 @@ describe('lists of recents', () => {
     expect(plain(await store.read(list))).toEqual(all.reverse());
   });
 
-  it('keep the most recent of 1,000 recents of the largest size within 512 KiB', async () => {
+  it('keep at most 512 KiB of 1,000 recents of the largest size, the latest first', async () => {
     const list = fixture.list();
     const all = many(1000, 512, 512, bytes(1024));
     for (const one of all) await store.add(list, one, 1000);
@@ -201,9 +201,14 @@ describe('lists of recents', () => {
     it.each([
       ['an addition', (list: string) => proxied.add(list, recent('a'), 100), undefined, ['a', 'b']],
       ['a removal', (list: string) => proxied.remove(list, recent('a')), true, ['b']],
-      ['a removal of none', (list: string) => proxied.remove(list, recent('x')), false, ['b', 'a']],
+      [
+        'a removal of an absent recent',
+        (list: string) => proxied.remove(list, recent('x')),
+        false,
+        ['b', 'a'],
+      ],
       ['a deletion', (list: string) => proxied.drop(list), true, []],
-    ] as const)('carry out %s once, and answer the result', async (_what, operate, answer, left) => {
+    ] as const)('carry out %s once, and answer with its result', async (_what, operate, answer, left) => {
       for (const lose of [proxy.dropNextReply.bind(proxy), proxy.dropNextRequest.bind(proxy)]) {
         const list = await filled();
         const lost = lose(isScript);
@@ -213,7 +218,7 @@ describe('lists of recents', () => {
       }
     });
 
-    it('repeat a read', async () => {
+    it('answer a read by sending it again', async () => {
       const list = await filled();
       const lost = proxy.dropNextReply(isRead);
       expect(await fixture.texts(proxied, list)).toEqual(['b', 'a']);

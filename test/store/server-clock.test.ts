@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { ServerClock } from '../../src/redis/connection/server-clock';
 
-/** Redis's clock at our time 0. */
+/** The time of Redis's clock when the local time is 0. */
 const EPOCH_MS = 1_700_000_000_000;
 
-/** A Redis with a clock that a test can set, read over a slow connection. */
+/** A simulated Redis with a clock that the test sets, over a slow connection. */
 class Line {
   now = 1000;
-  /** How far Redis's clock was set, and how much faster it runs. */
+  /** The milliseconds by which Redis's clock was set, and its rate relative to the local clock. */
   offset = 0;
   rate = 1;
   readonly clock = new ServerClock();
@@ -16,7 +16,7 @@ class Line {
     return EPOCH_MS + this.now * this.rate + this.offset;
   }
 
-  /** Reads the clock, with the times that request and reply take. */
+  /** Reads Redis's clock. The request takes `there` and the reply takes `back`, in milliseconds. */
   read(there: number, back: number): number {
     const sentAt = this.now;
     this.now += there;
@@ -32,7 +32,7 @@ const reading = fc.record({
   back: delay,
   pause: fc.double({ min: 0, max: 2000, noNaN: true }),
 });
-/** How much the rates of two clocks may differ. */
+/** The rate of Redis's clock relative to the local clock. */
 const rate = fc.double({ min: 1 - 0.0005, max: 1 + 0.0005, noNaN: true });
 
 describe('ServerClock', () => {
@@ -49,7 +49,7 @@ describe('ServerClock', () => {
     );
   });
 
-  it('is never ahead of Redis by more than drift, so no script runs after its deadline', () => {
+  it('is never ahead of Redis by more than the drift', () => {
     fc.assert(
       fc.property(fc.array(reading, { minLength: 1, maxLength: 20 }), rate, (readings, fast) => {
         const line = new Line();
@@ -94,7 +94,7 @@ describe('ServerClock', () => {
     );
   });
 
-  it('tolerates small steps of time servers, but not many of them', () => {
+  it('reports no single small step, but the sum of many small steps in a short time', () => {
     const line = new Line();
     line.read(0.1, 0.1);
     const told: number[] = [];
@@ -104,7 +104,7 @@ describe('ServerClock', () => {
       told.push(line.read(0.1, 0.1));
     }
     expect(told.slice(0, 3)).toEqual([0, 0, 0]);
-    // The report has all steps together.
+    // The report is the sum of all steps so far.
     expect(told.find((step) => step > 0)).toBeGreaterThan(100);
     const patient = new Line();
     patient.read(0.1, 0.1);
@@ -115,7 +115,7 @@ describe('ServerClock', () => {
     }
   });
 
-  it('knows no time before its first reading', () => {
+  it('has no time before its first reading, and none after it forgets its readings', () => {
     const clock = new ServerClock();
     expect(clock.timeAt(5)).toBe(-Infinity);
     clock.take({ time: EPOCH_MS, sentAt: 1, receivedAt: 2 });

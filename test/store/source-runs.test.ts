@@ -14,7 +14,7 @@ function view(owner: string, working = true): ClusterView {
   return { epoch: 1, working, owners, members: new Set() };
 }
 
-/** The map of a server that knows the nodes a, b and c from the start. The last views were asked for at -5000 and 0. */
+/** The map of a server that has always known the nodes a, b and c. The server asked for views at -5000 and 0 ms. */
 function scene(owner = 'a') {
   const map = new ClusterMap();
   map.adopt(view(owner), -5000, -5000);
@@ -32,26 +32,26 @@ function scene(owner = 'a') {
 }
 
 describe('the source runs of a bucket that has moved in a Cluster', () => {
-  it('contain the former owner, if both nodes were known before the move', () => {
+  it('contain the run of the former owner, if both nodes were known before the move', () => {
     const { map, sourceRuns } = scene();
     expect(map.adopt(view('b'), 5000, 5010)).toEqual([SLOT]);
     expect(sourceRuns('b', 5020)).toEqual(['run of a']);
-    // A server that asks for c takes the slot for moving from b to c.
+    // A question about node c means that the slot moves from b to c.
     expect(sourceRuns('c', 5020)).toEqual(['run of b', 'run of a']);
   });
 
-  it('contain the former owner, if only a redirection has told of the move', () => {
+  it('contain the run of the former owner, if the server knows the move only from a redirection', () => {
     const { map, sourceRuns } = scene();
     expect(map.correct(SLOT, 'b', 100)).toEqual([SLOT]);
     expect(map.correct(SLOT, 'b', 100)).toEqual([]);
     expect(sourceRuns('b', 110)).toEqual(['run of a']);
   });
 
-  it('contain the present owner while the slot is moving', () => {
+  it('contain the run of the present owner while the slot is moving', () => {
     expect(scene().sourceRuns('b', 100)).toEqual(['run of a']);
   });
 
-  it('contain every node of the path, if the slot moves twice', () => {
+  it('contain the runs of both former owners, if the slot moves twice', () => {
     const { map, sourceRuns } = scene();
     map.correct(SLOT, 'b', 100);
     map.adopt(view('c'), 200, 210);
@@ -78,7 +78,7 @@ describe('the source runs of a bucket that has moved in a Cluster', () => {
     expect(sourceRuns('b', 10_020)).toEqual([]);
   });
 
-  it('leave out every node before a node of the path that took over during the move', () => {
+  it('leave out all runs before a node on the path that took over during the move', () => {
     const { map, change, sourceRuns } = scene();
     map.correct(SLOT, 'b', 100);
     map.adopt(view('c'), 5000, 5010);
@@ -86,14 +86,14 @@ describe('the source runs of a bucket that has moved in a Cluster', () => {
     expect(sourceRuns('c', 5020)).toEqual([]);
   });
 
-  it('leave out a node that does not answer', () => {
+  it('leave out the run of a node that does not answer', () => {
     const { map, terms, sourceRuns } = scene();
     terms.delete('a');
     map.adopt(view('b'), 5000, 5010);
     expect(sourceRuns('b', 5020)).toEqual([]);
   });
 
-  it('leave out a node with a slower clock, because its leases would end early', () => {
+  it('leave out the run of a node with a slower clock, because its leases end early by the new clock', () => {
     const { map, change, sourceRuns } = scene();
     map.adopt(view('b'), 5000, 5010);
     change('a', { redisTimeMs: 1_000_000 - 100 });
@@ -102,14 +102,14 @@ describe('the source runs of a bucket that has moved in a Cluster', () => {
     expect(sourceRuns('b', 5020)).toEqual([]);
   });
 
-  it('are empty if there was no view for too long, before the move or after', () => {
+  it('are empty if the server had no view of the Cluster for too long, before or after the move', () => {
     const late = scene();
     late.map.adopt(view('b'), LONGEST_GAP_MS, LONGEST_GAP_MS + 1);
     expect(late.sourceRuns('b', LONGEST_GAP_MS + 2)).toEqual([]);
     const later = scene();
     later.map.adopt(view('b'), 5000, 5010);
     expect(later.sourceRuns('b', 5000 + LONGEST_GAP_MS + 1)).toEqual([]);
-    // The next view does not bring the move back.
+    // The next view does not restore the move.
     later.map.adopt(view('b'), 20_000, 20_010);
     expect(later.sourceRuns('b', 20_020)).toEqual([]);
   });
@@ -148,7 +148,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** One bucket that moves in a Cluster with lagging replicas, as one server sees it. */
+/** One bucket that moves in a Cluster with lagging replicas, and the view of one server. */
 class World {
   now = 0;
   accepted = 0;
@@ -157,12 +157,12 @@ class World {
   private owner = 0;
   private readonly terms = NODES.map(() => 1);
   private readonly settledSince: number[] = NODES.map(() => -1);
-  /** The present epoch of the bucket, and its epoch on arrival at the present owner. */
+  /** The present epoch of the bucket, and its epoch at its arrival at the present owner. */
   private epoch = 'a 1';
   private arrivedAs = 'a 1';
-  /** The run that adopted the bucket last and made grants. */
+  /** The run that last adopted the bucket. Only this run can have granted since. */
   private lastGranting = 'a 1';
-  /** The owner has just taken over. No slot moves away before a server has adopted the owner's epochs. */
+  /** True after a takeover, until a server has adopted the owner's epochs. No slot moves away during this time. */
   private isUnadopted = false;
 
   constructor(private readonly believesAllMasters: boolean) {
@@ -254,7 +254,7 @@ describe('source runs, in random histories of moves and failovers', () => {
     expect(accepted).toBeGreaterThan(20);
   });
 
-  it('would contain a run that lacks grants if every present master counted', () => {
+  it('contain a run that lacks grants if every present master is counted', () => {
     const world = new World(true);
     world.take({ what: 'move', to: 1, replicaLags: false });
     world.take({ what: 'another server adopts', after: 1 });

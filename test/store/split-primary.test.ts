@@ -6,7 +6,7 @@ import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess } from '../support/processes/redis-process';
 import { is } from '../support/reply-kinds';
 
-/** Well below `min-replicas-max-lag`, and long enough for the replica to take over on a busy machine. */
+/** Below `min-replicas-max-lag`, and long enough for the replica to take over on a busy machine. */
 const SHORT_MS = 6000;
 const LAG_ARGS = [
   '--min-replicas-to-write',
@@ -17,7 +17,7 @@ const LAG_ARGS = [
   '0',
 ];
 
-/** Two Redis that call themselves master: a replica has taken over from a master that was cut off. Servers use both. */
+/** Two Redis act as master at the same time, and each has a server. */
 describe('a master that was cut off, and the replica that took over', () => {
   let before: RedisProcess;
   let after: RedisProcess;
@@ -71,7 +71,7 @@ describe('a master that was cut off, and the replica that took over', () => {
   };
   const quarantined = { carriedOut: 'no', kind: 'quarantined' };
 
-  it('never have two holders: the new master does not renew a lease that may end at the old master while that still grants', async () => {
+  it('never have two holders, because the new master renews no lease that may end while the old master still grants', async () => {
     const [short, long, bob] = [
       new Requester(stayed, { service: 'lock', name: 'short' }, { ttlMs: SHORT_MS }),
       new Requester(stayed, { service: 'lock', name: 'long' }, { ttlMs: 60_000 }),
@@ -84,7 +84,7 @@ describe('a master that was cut off, and the replica that took over', () => {
     const there = (by: Requester) => new Requester(moved, by.resource, { requestId: by.requestId });
     expect(await failureOf(there(short).renew(short.secret, 60_000))).toMatchObject(quarantined);
     is('granted', await there(long).renew(long.secret, 60_000));
-    // The old master grants the ended lock to bob, until it misses its replica.
+    // The old master grants the expired lock to bob while it still counts its replica as connected.
     await eventually(
       'the next grant',
       async () => (await bob.try().catch(() => undefined))?.kind === 'granted',

@@ -13,7 +13,7 @@ export function autocompleteBehaviour(opened: () => BehaviourFixture): void {
   const names = () => Array.from({ length: NAME_COUNT }, () => opened().name());
   const everywhere = (behaviour: (name: string) => Promise<void>) => Promise.all(names().map(behaviour));
 
-  it('keep the most recent of a list first, within its capacity', () =>
+  it('keeps the latest recent of a list first, and no more recents than the capacity', () =>
     everywhere(async (list) => {
       const [first, second] = [opened().one.store.recents, opened().other.store.recents];
       for (const text of ['a', 'b', 'c']) await first.add(list, recent(text), 3);
@@ -26,7 +26,7 @@ export function autocompleteBehaviour(opened: () => BehaviourFixture): void {
       expect(await second.read(list)).toEqual([]);
     }).then(() => undefined));
 
-  it('suggest the entries of a dictionary by kind, weight and selections', () =>
+  it('orders the suggestions of a dictionary by match kind, weight and selections', () =>
     everywhere(async (name) => {
       const [first, second] = [opened().one.store.dictionaries, opened().other.store.dictionaries];
       is('ok', await first.create(name, PROFILE));
@@ -44,7 +44,7 @@ export function autocompleteBehaviour(opened: () => BehaviourFixture): void {
       expect(await suggested(opened().one, name, 'str')).toEqual(['light', 'inner']);
     }).then(() => undefined));
 
-  it('replace a dictionary by a committed import, and keep its selections', () =>
+  it('replaces the entries of a dictionary by a committed import, and keeps the selections', () =>
     everywhere(async (name) => {
       const [first, second] = [opened().one.store.dictionaries, opened().other.store.dictionaries];
       is('ok', await first.create(name, PROFILE));
@@ -60,7 +60,7 @@ export function autocompleteBehaviour(opened: () => BehaviourFixture): void {
       is('lost', await first.putImported(name, importId, PROFILE, imported));
     }).then(() => undefined));
 
-  it('answer unknown for a dictionary that was dropped', () =>
+  it('answers unknown for a dropped dictionary', () =>
     everywhere(async (name) => {
       const [first, second] = [opened().one.store.dictionaries, opened().other.store.dictionaries];
       is('ok', await first.create(name, PROFILE));

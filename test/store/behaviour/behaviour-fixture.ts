@@ -8,7 +8,7 @@ import { Requester, type RequesterOptions } from '../../support/permits-requeste
 import { is } from '../../support/reply-kinds';
 import type { Topology } from './topology';
 
-/** Each behaviour runs on this many names at once, so that a Cluster shows it on all nodes. */
+/** Each behaviour runs on so many names at once that every node of a Cluster serves some of them. */
 const NAME_COUNT = 6;
 const START_TIMEOUT_MS = 60_000;
 const WAIT = { timeoutMs: 60_000 };
@@ -33,7 +33,7 @@ export class BehaviourFixture {
   ) {}
 
   static async open(topology: Topology): Promise<BehaviourFixture> {
-    // The servers start in turn: only the first may find a store without epochs.
+    // The servers start one after the other, because only the first server may find a store without epochs.
     const one = await openServer(topology.url, 's1');
     try {
       return new BehaviourFixture(topology, one, await openServer(topology.url, 's2'));

@@ -3,7 +3,7 @@ import { is } from '../../support/reply-kinds';
 import type { BehaviourFixture } from './behaviour-fixture';
 
 export function limitBehaviour(opened: () => BehaviourFixture): void {
-  it('is set, changed and checked against the expected limit', async () => {
+  it('sets and changes the limit, but refuses a change if the expected limit differs', async () => {
     const fixture = opened();
     await fixture.everywhere('semaphore', async (semaphore) => {
       const { one, other } = fixture;
@@ -16,7 +16,7 @@ export function limitBehaviour(opened: () => BehaviourFixture): void {
     });
   });
 
-  it('offers permits to the waiters when it is raised', async () => {
+  it('offers permits to the waiters when the limit is raised', async () => {
     const fixture = opened();
     await fixture.everywhere('semaphore', async (semaphore) => {
       const { waiters } = await fixture.queued(semaphore, 2, { permits: 2, initialLimit: 2 });
@@ -28,7 +28,7 @@ export function limitBehaviour(opened: () => BehaviourFixture): void {
     });
   });
 
-  it('ends waiters that never fit when it is lowered', async () => {
+  it('ends waiters that want more permits than the lowered limit', async () => {
     const fixture = opened();
     await fixture.everywhere('semaphore', async (semaphore) => {
       const { waiters } = await fixture.queued(semaphore, 1, { permits: 3, initialLimit: 4 });
@@ -39,7 +39,7 @@ export function limitBehaviour(opened: () => BehaviourFixture): void {
     });
   });
 
-  it('deletes a semaphore in use only by force, and ends its leases and waits', async () => {
+  it('deletes a semaphore in use only by force, and then ends all its leases and waits', async () => {
     const fixture = opened();
     await fixture.everywhere('semaphore', async (semaphore) => {
       const { one, other } = fixture;
@@ -52,7 +52,7 @@ export function limitBehaviour(opened: () => BehaviourFixture): void {
       const { requestId } = waiter;
       const repeated = fixture.request(one, semaphore, { requestId, initialLimit: undefined });
       is('unknown-resource', await repeated.queue());
-      // A repeated deletion gets the first answer.
+      // A repeated deletion gets the answer of the first deletion.
       is('removed', await one.permits.remove(semaphore, { force: false }));
     });
   });

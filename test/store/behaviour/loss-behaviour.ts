@@ -2,7 +2,7 @@ import { is } from '../../support/reply-kinds';
 import { failureOf, type BehaviourFixture } from './behaviour-fixture';
 
 export function lossBehaviour(opened: () => BehaviourFixture): void {
-  it('grants nothing in quarantine, and grants higher fencing tokens afterwards', async () => {
+  it('grants nothing during the quarantine, and higher fencing tokens afterwards', async () => {
     const fixture = opened();
     const { one, other } = fixture;
     const resources = Array.from({ length: 6 }, () => ({ service: 'lock', name: fixture.name() }) as const);

@@ -48,7 +48,7 @@ export function queueBehaviour(opened: () => BehaviourFixture): void {
     });
   });
 
-  it('ends a wait by a withdrawal, and moves the waiters behind up', async () => {
+  it('ends a wait on withdrawal, and moves the later waiters up', async () => {
     const fixture = opened();
     await fixture.everywhere('lock', async (lock) => {
       const { waiters } = await fixture.queued(lock, 2);
@@ -58,7 +58,7 @@ export function queueBehaviour(opened: () => BehaviourFixture): void {
     });
   });
 
-  it('grants an offered lock to a withdrawal', async () => {
+  it('answers a withdrawal with a grant if the lock was already offered to the waiter', async () => {
     const fixture = opened();
     await fixture.everywhere('lock', async (lock) => {
       const { holder, waiters } = await fixture.queued(lock, 1);
@@ -68,7 +68,7 @@ export function queueBehaviour(opened: () => BehaviourFixture): void {
     });
   });
 
-  it('offers a grant that is given back to the next waiter', async () => {
+  it('offers the lock to the next waiter when a grant is given back', async () => {
     const fixture = opened();
     await fixture.everywhere('lock', async (lock) => {
       const { holder, waiters } = await fixture.queued(lock, 2);
@@ -79,7 +79,7 @@ export function queueBehaviour(opened: () => BehaviourFixture): void {
     });
   });
 
-  it('answers superseded to a call after its request was repeated at another server', async () => {
+  it('answers superseded to a call when its request is repeated at another server', async () => {
     const fixture = opened();
     await fixture.everywhere('lock', async (lock) => {
       const { waiters } = await fixture.queued(lock, 1);
@@ -91,7 +91,7 @@ export function queueBehaviour(opened: () => BehaviourFixture): void {
     });
   });
 
-  it('answers queue-full beyond the largest number of waiters', async () => {
+  it('answers queue-full to a request when the queue has the largest number of waiters', async () => {
     const fixture = opened();
     await fixture.everywhere('lock', async (lock) => {
       await fixture.queued(lock, 2);

@@ -27,7 +27,7 @@ export function renewBehaviour(opened: () => BehaviourFixture): void {
     });
   });
 
-  it('remembers a release: a repeated release, a renewal and the same request find it', async () => {
+  it('answers a repeated release, a renewal and the same request with the release of the lease', async () => {
     const fixture = opened();
     await fixture.everywhere('lock', async (lock) => {
       const holder = fixture.request(fixture.one, lock);
@@ -41,7 +41,7 @@ export function renewBehaviour(opened: () => BehaviourFixture): void {
     });
   });
 
-  it('remembers an expiry: a renewal and a release find it', async () => {
+  it('answers a renewal and a release of an expired lease with its expiry', async () => {
     const fixture = opened();
     await fixture.everywhere('lock', async (lock) => {
       const holder = fixture.request(fixture.one, lock, { ttlMs: 200 });
@@ -54,7 +54,7 @@ export function renewBehaviour(opened: () => BehaviourFixture): void {
     });
   });
 
-  it('lets a stream take a lease over, and answers superseded to the stream before', async () => {
+  it('lets a new stream take over a lease, and answers superseded to the previous stream', async () => {
     const fixture = opened();
     await fixture.everywhere('lock', async (lock) => {
       const older = fixture.request(fixture.one, lock, { stream: true });

@@ -7,12 +7,12 @@ import { queueBehaviour } from './queue-behaviour';
 import { renewBehaviour } from './renew-behaviour';
 import type { Topology } from './topology';
 
-/** The bound of one behaviour: generous, because a topology has up to seven Redis processes on busy cores. */
+/** The time limit of one test. A topology has up to seven Redis processes on busy cores. */
 const BEHAVIOUR_TIMEOUT_MS = 120_000;
 
 /**
  * The behaviour that every store must show through its ports, in any topology. One test file for each topology calls this
- * function. What depends on one Redis (clocks, keys, lost replies) stays in test/scripts and test/store.
+ * function. Tests that need a single Redis (clocks, keys, lost replies) belong in test/scripts and test/store.
  */
 export function storeBehaviour(name: string, openTopology: () => Promise<Topology>): void {
   describe(`the store over ${name}`, () => {
@@ -33,12 +33,12 @@ export function storeBehaviour(name: string, openTopology: () => Promise<Topolog
     });
     afterAll(() => fixture?.close());
 
-    describe('grants', () => grantBehaviour(opened));
-    describe('the queue', () => queueBehaviour(opened));
-    describe('renewal and release', () => renewBehaviour(opened));
-    describe('the limit of a semaphore', () => limitBehaviour(opened));
-    describe('recents and dictionaries', () => autocompleteBehaviour(opened));
-    // Last, because it empties the store.
+    describe('on an acquire', () => grantBehaviour(opened));
+    describe('with waiters in the queue', () => queueBehaviour(opened));
+    describe('on a renewal or release', () => renewBehaviour(opened));
+    describe('with a semaphore', () => limitBehaviour(opened));
+    describe('with recents and dictionaries', () => autocompleteBehaviour(opened));
+    // This suite runs last, because it empties the store.
     describe('after the loss of all data', () => lossBehaviour(opened));
   });
 }
