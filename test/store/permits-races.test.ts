@@ -6,6 +6,7 @@ import type { Stored } from '../support/permits-stored';
 import { brokenInvariants, brokenTransitions } from '../support/permits-invariants';
 import { Requester } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
+import { assertWithinTime } from '../support/timed-property';
 
 const REQUESTS = 10;
 const ROUNDS = 6;
@@ -85,8 +86,9 @@ describe('racing commands', () => {
   it.each(['lock', 'semaphore'] as const)(
     'keep the invariants of a %s, and leave it free after all requests have ended (chapter 25)',
     async (service) => {
-      await fc.assert(
-        fc.asyncProperty(fc.array(round, { minLength: 1, maxLength: ROUNDS }), async (rounds) => {
+      await assertWithinTime(
+        fc.array(round, { minLength: 1, maxLength: ROUNDS }),
+        async (rounds) => {
           const resource = on.resource(service);
           const calls = Array.from({ length: REQUESTS }, (_, index) => newRequest(resource, index));
           const secrets = calls.map(({ secret }) => secret);
@@ -119,8 +121,8 @@ describe('racing commands', () => {
             service === 'lock' ? {} : { permits: LIMIT, initialLimit: LIMIT },
           );
           is('granted', await all.try());
-        }),
-        { numRuns: 60, interruptAfterTimeLimit: TIME_LIMIT_MS, markInterruptAsFailure: false },
+        },
+        { runs: 60, timeLimitMs: TIME_LIMIT_MS },
       );
     },
   );

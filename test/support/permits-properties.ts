@@ -7,6 +7,7 @@ import { SLOTS, type Arena, type World } from './permits-arena';
 import { randomSteps } from './permits-commands';
 import { Requester } from './permits-requester';
 import { is } from './reply-kinds';
+import { assertWithinTime } from './timed-property';
 
 const HISTORIES = 3000;
 const STEPS = 60;
@@ -60,13 +61,14 @@ export function describePermitsProperties(timeLimitMs: number): void {
     }
 
     it('give the same answers, and the store keeps its invariants and leaks nothing', async () => {
-      await fc.assert(
-        fc.asyncProperty(fc.commands(randomSteps, { maxCommands: STEPS, size: 'max' }), async (steps) => {
+      await assertWithinTime(
+        fc.commands(randomSteps, { maxCommands: STEPS, size: 'max' }),
+        async (steps) => {
           const world = await newWorld();
           await fc.asyncModelRun(() => ({ model: {}, real: world }), steps);
           for (const arena of world.arenas) await comesToRest(arena);
-        }),
-        { numRuns: HISTORIES, interruptAfterTimeLimit: timeLimitMs, markInterruptAsFailure: false },
+        },
+        { runs: HISTORIES, timeLimitMs },
       );
     }, 100_000);
   });

@@ -4,6 +4,7 @@ import { believedLeases, leaseOf, stopBelieving } from '../../support/believed-l
 import { EngineFixture, type Pending } from '../../support/engine-fixture';
 import { ManualClock } from '../../support/manual-clock';
 import { ModelWorld, type CommandOutcome, type ModelStore } from '../../support/model-store';
+import { assertWithinTime } from '../../support/timed-property';
 
 const POOL = { service: 'semaphore', name: 'pool' } as const;
 const MAX_LIMIT = 4;
@@ -163,22 +164,22 @@ function request(n: number): Partial<AcquireRequest> {
 }
 
 it('two servers neither over-issue nor leak permits of a semaphore that is changed, deleted and reached by lossy links', async () => {
-  await fc.assert(
-    fc.asyncProperty(
+  await assertWithinTime(
+    fc.tuple(
       fc.array(anAction, { minLength: 1, maxLength: 25 }),
       outcomes,
       fc.constantFrom(0, 4),
       fc.boolean(),
       fc.boolean(),
-      async (actions, outcome, latencyMs, hints, isLossy) => {
-        const scenario = new Scenario(isLossy);
-        await scenario.setLimit(MAX_LIMIT);
-        Object.assign(scenario.world, { latencyMs, hints });
-        if (isLossy) Object.assign(scenario.world, { outcomeOf: () => outcome.next().value });
-        for (const action of actions) await scenario.take(action);
-        await scenario.expectRest();
-      },
     ),
-    { numRuns: 600, interruptAfterTimeLimit: 8000, markInterruptAsFailure: false },
+    async ([actions, outcome, latencyMs, hints, isLossy]) => {
+      const scenario = new Scenario(isLossy);
+      await scenario.setLimit(MAX_LIMIT);
+      Object.assign(scenario.world, { latencyMs, hints });
+      if (isLossy) Object.assign(scenario.world, { outcomeOf: () => outcome.next().value });
+      for (const action of actions) await scenario.take(action);
+      await scenario.expectRest();
+    },
+    { runs: 600, timeLimitMs: 8000 },
   );
 });

@@ -4,6 +4,7 @@ import { believedLeases, leaseOf, stopBelieving } from '../../support/believed-l
 import { EngineFixture, type Pending } from '../../support/engine-fixture';
 import { ManualClock } from '../../support/manual-clock';
 import { ModelWorld, type CommandOutcome, type ModelStore } from '../../support/model-store';
+import { assertWithinTime } from '../../support/timed-property';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;
 const id = (n: number) => `0190a0a0-0000-7000-8000-${String(n).padStart(12, '0')}`;
@@ -190,51 +191,46 @@ describe('two servers', () => {
       ),
     );
     const history = fc.array(action, { minLength: 1, maxLength: 25 });
-    await fc.assert(
-      fc.asyncProperty(
-        history,
-        outcomes,
-        fc.constantFrom(0, 4),
-        fc.boolean(),
-        async (actions, outcome, latencyMs, hints) => {
-          clock = new ManualClock(1_000_000);
-          world = new ModelWorld(clock);
-          Object.assign(world, { latencyMs, hints, outcomeOf: () => outcome.next().value });
-          const engines = ['s1', 's2'].map(
-            (server) => new EngineFixture(clock, world.store(server), {}, server),
-          );
-          const calls: Pending<unknown>[] = [];
-          const request = (n: number): Partial<AcquireRequest> => ({
-            requestId: id(n),
-            ttlMs: 3000,
-            waitTimeoutMs: 4000,
-          });
-          for (const drawn of actions) {
-            const engine = engines['on' in drawn ? drawn.on : 0] as EngineFixture<ModelStore>;
-            const call = calls[('n' in drawn ? drawn.n : 0) % Math.max(1, calls.length)];
-            if (drawn.kind === 'acquire') calls.push(engine.acquire(request(drawn.n)));
-            else if (drawn.kind === 'hold') calls.push(engine.hold(request(drawn.n)));
-            else if (drawn.kind === 'cancel') call?.call.cancel();
-            else if (drawn.kind === 'release') await releaseIfHeld(engine, call);
-            await clock.advance(drawn.kind === 'pass' ? drawn.ms : 0);
-            expectExclusion(calls);
-          }
-          Object.assign(world, { outcomeOf: () => 'answered', latencyMs: 0 });
-          for (const { call } of calls) call.cancel();
-          await clock.advance(20_000);
-          for (const engine of engines) {
-            await engine.store.touch(HELLO, []);
-            engine.expectRest(true);
-          }
-          // All leases expire. The two further steps are needed because no waiter counts as dead right after a stall.
-          for (const ms of [100_000, 2500, 2500]) {
-            await clock.advance(ms);
-            await engines[0]?.store.touch(HELLO, []);
-          }
-          expect(world.model(HELLO).requests).toEqual([]);
-        },
-      ),
-      { numRuns: 150, interruptAfterTimeLimit: 8000, markInterruptAsFailure: false },
+    await assertWithinTime(
+      fc.tuple(history, outcomes, fc.constantFrom(0, 4), fc.boolean()),
+      async ([actions, outcome, latencyMs, hints]) => {
+        clock = new ManualClock(1_000_000);
+        world = new ModelWorld(clock);
+        Object.assign(world, { latencyMs, hints, outcomeOf: () => outcome.next().value });
+        const engines = ['s1', 's2'].map(
+          (server) => new EngineFixture(clock, world.store(server), {}, server),
+        );
+        const calls: Pending<unknown>[] = [];
+        const request = (n: number): Partial<AcquireRequest> => ({
+          requestId: id(n),
+          ttlMs: 3000,
+          waitTimeoutMs: 4000,
+        });
+        for (const drawn of actions) {
+          const engine = engines['on' in drawn ? drawn.on : 0] as EngineFixture<ModelStore>;
+          const call = calls[('n' in drawn ? drawn.n : 0) % Math.max(1, calls.length)];
+          if (drawn.kind === 'acquire') calls.push(engine.acquire(request(drawn.n)));
+          else if (drawn.kind === 'hold') calls.push(engine.hold(request(drawn.n)));
+          else if (drawn.kind === 'cancel') call?.call.cancel();
+          else if (drawn.kind === 'release') await releaseIfHeld(engine, call);
+          await clock.advance(drawn.kind === 'pass' ? drawn.ms : 0);
+          expectExclusion(calls);
+        }
+        Object.assign(world, { outcomeOf: () => 'answered', latencyMs: 0 });
+        for (const { call } of calls) call.cancel();
+        await clock.advance(20_000);
+        for (const engine of engines) {
+          await engine.store.touch(HELLO, []);
+          engine.expectRest(true);
+        }
+        // All leases expire. The two further steps are needed because no waiter counts as dead right after a stall.
+        for (const ms of [100_000, 2500, 2500]) {
+          await clock.advance(ms);
+          await engines[0]?.store.touch(HELLO, []);
+        }
+        expect(world.model(HELLO).requests).toEqual([]);
+      },
+      { runs: 150, timeLimitMs: 8000 },
     );
   });
 

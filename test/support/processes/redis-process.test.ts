@@ -60,6 +60,12 @@ describe('RedisProcess', () => {
     );
   });
 
+  it('rejects commands without a new connection when it is closed', async () => {
+    const other = await RedisProcess.start();
+    await other.close();
+    await expect(other.command('PING')).rejects.toThrow('PING: this Redis is closed');
+  });
+
   it('removes the process and the data when it is closed', async () => {
     const other = await RedisProcess.start();
     const { pid } = other;

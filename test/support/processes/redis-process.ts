@@ -42,6 +42,7 @@ function redisArguments({
  */
 export class RedisProcess {
   private client: Redis | undefined;
+  private closed = false;
 
   private constructor(
     private readonly host: RedisHost,
@@ -104,15 +105,18 @@ export class RedisProcess {
   }
 
   /**
-   * Runs one command over a connection of this object. Rejects at once if Redis does not run, and after the command
-   * timeout if Redis does not answer. Integers are returned as strings, which keep large numbers exact.
+   * Runs one command over a connection of this object. Rejects at once if Redis does not run or is closed, and after the
+   * command timeout if Redis does not answer. Integers are returned as strings, which keep large numbers exact.
    */
   async command(...[name, ...args]: [string, ...(string | number | Buffer)[]]): Promise<unknown> {
+    // A connection opened after `close()` would retry forever, and would keep the test run alive.
+    if (this.closed) throw new Error(`${name}: this Redis is closed`);
     this.client ??= this.connect();
     return this.client.call(name, args);
   }
 
   async close(): Promise<void> {
+    this.closed = true;
     this.dropClient();
     await this.host.remove();
   }
