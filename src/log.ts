@@ -3,7 +3,7 @@ import type { Config } from './config/config';
 
 /**
  * Fields that may hold a password, a lease id, or another value that gives control of a lease or the store. The
- * server never logs them itself, but the error object of a library may carry one.
+ * server does not log these fields, but the error object of a library may contain them.
  */
 const SECRETS = ['password', 'url', 'leaseId', 'lease_id', 'secret', 'requestId', 'request_id', 'command'];
 

@@ -3,27 +3,27 @@ import { ConfigError, readConfig, type Config } from './config/config';
 import { createLog } from './log';
 import { createServer, StartError, type HoldfastServer } from './server';
 
-/** Exit codes. After a second signal the code is 128 + the signal's number, as shells report it. */
+/** Exit codes. After a second signal the code is 128 + the number of the signal, as shells use it. */
 const EXIT = {
   drained: 0,
   notStarted: 1,
   /** An uncaught error, which the log reports. */
   defect: 70,
-  /** The drain did not finish within its timeout and the closing time. */
+  /** The drain did not finish within HOLDFAST_DRAIN_TIMEOUT + CLOSING_GRACE_MS. */
   overdue: 124,
 } as const;
 
 const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const;
 type Signal = keyof typeof SIGNAL_NUMBERS;
 
-/** Time after the drain timeout for closing the store and for `onClosed`. */
+/** The time after the drain timeout in which the store closes and `onClosed` runs. */
 const CLOSING_GRACE_MS = 5000;
-/** One Ctrl-C sends two SIGINTs to a program under npm: one from the terminal, one from npm. They come this close. */
+/** A second SIGINT within this time belongs to the same Ctrl-C: under npm, the terminal and npm each send a SIGINT. */
 const SAME_CTRL_C_MS = 300;
 
 export interface RunOptions {
   readonly env: NodeJS.ProcessEnv;
-  /** The text to print when the server listens. */
+  /** Makes the text that is printed when the server listens. */
   readonly banner?: (info: { listen: string; redis: string; version: string }) => string;
   /** Runs after the drain, when the store is closed. */
   readonly onClosed?: () => Promise<void>;

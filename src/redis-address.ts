@@ -1,4 +1,3 @@
-/** Where one Redis process listens. */
 export interface RedisHost {
   readonly host: string;
   readonly port: number;
@@ -9,7 +8,7 @@ export interface RedisUser {
   readonly password: string | undefined;
 }
 
-/** A single Redis. */
+/** One Redis, without Sentinel and without Cluster. */
 export interface SingleAddress {
   readonly kind: 'single';
   /** `redis://…`, `rediss://…`, or the path of a unix socket. */
@@ -17,11 +16,11 @@ export interface SingleAddress {
   readonly tls: boolean;
 }
 
-/** The master that Sentinel names. */
+/** A master that the sentinels name. */
 export interface SentinelAddress extends RedisUser {
   readonly kind: 'sentinel';
   readonly sentinels: readonly RedisHost[];
-  /** The name of the master among the sentinels. */
+  /** The name by which the sentinels know the master. */
   readonly master: string;
   readonly db: number;
   readonly tls: boolean;
@@ -33,5 +32,5 @@ export interface ClusterAddress extends RedisUser {
   readonly tls: boolean;
 }
 
-/** Where the Redis is that keeps the state. */
+/** The address of the Redis that stores all state. */
 export type StoreAddress = SingleAddress | SentinelAddress | ClusterAddress;

@@ -21,17 +21,17 @@ export { StartError } from './startup/start-error';
 
 export interface ServerDependencies {
   readonly log: Logger;
-  /** Adds services of a test or a benchmark, with the same call wrapper as the other services. */
+  /** Adds the services of a test or a benchmark. They use the call wrapper of all services. */
   readonly extend?: (server: Server, context: CallContext) => void;
 }
 
 export interface HoldfastServer {
   readonly version: string;
-  /** Connects to the store and listens. Resolves to the address; rejects with a StartError. */
+  /** Connects to the store and listens. Resolves to the address. Rejects with a StartError. */
   listen(): Promise<string>;
   /** Ends calls and streams within the drain timeout, then closes the store. Safe to call twice or during `listen`. */
   drain(): Promise<void>;
-  /** Counts of work in flight; undefined until the store is connected. */
+  /** Counts of the work in flight. Undefined until the store is connected. */
   stats(): PermitsStats | undefined;
 }
 
@@ -112,7 +112,7 @@ class ComposedServer implements HoldfastServer {
   }
 
   private async stop(): Promise<void> {
-    // A start in progress must end first, so that everything that it has opened gets closed. `listen` reports its error.
+    // A start in progress must end first, so that its store and gRPC server are closed too. `listen` reports a failure.
     await this.listening?.catch(() => undefined);
     await this.grpc?.drain(this.config.drainTimeoutMs);
     this.store?.close();

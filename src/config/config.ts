@@ -44,7 +44,7 @@ function readOption(option: Option<unknown>, env: NodeJS.ProcessEnv, problems: s
 /** Variables that Kubernetes sets in every container when a Service has a name that begins with `holdfast`. */
 const KUBERNETES_LINK = /^HOLDFAST_(.+_)?(SERVICE_(HOST|PORT)(_.+)?|PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?)$/;
 
-/** Problems for misspelt variables. Without this check a misspelt setting would silently keep its default. */
+/** Reports misspelt variables. Without this check a misspelt setting would silently keep its default. */
 function unknownVariables(env: NodeJS.ProcessEnv): string[] {
   const known = new Set<string>(Object.values(options).map(({ name }) => name));
   return Object.keys(env)
@@ -52,7 +52,7 @@ function unknownVariables(env: NodeJS.ProcessEnv): string[] {
     .map((name) => `${name} is not a setting of Holdfast; docs/configuration.md lists all settings`);
 }
 
-/** Problems between valid settings. An invalid setting is undefined here, so comparisons with it are false. */
+/** Reports valid settings that contradict each other. Comparisons with an invalid setting (undefined) are false. */
 function contradictions(config: Config): string[] {
   const found: string[] = [];
   const { minTtlMs, defaultTtlMs, maxTtlMs, retentionMs, tlsCert, tlsKey } = config;

@@ -10,12 +10,12 @@ export interface Option<T> {
   readonly default?: string;
   /** The server does not start without a value. */
   readonly required?: true;
-  /** What the value looks like, with its unit. */
+  /** The syntax of the value. */
   readonly format: string;
   /** The smallest and the largest value, for formats with bounds. */
   readonly range?: string;
   readonly example: string;
-  /** What the setting does and when to change it. */
+  /** The effect of the setting, and when to change the value. */
   readonly about: string;
   readonly schema: z.ZodType<T, string>;
 }
@@ -139,12 +139,12 @@ export const options = {
   redisTlsCa: fileOption(
     'HOLDFAST_REDIS_TLS_CA',
     '/etc/holdfast/redis-ca.pem',
-    'The certificate authority that signed the certificates of Redis and the sentinels. Without it the server trusts the well-known authorities.',
+    'The certificate authority that signed the certificates of Redis and the sentinels. Without this file the server trusts the well-known authorities.',
   ),
   redisTlsCert: fileOption(
     'HOLDFAST_REDIS_TLS_CERT',
     '/etc/holdfast/redis-client.pem',
-    'The client certificate for connections to Redis. Redis requires one unless its setting `tls-auth-clients` is `no`. HOLDFAST_REDIS_TLS_KEY must be set too.',
+    'The client certificate for connections to Redis. Redis requires a client certificate unless its setting `tls-auth-clients` is `no`. HOLDFAST_REDIS_TLS_KEY must be set too.',
   ),
   redisTlsKey: fileOption(
     'HOLDFAST_REDIS_TLS_KEY',
@@ -157,7 +157,7 @@ export const options = {
     format: '`0` or `1`',
     example: '1',
     about:
-      'Set it to 1 to assert that no lease was ever granted on this Redis. The assertion is valid for one start, and only where Redis holds no data of Holdfast. Without it the server cannot tell a new Redis from one that has lost its data, and grants nothing for HOLDFAST_MAX_TTL plus 15 s.',
+      'The value 1 asserts that no lease was ever granted on this Redis. The assertion is valid for one start, and only if Redis holds no data of Holdfast. Without the assertion the server cannot tell a new Redis from a Redis that has lost its data, and grants nothing for HOLDFAST_MAX_TTL plus 15 s.',
     schema: flag(),
   }),
   commandTimeoutMs: durationOption({
@@ -184,7 +184,7 @@ export const options = {
     to: '24h',
     example: '5m',
     about:
-      'The largest `ttl` that a request may ask for. Keep it small and renew leases: a crashed holder blocks all waiters until its lease expires.',
+      'The largest `ttl` that a request may ask for. Use a small ttl and renew leases: a crashed holder blocks all waiters until its lease expires.',
   }),
   defaultTtlMs: durationOption({
     name: 'HOLDFAST_DEFAULT_TTL',
@@ -192,7 +192,7 @@ export const options = {
     from: '10ms',
     to: '24h',
     example: '10s',
-    about: 'The `ttl` of a request that does not set one.',
+    about: 'The `ttl` of a request that sets no `ttl`.',
   }),
   maxStreamAgeMs: durationOption({
     name: 'HOLDFAST_STREAM_MAX_AGE',
@@ -227,7 +227,7 @@ export const options = {
     to: '365d',
     example: '7d',
     about:
-      'How long Redis keeps the state of a name that nobody uses. It must not be less than HOLDFAST_MAX_TTL.',
+      'How long Redis keeps the state of a name that nobody uses. This time must not be less than HOLDFAST_MAX_TTL.',
   }),
   recentsRetentionMs: option({
     name: 'HOLDFAST_RECENTS_RETENTION',
@@ -246,7 +246,7 @@ export const options = {
     to: '10m',
     example: '25s',
     about:
-      'The longest time that calls and streams have to end after SIGTERM. It must be shorter than the time after which your process manager kills the server.',
+      'How long calls and streams may continue after SIGTERM. This time must be shorter than the time after which your process manager kills the server.',
   }),
   logLevel: option({
     name: 'HOLDFAST_LOG_LEVEL',
@@ -261,7 +261,8 @@ export const options = {
     default: '0',
     format: '`0` or `1`',
     example: '1',
-    about: '`npm start` sets it to 1. The log line "listening" then says that this is a development server.',
+    about:
+      '`npm start` sets this variable to 1. The log line "listening" then says that this is a development server.',
     schema: flag(),
   }),
 } as const;

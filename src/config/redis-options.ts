@@ -88,7 +88,7 @@ function readHostList(text: string, kind: 'sentinel' | 'cluster', defaultPort: n
 
 const NO_USER: RedisUser = { username: undefined, password: undefined };
 
-/** `user:password` or `:password`, percent-encoded as in any URL. */
+/** Reads `user:password` or `:password`. Both parts are percent-encoded, as in a URL. */
 function readUser(text: string): RedisUser | undefined {
   const [, username, password] = /^([^:]*):([^:]+)$/.exec(text) ?? [];
   if (username === undefined || password === undefined) return undefined;
@@ -98,7 +98,7 @@ function readUser(text: string): RedisUser | undefined {
       password: decodeURIComponent(password),
     };
   } catch {
-    return undefined; // a lone %
+    return undefined; // malformed percent-encoding
   }
 }
 
@@ -109,7 +109,7 @@ function readHost(text: string, defaultPort: number): RedisHost | undefined {
   return host !== undefined && port > 0 && port <= 65_535 ? { host, port } : undefined;
 }
 
-/** User and password for the sentinels, which are usually not those for Redis. */
+/** The user and password for the sentinels. They usually differ from the user and password for Redis. */
 export function sentinelUser(): z.ZodType<{ readonly user: RedisUser }, string> {
   return parsed('user:password or :password, percent-encoded as in a URL', (text) => {
     const user = readUser(text);
@@ -117,7 +117,7 @@ export function sentinelUser(): z.ZodType<{ readonly user: RedisUser }, string> 
   });
 }
 
-/** An address with its secret in a property that is not enumerable: readable by name, absent from every dump. */
+/** Puts the address, which may contain a password, into a property that is not enumerable. So no dump shows it. */
 function hidden(address: StoreAddress, shown: string): RedisAddress {
   return hide({ shown }, 'address', Object.freeze(address)) as RedisAddress;
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 /** Schemas for the values of environment variables. Each failure message says which value is expected. */
 
-/** Converts the text with `read`. Where `read` returns undefined, the message is `must be ${expected}`. */
+/** Converts the text with `read`. If `read` returns undefined, the message is `must be ${expected}`. */
 export function parsed<T>(expected: string, read: (text: string) => T | undefined): z.ZodType<T, string> {
   return z.string().transform((text, context) => {
     const value = read(text);

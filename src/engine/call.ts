@@ -1,14 +1,14 @@
 /** The engine's view of the gRPC call that it serves. The transport implements it. */
 export interface Call {
-  /** Monotonic clock when the handler of this call started (ms). Every offset counts from here. */
+  /** Monotonic time at which the handler of this call started (ms). Every `expire_offset` counts from this time. */
   readonly receivedAt: number;
-  /** The client's deadline, counted from `receivedAt` (ms); undefined: no deadline. */
+  /** The call's deadline, counted from `receivedAt` (ms). Undefined: no deadline. */
   readonly timeoutMs: number | undefined;
   /** Identifies the call's connection, for limits per connection. */
   readonly connection: object;
-  /** gRPC retried this call on its own (`grpc-previous-rpc-attempts`). */
+  /** True: the client's gRPC library retried this call (header `grpc-previous-rpc-attempts`). */
   readonly transportRetry: boolean;
-  /** The client is gone or has cancelled: no answer arrives any more. */
+  /** True: the client has cancelled the call or is gone, so no answer reaches the client. */
   readonly cancelled: boolean;
   /** Runs `listener` once when the call is cancelled, or at once if the call was cancelled before. */
   onCancelled(listener: () => void): void;

@@ -12,7 +12,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Node's setTimeout overflows past 2^31 - 1 ms and would fire at once. */
+/** A longer timeout overflows in Node's setTimeout, and fires at once. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -36,7 +36,7 @@ export interface ErrorDetails {
   readonly metadata?: Readonly<Record<string, string>>;
   /** The pause before the caller's next try, in ms. */
   readonly retryAfterMs?: number;
-  /** All bad fields; only for INVALID_FIELD. */
+  /** All invalid fields. Only for INVALID_FIELD. */
   readonly violations?: readonly FieldViolation[];
 }
 
@@ -54,8 +54,8 @@ export class HoldfastError extends Error {
 }
 
 /**
- * A store command failed. `carriedOut` decides the status. 'no': the command never reached a socket, or the store
- * refused it before the script's first line. 'unknown': the command may have run, or may still run.
+ * A store command failed. `carriedOut` decides the status. 'no': the command was never sent, or the store refused the
+ * command before the script's first line. 'unknown': the command may have run, or may still run.
  */
 export class StoreFailure extends Error {
   override readonly name = 'StoreFailure';
@@ -64,7 +64,7 @@ export class StoreFailure extends Error {
     readonly carriedOut: 'no' | 'unknown',
     /**
      * 'full': Redis is out of memory. 'quarantined': the store may have forgotten leases, and grants are paused.
-     * 'quarantined' with 'unknown': the store has granted permits, and nobody may be told.
+     * 'quarantined' with 'unknown': the store has granted permits, but the grant must not be reported.
      */
     readonly kind: 'unavailable' | 'full' | 'quarantined',
     options: ErrorOptions & { readonly retryAfterMs?: number | undefined } = {},
@@ -73,11 +73,11 @@ export class StoreFailure extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 
-  /** How long grants stay paused (ms); only for 'quarantined'. */
+  /** How long grants stay paused (ms). Only for 'quarantined'. */
   readonly retryAfterMs: number | undefined;
 }
 
-/** For retried work in the background: a store failure is expected there, any other error is a defect. */
+/** Reports a defect of background work. A store failure is no defect, because background work is repeated. */
 export function reportDefect(error: unknown, onDefect: (error: unknown) => void): void {
   if (!(error instanceof StoreFailure)) onDefect(error);
 }

@@ -7,7 +7,7 @@ export interface Identities {
   requestId(): string;
   /** 128 unguessable bits as 22 characters of base64url. */
   secret(): string;
-  /** At least 0 and below 1, for jitter. */
+  /** A number for jitter, at least 0 and below 1. */
   random(): number;
 }
 
@@ -18,7 +18,7 @@ let usedBytes = pool.length;
 export const systemIdentities: Identities = {
   requestId: () => v7(),
   secret() {
-    // One call to the random source fills 256 secrets, because the call costs more than the bytes.
+    // One call to the random source makes 256 secrets, because a call costs more time than its bytes.
     if (usedBytes === pool.length) {
       randomFillSync(pool);
       usedBytes = 0;

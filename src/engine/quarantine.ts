@@ -3,13 +3,13 @@ import type { Quarantine, StoreOperations } from './store-health';
 import { roundedTimeSpan } from './time-span';
 
 export interface EndedQuarantine {
-  /** The quarantine that ended; undefined: there was none. */
+  /** The quarantine that ended. Undefined: there was no quarantine. */
   readonly quarantine: Quarantine | undefined;
-  /** What may go wrong from now on; empty: nothing. */
+  /** The risk after the early end, as a sentence. Empty: there is no risk. */
   readonly risk: string;
 }
 
-/** Ends a quarantine because an operator asserts that it is not needed, or accepts the risk. */
+/** Ends a quarantine early for an operator, who knows that no lease was lost, or accepts the risk. */
 export async function endQuarantine(operations: StoreOperations): Promise<EndedQuarantine> {
   let quarantine: Quarantine | undefined;
   try {

@@ -1,6 +1,6 @@
 import { HoldfastError } from './errors';
 
-/** The errors that both services make of a `StoreFailure`. */
+/** The errors for a `StoreFailure` that leases and autocomplete share. */
 
 export function storeUnavailable(subject: string): HoldfastError {
   return new HoldfastError(
@@ -10,14 +10,14 @@ export function storeUnavailable(subject: string): HoldfastError {
   );
 }
 
-/** `effect` says what was done, `advice` what to do. */
+/** `effect`: the part of the work that was done. `advice`: the caller's next step. */
 export function storeFull(effect: string, advice: string): HoldfastError {
   return new HoldfastError('STORE_FULL', `the store is out of memory: ${effect}; ${advice}`, {
     retryAfterMs: 5000,
   });
 }
 
-/** `effect` says what may have been done, `advice` what to do. */
+/** `effect`: the work that may have been done. `advice`: the caller's next step. */
 export function outcomeUnknown(effect: string, advice: string, requestId?: string): HoldfastError {
   return new HoldfastError('OUTCOME_UNKNOWN', `the store did not answer: ${effect}; ${advice}`, {
     ...(requestId !== undefined && { metadata: { request_id: requestId } }),

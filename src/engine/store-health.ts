@@ -1,11 +1,11 @@
-/** Ports to the store as a whole: its health, and what an operator may ask of it. */
+/** The ports to the store as a whole: its health, and the operations for an operator. */
 
 /** Whether the store answers and is safe to use. Health checks and GetServerInfo show it. */
 export interface StoreHealth {
   readonly reachable: boolean;
   /** False if the store's configuration may drop leases. The server must not report ready then. */
   readonly suitable: boolean;
-  /** Dangerous settings of the store, as sentences for an operator. */
+  /** One sentence for an operator about each dangerous setting of the store. */
   readonly warnings: readonly string[];
   /** Set while grants are paused, because the store may have forgotten leases that clients still believe in. */
   readonly quarantine: Quarantine | undefined;
@@ -18,13 +18,13 @@ export interface Quarantine {
 }
 
 /**
- * 'forgotten': the store had no data of ours, as after FLUSHALL or on first use. 'restarted': Redis restarted or was
- * replaced, and may have lost its last writes. 'clock': the clock of Redis stepped forward, so leases seem to end
- * early.
+ * 'forgotten': the store has no data of Holdfast, for example after FLUSHALL or at first use. 'restarted': Redis
+ * restarted or was replaced, and may have lost its last writes. 'clock': the clock of Redis stepped forward, so leases
+ * may end early.
  */
 export type QuarantineCause = 'forgotten' | 'restarted' | 'clock';
 
 export interface StoreOperations {
-  /** Ends a quarantine now. Resolves to the quarantine that ended, or undefined. Rejects with a `StoreFailure`. */
+  /** Resolves to the quarantine that ended. Undefined: there was no quarantine. Rejects with a `StoreFailure`. */
   endQuarantine(): Promise<Quarantine | undefined>;
 }

@@ -6,7 +6,7 @@ const UNITS = [
   [1000, 's'],
 ] as const;
 
-/** The exact span, in the largest unit that shows it whole. Seconds may have one decimal. */
+/** The exact span, in the largest unit that gives a whole number. Seconds may have one decimal. */
 export function timeSpan(ms: number): string {
   for (const [size, unit] of UNITS) {
     if (ms !== 0 && ms % size === 0) return `${ms / size} ${unit}`;
@@ -14,7 +14,7 @@ export function timeSpan(ms: number): string {
   return Math.abs(ms) > 1000 && ms % 100 === 0 ? `${ms / 1000} s` : `${ms} ms`;
 }
 
-/** A span that was measured, rounded to what a reader needs. A negative span counts as 0. */
+/** A measured span, rounded to a precision that fits its size. A negative span counts as 0. */
 export function roundedTimeSpan(ms: number): string {
   const step = ms < 1000 ? 1 : ms < 10_000 ? 100 : ms < 600_000 ? 1000 : 60_000;
   return timeSpan(Math.max(0, Math.round(ms / step)) * step);

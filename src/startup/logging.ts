@@ -3,7 +3,7 @@ import { setLogger } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { StoreHealth } from '../engine/store-health';
 
-/** Logs each change of the store's health once: lost and back, quarantine begun and ended, new warnings. */
+/** Logs each change of the store's health once: a lost or regained store, a quarantine, new warnings. */
 export function logHealth(health: StoreHealth, log: Logger): void {
   let reachable = true;
   let quarantined = false;
@@ -12,7 +12,7 @@ export function logHealth(health: StoreHealth, log: Logger): void {
     if (health.reachable !== reachable) {
       reachable = health.reachable;
       if (reachable) log.info({}, 'the store answers again');
-      else log.warn({}, 'the store does not answer: not serving until it does');
+      else log.warn({}, 'the store does not answer: calls fail until the store answers');
     }
     if ((health.quarantine !== undefined) !== quarantined) {
       quarantined = health.quarantine !== undefined;
@@ -36,7 +36,7 @@ function logQuarantine({ quarantine }: StoreHealth, log: Logger): void {
   log.warn({ cause, remainingMs: Math.round(remainingMs) }, 'the store is in quarantine: nothing is granted');
 }
 
-/** Sends the messages of grpc-js to the log, at level debug. Without this grpc-js writes to the console. */
+/** Sends the messages of grpc-js to the log at level debug. By default grpc-js writes to the console. */
 export function routeGrpcLog(log: Logger): void {
   const write = (...parts: unknown[]): void => log.debug({ from: 'grpc-js' }, format(...parts));
   setLogger({ error: write, info: write, debug: write });

@@ -5,10 +5,10 @@ import { connectStore, quarantineMs, type Store } from '../redis';
 import { StartError } from './start-error';
 import { redisSecurity } from './tls';
 
-/** The start fails when Redis has not become usable within this time. */
+/** The start fails if Redis is not usable within this time. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Connects to Redis as the settings say. Rejects with a StartError that holds the last connection error. */
+/** Connects to Redis. Rejects with a StartError that names the last connection error. */
 export async function openStore(config: Config, serverId: string, log: Logger): Promise<Store> {
   const { redis } = config;
   let lastError: Error | undefined;
@@ -24,7 +24,7 @@ export async function openStore(config: Config, serverId: string, log: Logger): 
     retentionMs: config.retentionMs,
     recentsRetentionMs: config.recentsRetentionMs,
     clock: systemClock,
-    // Called for every attempt to reconnect. `logHealth` reports a lost store once.
+    // Level debug, because each failed attempt to reconnect calls this function. `logHealth` reports a lost store once.
     onError: (error: Error) => {
       lastError = error;
       log.debug({ err: error }, 'the connection to the store failed');

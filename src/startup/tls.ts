@@ -5,13 +5,13 @@ import type { Config } from '../config/config';
 import type { Security } from '../redis';
 import { StartError } from './start-error';
 
-/** TLS credentials for the server's own port, or insecure ones without a certificate. */
+/** Credentials for the server's own port: TLS if a certificate is configured, otherwise plain text. */
 export function serverCredentials({ tlsCert, tlsKey }: Config): ServerCredentials {
   if (tlsCert === undefined || tlsKey === undefined) return ServerCredentials.createInsecure();
   const chain = readPem('HOLDFAST_TLS_CERT', tlsCert);
   const key = readPem('HOLDFAST_TLS_KEY', tlsKey);
   try {
-    // grpc-js reports an unusable certificate only when it listens, so it is checked here.
+    // grpc-js would report an unusable certificate later, without the names of the settings.
     createSecureContext({ cert: chain, key });
     return ServerCredentials.createSsl(null, [{ cert_chain: chain, private_key: key }]);
   } catch (cause) {
@@ -21,7 +21,7 @@ export function serverCredentials({ tlsCert, tlsKey }: Config): ServerCredential
   }
 }
 
-/** TLS files and the Sentinel user for the connections to Redis. */
+/** The TLS files and the Sentinel user for the connections to Redis. */
 export function redisSecurity(config: Config): Security {
   const { redisSentinelAuth, redisTlsCa, redisTlsCert, redisTlsKey } = config;
   const tls = {

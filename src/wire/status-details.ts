@@ -10,7 +10,7 @@ import { msToDuration } from './times';
 
 /** The trailer that carries a serialized google.rpc.Status. */
 export const STATUS_DETAILS_TRAILER = 'grpc-status-details-bin';
-/** Clients in Python and Java refuse a call's trailers above 8 KiB in total, with base64 and the message. */
+/** Clients in Python and Java refuse trailers above 8 KiB. The trailers hold these details (as base64) and the message. */
 export const MAX_STATUS_DETAILS_BYTES = 4096;
 
 export interface FieldViolation {
@@ -21,7 +21,7 @@ export interface FieldViolation {
 /** The content of a google.rpc.Status, with the details that Holdfast uses. */
 export interface StatusDetails {
   readonly code: number;
-  /** The same text as `grpc-message`: Python's grpc_status rejects the details otherwise. */
+  /** Equals `grpc-message`, because Python's grpc_status rejects details with another message. */
   readonly message: string;
   readonly reason: string;
   readonly domain: string;
@@ -31,8 +31,8 @@ export interface StatusDetails {
 }
 
 /**
- * Serializes the details in at most MAX_STATUS_DETAILS_BYTES. Details that do not fit lose their last violations
- * first, then their last metadata entries. The reason and the delay always stay.
+ * Serializes the details in at most MAX_STATUS_DETAILS_BYTES. Details that are too long lose their last violations
+ * first, then their last metadata entries. The reason and the retry delay always stay.
  */
 export function encodeStatusDetails(details: StatusDetails): Uint8Array {
   const metadata = [...details.metadata];
@@ -55,7 +55,7 @@ function encodeHead(details: StatusDetails, metadata: readonly (readonly [string
   return Status.encode({ code, message, details: anys }).finish();
 }
 
-/** Appends as many violations as fit, and the count of the others. */
+/** Appends the violations that fit, and the number of violations that do not fit. */
 function appendViolations(head: Uint8Array, violations: readonly FieldViolation[]): Uint8Array {
   if (violations.length === 0) return head;
   for (let kept = violations.length; kept >= 0; kept--) {

@@ -16,8 +16,8 @@ export function durationToMs(duration: Duration): number | undefined {
 }
 
 /**
- * Converts a span, rounded down to a whole millisecond: an `expire_offset` must never be later than the lease's
- * true end. Every other span that the server sends is a whole number.
+ * Converts a span of time. Rounds down to a whole millisecond, because an `expire_offset` must never be later than the
+ * lease's true end. Every other span that the server sends is a whole number.
  */
 export function msToDuration(ms: number): Duration {
   const whole = Math.floor(ms);
@@ -28,7 +28,7 @@ export function msToDuration(ms: number): Duration {
   };
 }
 
-/** Converts milliseconds since 1970. The nanos of a Timestamp count forwards, also before 1970. */
+/** Converts milliseconds since 1970. The nanos of a Timestamp are never negative, also before 1970. */
 export function msToTimestamp(ms: number): Timestamp {
   const whole = Math.floor(ms);
   const seconds = Math.floor(whole / 1000);

@@ -12,19 +12,17 @@ import type {
   Waiting,
 } from './permits-store';
 
-/** Why an acquire ends without a grant. */
-
-/** What the error of an acquire depends on. */
+/** The facts that decide the error of an acquire without a grant. */
 export interface AcquireAttempt {
   readonly call: Call;
   readonly resource: Resource;
   readonly wanted: PermitsWanted;
   readonly end: WaitEnd;
-  /** A stream ends its wait with REATTACH at the age limit. */
+  /** True: a hold stream. Its wait ends with REATTACH at the age limit, a unary wait with CONTENDED. */
   readonly stream: boolean;
 }
 
-/** Why a wait ends, other than by a grant. */
+/** The cause of a withdrawal: a drain of the server, or the end of the allowed time. */
 export type WaitEnding = 'draining' | 'ended';
 
 /** The error for a reply that ends the acquire. */
@@ -82,7 +80,7 @@ export function notWithdrawn(
   return stream && end.byAge ? errors.reattach(resource) : error;
 }
 
-/** The client does not receive this error: its call is over. */
+/** The client never receives this error, because its call has ended. */
 export function callCancelled(): HoldfastError {
   return new HoldfastError('OUTCOME_UNKNOWN', 'the call was cancelled');
 }

@@ -41,10 +41,11 @@ type State = GrantingState | 'waiting' | 'returning' | 'granted';
  *       ▼
  *     error: CONTENDED, REATTACH, DRAINING, NEVER_FITS or NO_SUCH_SEMAPHORE
  *
- * A hint or a touch raises `recheck`, the end of the allowed time `ended`, a drain of the server `draining`.
+ * A hint or a touch raises the signal `recheck`. The end of the allowed time raises `ended`, and a drain of the server
+ * raises `draining`.
  *
  * A grant may arrive after its offset has passed. The next state is then `returning` instead of `granted`: the call
- * gives the grant back, and waits again in its old place. If it may not wait any more, it ends with an error.
+ * gives the grant back, and waits again in its old place. A call that may not wait any more ends with an error.
  *
  * Guarantees (docs/design/leases.md, rules 3 and 5):
  * - The caller gets a grant only before the grant's offset has passed.
@@ -71,12 +72,12 @@ export class Acquisition implements AcquireAttempt {
     readonly resource: Resource,
     readonly wanted: PermitsWanted,
     readonly end: WaitEnd,
-    /** True: a stream, which takes over the lease if its request holds one. */
+    /** True: a hold stream. A stream takes over the lease that its request holds already. */
     readonly stream: boolean,
     private readonly onPosition: ((waiter: Waiter) => void) | undefined,
   ) {}
 
-  /** Resolves to a grant that still has time left; rejects with the caller's error. */
+  /** Resolves to a grant that still has time left. Rejects with the caller's error. */
   async run(): Promise<Granted> {
     if (this.context.isDraining) throw errors.draining();
     this.checkWaitingLimit();
@@ -106,8 +107,6 @@ export class Acquisition implements AcquireAttempt {
       this.stopWaiting();
     }
   }
-
-  // --- the states -------------------------------------------------------------------------------------------
 
   private async ask(): Promise<State> {
     const { context, resource, wanted, onPosition } = this;
@@ -196,9 +195,7 @@ export class Acquisition implements AcquireAttempt {
     }
   }
 
-  // --- the transitions --------------------------------------------------------------------------------------
-
-  /** Takes the grant of a reply, which may be too late. */
+  /** Takes the grant of a reply. The next state depends on whether the offset of the grant has passed. */
   private receive(granted: Granted, state: GrantingState): State {
     const { context, call, resource } = this;
     if (call.cancelled) {
@@ -215,13 +212,12 @@ export class Acquisition implements AcquireAttempt {
   private claimFailed(error: unknown): State {
     const { timers, clock } = this.context;
     const isQuarantined = error instanceof StoreFailure && error.kind === 'quarantined';
-    // The store may have granted permits that nobody may be told of: this call must not find them at its next claim.
+    // The store may have granted permits that must not be reported. A later claim must not find these permits.
     if (!(error instanceof StoreFailure) || (isQuarantined && error.carriedOut === 'unknown')) {
       this.giveBackLater();
       throw this.translate(error);
     }
-    // The first touch after a quarantine wakes the call. A retry of every waiter during the quarantine would only be
-    // load.
+    // In a quarantine a retry is useless. The first touch after the quarantine wakes the call.
     if (!isQuarantined) {
       timers.at(clock.now() + CLAIM_RETRY_MS, () => this.waiter.raise('recheck'));
     }
@@ -244,15 +240,15 @@ export class Acquisition implements AcquireAttempt {
     }
   }
 
-  /** The grant of the first reply was given back: the call now waits in the place that it had before. */
+  /** Continues after the return of a grant that came with the first reply. The call waits in its old place. */
   private afterFirstReturn(reply: WithdrawReply): State {
     const { resource, wanted, grant } = this;
     if (reply.kind === 'finished') throw errors.requestFinished(resource, wanted.requestId);
-    // Another call repeated this request and was answered with the grant. That caller may hold the lease now.
+    // The grant was reported to another call of this request. The caller of that call may hold the lease now.
     if (reply.kind !== 'withdrawn') throw errors.notAnswered(resource, 'request_id', wanted.requestId);
     if (!this.mayWait) throw errors.answeredTooLate(resource);
-    // The store uses this ticket only if it has lost the queue. Tickets and tokens both count its clock's
-    // microseconds.
+    // The store uses this ticket only if the store has lost the queue. A fencing token can serve as a ticket, because
+    // both count microseconds of the store's clock.
     const ticket = String(grant.fencingToken);
     const { snapshot } = reply;
     const waiting: Waiting = { kind: 'waiting', sentAt: grant.sentAt, ticket, position: 1, snapshot };
@@ -278,12 +274,12 @@ export class Acquisition implements AcquireAttempt {
     context.queue.remove(this.waiter);
   }
 
-  /** A unary call is tried only once if too many calls of its connection already wait. */
+  /** Lets a unary call only try once if too many calls of its connection already wait. */
   private checkWaitingLimit(): void {
     const { context, call, end, stream } = this;
     this.mayWait = end.at > context.clock.now();
     if (!this.mayWait || stream) return;
-    // The call counts before the store has answered: otherwise a burst of calls would pass the limit.
+    // The call counts before the store answers, because a burst of calls would pass the limit otherwise.
     this.countsAsWaiting = context.waitingCalls.tryAdd(call.connection);
     this.isOverWaitingLimit = !this.countsAsWaiting;
     this.mayWait = this.countsAsWaiting;

@@ -3,11 +3,11 @@ import { resourceKey, type Resource } from './lease';
 import type { PermitsStore } from './permits-store';
 
 /**
- * Continues the work that bounded scripts leave (docs/design/leases.md, rule 8). Each resource has one step in
- * flight. No request overtakes the queue meanwhile, because the store grants nothing past its head.
+ * Continues the work that bounded scripts leave (docs/design/leases.md, rule 8). Each resource has one step in flight.
+ * No request overtakes the queue in the meantime, because the store grants nothing past the head of the queue.
  */
 export class BoundedSteps {
-  /** Whether a resource needs one more step after the step in flight. */
+  /** By resource key. True: the resource needs one more step after the step in flight. */
   private readonly inFlight = new Map<string, boolean>();
 
   constructor(
@@ -24,7 +24,7 @@ export class BoundedSteps {
   private async runSteps(resource: Resource, key: string): Promise<void> {
     do {
       this.inFlight.set(key, false);
-      // The touch names no waiter, because many steps may follow. After a failure, the next touch continues.
+      // The touch names no waiter, because many steps may follow. After a failure, the next touch continues the work.
       await this.store.touch(resource, []).catch((error) => reportDefect(error, this.onDefect));
     } while (this.inFlight.get(key) === true);
     this.inFlight.delete(key);

@@ -1,10 +1,10 @@
 import type { Call } from '../call';
 import type { AcquireRequest } from './requests';
 
-/** When a wait ends if nothing else ends it. */
+/** The time limit of a wait. */
 export interface WaitEnd {
   readonly at: number;
-  /** The wait reached its age limit before the time that its request allows. */
+  /** True: the age limit ends the wait earlier than the request and the call's deadline. */
   readonly byAge: boolean;
 }
 
@@ -16,13 +16,13 @@ export function waitEnd(call: Call, request: AcquireRequest, ageLimitAt: number)
   return { at, byAge: at === ageLimitAt };
 }
 
-/** One stream renews a lease for at most this many ttls. */
+/** The longest age of a stream or a wait, in ttls. */
 const MAX_AGE_TTLS = 200;
 const JITTER = 0.1;
 
 /**
- * When a stream or a wait is too old, so that clock drift never adds up (docs/design/leases.md, rule 1). `random` is
- * at least 0 and below 1: without jitter, all streams of a server would end together.
+ * The time at which a stream or a wait must end, so that clock drift does not add up (docs/design/leases.md, rule 1).
+ * `random` is at least 0 and below 1. Without jitter, all streams of a server would end together.
  */
 export function ageLimitAt(call: Call, ttlMs: number, maxAgeMs: number, random: number): number {
   return call.receivedAt + Math.min(maxAgeMs, MAX_AGE_TTLS * ttlMs) * (1 - JITTER * random);
@@ -32,8 +32,8 @@ const MIN_MARGIN_MS = 20;
 const MAX_MARGIN_MS = 250;
 
 /**
- * How long a call may wait so that its answer still arrives before its deadline (docs/design/leases.md, rule 13). A
- * wait that ends with an answer resets no HTTP/2 stream. 0 or less: there is only time to try once.
+ * How long a call may wait so that its answer arrives before the call's deadline (docs/design/leases.md, rule 13). A
+ * wait that ends with an answer resets no HTTP/2 stream. 0 or less: the call may only try once.
  */
 function timeBeforeDeadline(timeoutMs: number | undefined): number {
   if (timeoutMs === undefined) return Infinity;

@@ -5,9 +5,9 @@
 const DRIFT = 0.0005;
 
 /**
- * How long after `receivedAt` a lease ends (ms). `sentAt` is the time just before the server sent the very command
- * with the reply that told `remainingMs`. The store reads its clock later than that, and drift shortens both spans,
- * so the offset never ends after the lease. See docs/design/leases.md, rule 1.
+ * How long after `receivedAt` a lease ends (ms). `sentAt` is the time just before the server sent the command, and
+ * `remainingMs` comes from the reply to this command. The store reads its clock after `sentAt`, and the offset is
+ * shortened by DRIFT. So the offset never ends after the lease. See docs/design/leases.md, rule 1.
  */
 export function expireOffsetMs(receivedAt: number, sentAt: number, remainingMs: number): number {
   return (sentAt - receivedAt + remainingMs) * (1 - DRIFT);
@@ -18,7 +18,7 @@ export function confirmedEnd(sentAt: number, remainingMs: number): number {
   return sentAt + remainingMs * (1 - DRIFT);
 }
 
-/** Whether a lease's offset from `receivedAt` has passed: the lease must not be reported any more. */
+/** Whether the offset of a lease has passed. Such a lease must not be reported any more. */
 export function hasOffsetPassed(
   receivedAt: number,
   { sentAt, remainingMs }: { readonly sentAt: number; readonly remainingMs: number },

@@ -26,17 +26,17 @@ export interface HeldLeaseOptions {
   readonly resource: Resource;
   readonly requestId: string;
   readonly attach: string;
-  /** When the call that opened the stream was received (ms). Offsets count from here. */
+  /** The time at which the server received the stream's call (ms). Offsets count from this time. */
   readonly receivedAt: number;
   readonly granted: Granted;
-  /** When the stream must end with REATTACH (ms). */
+  /** The time at which the stream must end with REATTACH (ms). */
   readonly ageLimitAt: number;
   readonly onDefect: (error: unknown) => void;
 }
 
 /**
- * A lease that a stream holds. It is renewed every third of its ttl, and at least every 10 s, while the stream is
- * open.
+ * A lease that a stream holds. While the stream is open, the lease is renewed every third of its ttl, and at least
+ * every 10 s.
  *
  *     holding ──released──▶ ended (OK)
  *             ──another stream attached──▶ ended (SUPERSEDED)
@@ -44,8 +44,8 @@ export interface HeldLeaseOptions {
  *             ──the store reports the end, or the last confirmed end passes──▶ lost ──▶ ended (LEASE_LOST)
  *             ──the stream breaks──▶ ended; the lease lives on to its end
  *
- * A failed renewal is not a loss: it is retried until the last end that the store has confirmed. A renewal without a
- * reply does not move that end. After `lost` there are no renewals. See docs/design/leases.md, rule 2.
+ * A failed renewal is retried until the last end of the lease that the store has confirmed. A renewal without a reply
+ * does not move this end. After `lost` there are no renewals. See docs/design/leases.md, rule 2.
  */
 export class HeldLease {
   private ttlMs: number;
@@ -53,16 +53,16 @@ export class HeldLease {
   private confirmedOffsetMs: number;
   private renewAt: number;
   private renewal: RenewalInFlight | undefined;
-  /** The last renewal has failed. */
+  /** True: the last renewal has failed. */
   private failing = false;
-  /** A hint came during a renewal, which may have run before the change. */
+  /** True: a hint came during a renewal. The renewal may have run before the change that the hint reports. */
   private recheckAgain = false;
-  /** Set while the stream ends after one more renewal. */
+  /** Set if the stream ends after one more renewal: the error with which the stream ends. */
   private closingError: HoldfastError | undefined;
   private ended = false;
   private timer: TimerEntry | undefined;
   private readonly settle: { resolve: () => void; reject: (error: HoldfastError) => void };
-  /** Resolves when the lease was released or the stream broke; rejects with the stream's error. */
+  /** Resolves when the lease was released or the stream broke. Rejects with the error that ends the stream. */
   readonly done: Promise<void>;
 
   constructor(private readonly options: HeldLeaseOptions) {
@@ -93,7 +93,7 @@ export class HeldLease {
     this.close(draining());
   }
 
-  /** The client is gone. Its work may still run, so the lease stays until its end. */
+  /** Ends the stream of a client that is gone. The client's work may still run, so the lease lives on to its end. */
   abandon(): void {
     this.end(undefined);
   }
@@ -205,7 +205,7 @@ export class HeldLease {
     this.tick();
   }
 
-  /** Tells the client, and schedules a retry. */
+  /** Reports the failed renewal to the client, and schedules a retry. */
   private reportFailure(now: number): void {
     this.failing = true;
     const { sink } = this.options;
@@ -223,7 +223,7 @@ export class HeldLease {
   private lose(cause: LossCause, byStore = false): void {
     this.options.sink.send({ kind: 'lost', cause });
     this.end(leaseLost(this.options.resource, cause));
-    // A renewal without a reply may have moved the end in the store. The holder knows of the loss, so free the lease.
+    // A renewal without a reply may have kept the lease alive in the store. The holder knows of the loss: release it.
     if (!byStore) this.releaseLate(this.options.clock.now() + this.ttlMs);
   }
 

@@ -15,7 +15,7 @@ import type { Waiter } from './waiter';
 
 const POSITION_INTERVAL_MS = 2000;
 
-/** The hold streams of this server. A stream waits for a lease or attaches to one, then renews it until it ends. */
+/** The hold streams of this server. A stream waits for a lease or attaches to a lease, then renews the lease. */
 export class HoldStreams {
   private readonly held = new Map<string, HeldLease>();
   private openCount = 0;
@@ -57,7 +57,7 @@ export class HoldStreams {
     for (const held of [...this.held.values()]) held.drain();
   }
 
-  /** Renews the request's lease now, to learn of its end. Returns false if no stream of this server holds it. */
+  /** Renews the request's lease now, to learn of its end. Returns false if no stream of this server holds the lease. */
   recheck(resource: Resource, requestId: string): boolean {
     const held = this.held.get(requestKey(resource, requestId));
     held?.recheck();
@@ -79,7 +79,7 @@ export class HoldStreams {
     return this.keep(call, resource, wanted, granted, sink);
   }
 
-  /** Sends a `queued` event when the position changes, but at most one every two seconds. */
+  /** Sends a `queued` event when the position changes, but at most one event every two seconds. */
   private positionReporter(service: Service, requestId: string, sink: HoldSink): (waiter: Waiter) => void {
     const { clock } = this.context;
     let lastPosition = 0;

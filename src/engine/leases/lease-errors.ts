@@ -13,7 +13,7 @@ export function resourceText({ service, name }: Resource): string {
 const MIN_RETRY_AFTER_MS = 100;
 const MAX_RETRY_AFTER_MS = 5000;
 
-/** `waitedMs` is 0 for a request that did not wait. `byAge`: the wait reached its age limit. */
+/** `waitedMs` is 0 for a request that did not wait. `byAge`: the age limit ended the wait. */
 export function contended(
   resource: Resource,
   snapshot: QueueSnapshot,
@@ -25,7 +25,7 @@ export function contended(
   const retryAfterMs = Math.min(Math.max(holderEndMs, MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS);
   return new HoldfastError('CONTENDED', `${resourceText(resource)} ${state}; ${advice(waitedMs, byAge)}`, {
     metadata: { holder_id: holder?.holderId ?? '', waiter_count: String(waiterCount) },
-    // A limit of 0 stays in force when the holder's lease ends.
+    // With a limit of 0 nothing is granted, not even after the end of the holder's lease.
     retryAfterMs: limit === 0 ? MAX_RETRY_AFTER_MS : retryAfterMs,
   });
 }
@@ -134,7 +134,7 @@ export function requestMismatch(resource: Resource, requestId: string, field: st
 export function transportRetryWithoutId(resource: Resource): HoldfastError {
   return new HoldfastError(
     'REQUEST_MISMATCH',
-    `gRPC retried this request for ${resourceText(resource)}, which has no request_id and would wait behind its own first try; set a request_id`,
+    `gRPC retried this request for ${resourceText(resource)} without a request_id: the retry would wait behind the first try; set a request_id`,
   );
 }
 
@@ -216,7 +216,7 @@ export function reattach(resource: Resource): HoldfastError {
   );
 }
 
-/** A late grant was given back. */
+/** The error for a grant that came after its offset had passed, and was given back. */
 export function answeredTooLate(resource: Resource): HoldfastError {
   return new HoldfastError(
     'STORE_UNAVAILABLE',
@@ -228,14 +228,14 @@ export function answeredTooLate(resource: Resource): HoldfastError {
 export function quarantined(resource: Resource, remainingMs: number): HoldfastError {
   return new HoldfastError(
     'QUARANTINED',
-    `grants of ${resourceText(resource)} are paused for ${roundedTimeSpan(remainingMs)} more, because the store may have forgotten leases; try again then (renewing and releasing work)`,
+    `grants of ${resourceText(resource)} are paused for ${roundedTimeSpan(remainingMs)} more, because the store may have forgotten leases; try again after this time (renewals and releases still work)`,
     { retryAfterMs: remainingMs },
   );
 }
 
 /**
- * How the caller repeats a failed command. 'read': the command changes nothing, so it was certainly not carried out.
- * 'request_id': an acquire. 'lease_id': a renewal or a release. 'same call': a change of settings.
+ * How the caller repeats a failed command. 'read': the command changes nothing. 'request_id': an acquire. 'lease_id': a
+ * renewal or a release. 'same call': a change of settings.
  */
 export type Repeat = 'read' | 'request_id' | 'lease_id' | 'same call';
 
@@ -255,7 +255,7 @@ export function translateStoreFailure(
   return storeFull(`nothing was done for ${subject}`, 'renewals and releases still work');
 }
 
-/** The command may have been carried out. */
+/** The error for a command that may have been carried out. */
 export function notAnswered(
   resource: Resource,
   repeat: Exclude<Repeat, 'read'>,
@@ -266,6 +266,6 @@ export function notAnswered(
     lease_id: ' with the same lease_id',
     'same call': '',
   };
-  const effect = `what was asked for ${resourceText(resource)} may have been done`;
+  const effect = `the request for ${resourceText(resource)} may have been carried out`;
   return outcomeUnknown(effect, `repeat the call${how[repeat]}`, requestId);
 }

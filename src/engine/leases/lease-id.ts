@@ -8,7 +8,7 @@ import { MAX_LEASE_ID_CHARS } from './limits';
  *
  *     version (1 byte) · service (1) · request id (16) · secret (16) · name (UTF-8)
  *
- * The secret is 128 random bits. Whoever knows it may renew and release.
+ * The secret is 128 random bits. A caller that knows the secret may renew and release the lease.
  */
 export interface LeaseId {
   readonly resource: Resource;
@@ -32,7 +32,7 @@ export function encodeLeaseId({ resource, requestId, secret }: LeaseId): string 
   return bytes.toString('base64url');
 }
 
-/** Undefined if this service cannot have issued the text. */
+/** Returns undefined if this service cannot have issued the text. */
 export function decodeLeaseId(service: Service, text: string): LeaseId | undefined {
   if (text.length > MAX_LEASE_ID_CHARS) return undefined;
   const bytes = Buffer.from(text, 'base64url');
@@ -45,11 +45,11 @@ export function decodeLeaseId(service: Service, text: string): LeaseId | undefin
     requestId: `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`,
     secret: bytes.toString('base64url', 18, NAME_OFFSET),
   };
-  // A lease has exactly one spelling of its id. This also refuses names that are not UTF-8.
+  // Only one text is valid for each lease. This check also refuses names that are not UTF-8.
   return encodeLeaseId(id) === text ? id : undefined;
 }
 
-/** The decoded lease id; throws INVALID_FIELD. */
+/** Decodes a lease id. Throws INVALID_FIELD for any other text. */
 export function parseLeaseId(service: Service, text: string): LeaseId {
   const id = decodeLeaseId(service, text);
   if (id === undefined) throw invalidLeaseId(service);

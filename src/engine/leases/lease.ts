@@ -1,4 +1,4 @@
-/** The terms of the permits engine: what a lease is, and what clients see of it. */
+/** The terms of the permits engine: leases, holders, waiters and the events of a hold stream. */
 
 /** Locks and semaphores share one engine. Names of different services never collide. */
 export type Service = 'lock' | 'semaphore';
@@ -8,7 +8,7 @@ export interface Resource {
   readonly name: string;
 }
 
-/** How a lock is held. The store keeps a semaphore's permits as 'exclusive'; responses hide that. */
+/** The mode of a lock. The store records 'exclusive' for the permits of a semaphore, and responses hide this mode. */
 export type Mode = 'exclusive' | 'shared';
 
 export type LossCause = 'expired' | 'revoked' | 'store-reset' | 'store-unavailable';
@@ -22,13 +22,13 @@ export interface Lease {
   readonly permitCount: number;
   readonly ttlMs: number;
   /**
-   * The time from the receipt of this call to the lease's end (ms); never ends after the lease. See
-   * `expire-offset.ts`.
+   * The time from the receipt of this call to the lease's end (ms), rounded down. The offset never ends after the
+   * lease. See `expire-offset.ts`.
    */
   readonly expireOffsetMs: number;
 }
 
-/** A holder as other clients see it; it carries no authority. */
+/** A holder as other clients see it. These fields give no authority over the lease. */
 export interface HolderView {
   readonly holderId: string;
   readonly metadata: Readonly<Record<string, string>>;

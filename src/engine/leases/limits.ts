@@ -1,15 +1,15 @@
-/** Every bound of the permits engine, each with its reason. Configuration may change them. */
+/** The bounds of one permits engine. */
 export interface Limits {
   readonly minTtlMs: number;
   readonly maxTtlMs: number;
   readonly defaultTtlMs: number;
   /**
-   * Age limit of streams and waits, so that clock drift never adds up. An old stream renews once more, then ends
-   * REATTACH.
+   * The age limit of streams and waits, so that clock drift does not add up. At this age a stream renews once more,
+   * then ends with REATTACH.
    */
   readonly maxStreamAgeMs: number;
   readonly maxWaitersPerName: number;
-  /** A mass cancel of more calls may end their connection, and every lease stream on it. */
+  /** If a client cancels more calls at once, gRPC may end the connection, with every hold stream on it. */
   readonly maxWaitingCallsPerConnection: number;
   /** An open hold stream costs about 20 kB of memory. */
   readonly maxStreams: number;

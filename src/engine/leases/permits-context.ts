@@ -23,7 +23,7 @@ export interface PermitsOptions {
   readonly onDefect: (error: unknown) => void;
 }
 
-/** What acquires and hold streams of one server share. */
+/** The state that all acquires and hold streams of one server share. */
 export class PermitsContext {
   readonly store: PermitsStore;
   readonly clock: Clock;
@@ -69,8 +69,8 @@ export class PermitsContext {
   }
 
   /**
-   * Unique among the calls of all servers. The scripts read the server id in front and the "s" of a stream at the
-   * end.
+   * Returns an attach value that is unique among the calls of all servers. The scripts read its beginning (the server
+   * id) and its end ("s" for a stream).
    */
   newAttach(stream: boolean): string {
     this.attachCount += 1;

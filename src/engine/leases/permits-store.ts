@@ -1,8 +1,8 @@
 import type { HolderView, LossCause, Mode, Resource, ResourceView } from './lease';
 
 /**
- * The port to the store of leases. Every method is one atomic step on one resource. It may be repeated with the same
- * request id and attach value. It rejects with a `StoreFailure` if the store did not answer.
+ * The port to the store of leases. Every method is one atomic step on one resource. A step may be repeated with the
+ * same request id and attach value. A step rejects with a `StoreFailure` if the store did not answer.
  */
 export interface PermitsStore {
   acquire(resource: Resource, command: AcquireCommand): Promise<AcquireReply>;
@@ -14,13 +14,13 @@ export interface PermitsStore {
   inspect(resource: Resource): Promise<ResourceView>;
   setLimit(resource: Resource, command: SetLimitCommand): Promise<SetLimitReply>;
   remove(resource: Resource, command: RemoveCommand): Promise<RemoveReply>;
-  /** Sets the receiver of news from the store. */
+  /** Sets the receiver of hints. */
   listen(listener: StoreListener): void;
 }
 
 /**
- * News from the store, from a reply or from another server. Each call is only a hint: it may come twice, late or
- * never, and the engine asks the store for the facts.
+ * Receives hints from replies of the store and from other servers. A hint may come twice, late or never, so the engine
+ * asks the store for the facts.
  */
 export interface StoreListener {
   /** The request's state may have changed: it was offered a grant, or its lease ended. */
@@ -35,7 +35,7 @@ export interface CallRef {
   readonly attach: string;
 }
 
-/** What a request wants; acquire and claim send the same. */
+/** The permits that a request wants. Acquire and claim send the same fields. */
 export interface PermitsWanted extends CallRef {
   /** The new lease's secret. A request that the store knows keeps its first secret. */
   readonly secret: string;
@@ -44,25 +44,25 @@ export interface PermitsWanted extends CallRef {
   readonly holderId: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly ttlMs: number;
-  /** The limit of a resource that does not exist yet; undefined: the resource must exist. */
+  /** The limit of a resource that does not exist yet. Undefined: the resource must exist. */
   readonly initialLimit: number | undefined;
 }
 
 export interface AcquireCommand extends PermitsWanted {
-  /** Join the queue if the permits cannot be granted at once. */
+  /** True: join the queue if the permits cannot be granted at once. */
   readonly wait: boolean;
-  /** True for a stream: take over and renew the lease if the request holds one. False: only report the lease. */
+  /** A lease that the request holds already is taken over and renewed (true, a stream) or only reported (false). */
   readonly takeOver: boolean;
   readonly maxWaiters: number;
 }
 
 export interface ClaimCommand extends PermitsWanted {
-  /** The place in the queue. The server remembers it, so the place survives a store that has lost its queue. */
+  /** The place in the queue. The server remembers the ticket, so the place survives if the store loses the queue. */
   readonly ticket: string;
 }
 
 export interface WithdrawCommand extends CallRef {
-  /** True: return a grant that the caller was not told of. False: claim an offered grant, and keep it. */
+  /** True: return a grant that was not reported to the caller. False: keep a grant, and claim an offer. */
   readonly giveBack: boolean;
   /**
    * With `giveBack`: return only the grant with this token, because the call keeps waiting. Undefined: return any
@@ -89,17 +89,17 @@ export interface ReleaseCommand {
 
 export interface SetLimitCommand {
   readonly limit: number;
-  /** Change nothing if the current limit differs; undefined: always change. */
+  /** Nothing changes if the current limit differs from this limit. Undefined: the limit always changes. */
   readonly expectedLimit: number | undefined;
 }
 
 export interface RemoveCommand {
-  /** Delete even if there are holders or waiters. */
+  /** True: delete the semaphore even if there are holders or waiters. */
   readonly force: boolean;
 }
 
 interface Answered {
-  /** Monotonic clock just before the command of this reply was sent (ms): the base of the lease's offset. */
+  /** Monotonic time just before the command of this reply was sent (ms). The lease's offset counts from this time. */
   readonly sentAt: number;
 }
 
@@ -165,14 +165,14 @@ export type ClaimReply = Granted | Waiting | Superseded | Finished | NeverFits |
 export type WithdrawReply =
   | Granted
   | { readonly kind: 'withdrawn'; readonly snapshot: QueueSnapshot }
-  /** Not given back, because another call was answered with the lease. */
+  /** Not given back, because the lease was reported to another call. */
   | { readonly kind: 'kept' }
   | Superseded
   | Finished;
 
 export interface TouchReply {
   readonly snapshot: QueueSnapshot;
-  /** For each waiter of the touch: its position; 'recheck': it should claim; 'superseded': another call took over. */
+  /** One element for each waiter of the touch: its position, 'recheck' (it must claim) or 'superseded'. */
   readonly waiters: readonly (number | 'recheck' | 'superseded')[];
 }
 

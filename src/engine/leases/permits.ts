@@ -23,7 +23,7 @@ export interface PermitsStats {
 }
 
 /**
- * The engine of locks and semaphores: it decides, and the store carries out each step atomically. A lock is a
+ * The engine of locks and semaphores. The engine decides, and the store carries out each step atomically. A lock is a
  * semaphore with LOCK_LIMIT permits.
  */
 export class Permits {
@@ -81,7 +81,7 @@ export class Permits {
     }
   }
 
-  /** Ends a lease. A repeated release gets the answer of the first. */
+  /** Ends a lease. A repeated release gets the answer of the first release. */
   async release(_call: Call, service: Service, leaseId: string): Promise<ReleaseResult> {
     const { resource, requestId, secret } = parseLeaseId(service, leaseId);
     const reply = await this.context.store
@@ -97,8 +97,8 @@ export class Permits {
   }
 
   /**
-   * Holds a lease for a stream: waits for the lease or attaches to it, then renews it. Resolves when the lease was
-   * released, or when the client is gone. Rejects with the error that ends the stream.
+   * Serves a hold stream. Resolves when the lease was released, or when the client is gone. Rejects with the error that
+   * ends the stream.
    */
   hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
     return this.streams.hold(call, service, start, sink);
@@ -163,7 +163,7 @@ export class Permits {
     };
   }
 
-  /** A hint may come before the reply that makes its request known here. */
+  /** Passes a hint on. A hint may come before the reply that makes its request known to this server. */
   private recheck(resource: Resource, requestId: string): void {
     const { queue } = this.context;
     if (queue.recheck(resource, requestId) || this.streams.recheck(resource, requestId)) return;

@@ -1,18 +1,18 @@
 import type { HoldEvent, LossCause, Mode } from './lease';
 
-/** An acquire; the transport has checked its fields. */
+/** The request of an acquire. The transport has checked its fields. */
 export interface AcquireRequest {
   readonly name: string;
-  /** Lower-case UUID v4 or v7; undefined: the server makes one. */
+  /** A lower-case UUID v4 or v7. Undefined: the server makes an id. */
   readonly requestId: string | undefined;
   readonly mode: Mode;
   readonly permitCount: number;
   readonly holderId: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly ttlMs: number;
-  /** Undefined: as long as the call's deadline allows; 0: try once. */
+  /** Undefined: wait for as long as the call's deadline allows. 0: try once. */
   readonly waitTimeoutMs: number | undefined;
-  /** Limit of a semaphore that does not exist yet; undefined: the semaphore must exist. Unused for locks. */
+  /** The limit of a semaphore that does not exist yet. Undefined: the semaphore must exist. Unused for locks. */
   readonly initialLimit: number | undefined;
 }
 
@@ -29,8 +29,8 @@ export interface HoldSink {
 }
 
 export interface ReleaseResult {
-  /** True: the lease ended by a release, by this call or by an earlier try of it. */
+  /** True: this release, or an earlier try of this release, ended the lease. */
   readonly released: boolean;
-  /** Why the lease had ended before, if that is known. */
+  /** The cause of the lease's end before the release. Undefined: unknown, or the lease was released. */
   readonly lossCause: LossCause | undefined;
 }

@@ -8,8 +8,8 @@ export interface TimerEntry {
 const SLOT_MS = 10;
 
 /**
- * Everything that a server must do at a given time: renewals, touches, ends of waits. One timer serves all entries.
- * An entry never runs early, and at most one slot late.
+ * Runs the work of a server that is due at a given time: renewals, touches, ends of waits. One timer serves all
+ * entries. An entry never runs early, and at most one slot late.
  */
 export class TimerQueue {
   private readonly slots = new Map<number, Set<() => void>>();
@@ -29,7 +29,7 @@ export class TimerQueue {
     const slot = Math.ceil(time / SLOT_MS);
     let entries = this.slots.get(slot);
     if (!entries) this.slots.set(slot, (entries = new Set()));
-    const entry = () => run(); // each entry needs a function of its own in the set: `run` may be added twice
+    const entry = () => run(); // `run` may be added twice, so each entry needs its own function in the set
     entries.add(entry);
     if (slot < this.armedFor) this.arm(slot);
     return {

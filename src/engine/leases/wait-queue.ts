@@ -14,23 +14,23 @@ interface Watch {
   nextTouch: TimerEntry | undefined;
   nextTouchAt: number;
   touching: boolean;
-  /** Touch again as soon as the touch in flight is answered. */
+  /** True: touch again as soon as the touch in flight is answered. */
   touchAgain: boolean;
 }
 
 const TOUCH_INTERVAL_MS = 1000;
 const RETRY_INTERVAL_MS = 250;
-/** A touch for the earliest end comes this much later than the end. */
+/** Delay between the earliest end of a lease and the touch for this end. */
 const AFTER_END_MS = 5;
 const SHORTEST_INTERVAL_MS = 25;
-/** The script's bound. If more calls wait, touches ask about them in turn. */
+/** The bound of the touch script. If more calls wait, successive touches ask about different calls. */
 const WAITERS_PER_TOUCH = 64;
 const MAX_EARLY_HINTS = 1024;
 
 /**
- * The waiting calls of this server. Touches keep their places in the store's queues: each watched resource is touched
- * every second, and once more when its earliest lease ends. So a lost hint costs at most a second, and no call polls.
- * See docs/design/leases.md, rule 6.
+ * The waiting calls of this server. Touches keep the places of these calls in the store's queues. Each watched resource
+ * is touched every second, and once more when its earliest lease ends. So a lost hint costs at most a second. See
+ * docs/design/leases.md, rule 6.
  */
 export class WaitQueue {
   private readonly watches = new Map<string, Watch>();
@@ -78,21 +78,21 @@ export class WaitQueue {
     this.watches.delete(key);
   }
 
-  /** Wakes the call that waits for the request. Returns false if no call does. */
+  /** Wakes the call that waits for the request. Returns false if no call waits. */
   recheck(resource: Resource, requestId: string): boolean {
     const waiter = this.watches.get(resourceKey(resource))?.waiters.get(requestId);
     waiter?.raise('recheck');
     return waiter !== undefined;
   }
 
-  /** Keeps a hint that came before the reply to its request. The oldest hint is dropped past a bound. */
+  /** Keeps a hint that came before the reply to its request. Above MAX_EARLY_HINTS the oldest hint is dropped. */
   keepEarlyHint(resource: Resource, requestId: string): void {
     this.earlyHints.add(requestKey(resource, requestId));
     if (this.earlyHints.size <= MAX_EARLY_HINTS) return;
     for (const oldest of this.earlyHints) return void this.earlyHints.delete(oldest);
   }
 
-  /** Whether a hint for the request came early; forgets the hint. */
+  /** Returns whether a hint for the request came early, and forgets the hint. */
   takeEarlyHint(resource: Resource, requestId: string): boolean {
     return this.earlyHints.delete(requestKey(resource, requestId));
   }
@@ -129,7 +129,7 @@ export class WaitQueue {
     this.scheduleTouchIn(watch, Math.min(TOUCH_INTERVAL_MS, untilEndMs));
   }
 
-  /** Never delays a touch that is scheduled already: new waiters must not put it off. */
+  /** Never delays a scheduled touch, because new waiters must not postpone the touch. */
   private scheduleTouchIn(watch: Watch, delayMs: number): void {
     const at = this.clock.now() + delayMs;
     if (watch.nextTouch && watch.nextTouchAt <= at) return;

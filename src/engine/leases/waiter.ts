@@ -1,13 +1,13 @@
 import type { Resource } from './lease';
 import type { PermitsWanted, QueueSnapshot, Waiting } from './permits-store';
 
-/** Why a waiting call wakes up, the most urgent signal first. */
+/** The signals that wake a waiting call, the most urgent signal first. */
 const signals = ['cancelled', 'superseded', 'draining', 'ended', 'recheck'] as const;
 export type Signal = (typeof signals)[number];
 
 /** One call that waits in a queue of the store. */
 export class Waiter {
-  /** The place in the queue. Claims send it, so a store that has lost its queue restores the place. */
+  /** The place in the queue. Each claim sends the ticket, so a store that has lost its queue restores the place. */
   ticket: string;
   position: number;
   snapshot: QueueSnapshot;

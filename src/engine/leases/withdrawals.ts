@@ -6,18 +6,18 @@ import type { Granted, PermitsStore, PermitsWanted, WithdrawCommand, WithdrawRep
 import type { TimerQueue } from './timer-queue';
 
 const FIRST_PAUSE_MS = 500;
-/** Pauses grow, so that thousands of retries are no load for a store that is down. */
+/** Pauses grow up to this bound, so that thousands of retries do not overload a store that is down. */
 const LONGEST_PAUSE_MS = 8000;
 const PAUSE_GROWTH = 1.5;
 /**
- * A lease ends with its ttl, but a place in the queue stays for as long as this server touches the queue. Each
- * abandoned place costs the next waiter an offer, so retries go on for at least this long.
+ * The shortest time for which a give-back is retried. A lease ends with its ttl, but an abandoned place stays in the
+ * queue for as long as this server touches the queue, and costs the next waiter an offer.
  */
 const MIN_DURATION_MS = 300_000;
-/** Bound of memory. Past this many, an unreported grant stays taken until its ttl ends. */
+/** The bound of simultaneous give-backs, to limit memory. Above the bound, an unreported grant lasts for its ttl. */
 const MAX_RUNNING = 10_000;
 
-/** How a call leaves the queue, and how it gives back a grant that its caller was not told of. */
+/** Ends waits, and gives back grants that were not reported to their callers. */
 export class Withdrawals {
   private running = 0;
 
@@ -28,7 +28,7 @@ export class Withdrawals {
     private readonly onDefect: (error: unknown) => void,
   ) {}
 
-  /** The give-backs in the background that the store has not confirmed yet. */
+  /** The number of give-backs that the store has not confirmed yet. */
   get givingBackCount(): number {
     return this.running;
   }
@@ -46,8 +46,8 @@ export class Withdrawals {
   }
 
   /**
-   * Gives back, in the background, everything that the call may have been granted, and its place in the queue. The
-   * store keeps a lease that another call was answered with.
+   * Gives back the call's grant, if there is any, and its place in the queue. Works in the background. The store keeps
+   * a lease that was reported to another call.
    */
   giveBackLater(resource: Resource, { requestId, attach, ttlMs }: PermitsWanted): void {
     if (this.running >= MAX_RUNNING) return;
