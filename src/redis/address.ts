@@ -1,13 +1,16 @@
 import type { RedisOptions as AnyRedisOptions } from 'ioredis';
 import type { ClusterAddress, RedisHost, RedisUser } from '../redis-address';
 
-/** Replies have the shapes of protocol 2, which all connections use. */
+/** `replyMapping` is left out: all connections use protocol 2, and replies have the shapes of protocol 2. */
 export type RedisOptions = Omit<AnyRedisOptions, 'replyMapping'>;
 
 /** The target of one connection for ioredis: a URL, or options. */
 export type RedisEndpoint = string | RedisOptions;
 
-/** PEM texts for TLS. Without `ca` the known authorities count; without `cert` the server shows no certificate. */
+/**
+ * PEM texts for TLS. Without `ca`, the server trusts the public authorities. Without `cert`, the server presents no
+ * client certificate.
+ */
 export interface TlsFiles {
   readonly ca: Buffer | undefined;
   readonly cert: Buffer | undefined;
@@ -16,7 +19,7 @@ export interface TlsFiles {
 
 export interface Security {
   readonly tls: TlsFiles | undefined;
-  /** The user of the sentinels themselves. */
+  /** The user for connections to the sentinels. */
   readonly sentinelUser: RedisUser | undefined;
 }
 
@@ -30,7 +33,7 @@ export function userOptions({ username, password }: RedisUser): Pick<RedisOption
   return { ...(username !== undefined && { username }), ...(password !== undefined && { password }) };
 }
 
-/** A single Redis. ioredis reads the URL; a URL with TLS files becomes options. */
+/** ioredis parses the URL. With TLS files the URL becomes options here, because a URL cannot name such files. */
 export function singleEndpoint(url: string, security: Security): RedisEndpoint {
   if (!url.startsWith('rediss:') || security.tls === undefined) return url;
   const { hostname, port, username, password, pathname } = new URL(url);
@@ -44,7 +47,6 @@ export function singleEndpoint(url: string, security: Security): RedisEndpoint {
   };
 }
 
-/** One node of a Cluster. */
 export function nodeEndpoint(
   address: ClusterAddress,
   { host, port }: RedisHost,

@@ -22,7 +22,7 @@ export type { Security } from './address';
 
 export interface StoreOptions {
   readonly address: StoreAddress;
-  /** A replica that answers queries of dictionaries; undefined: there is none. */
+  /** A replica that answers queries of dictionaries. Undefined: the primary answers all queries. */
   readonly replica: StoreAddress | undefined;
   readonly security: Security;
   /** The first part of every key, without colons and braces. */
@@ -30,9 +30,9 @@ export interface StoreOptions {
   /** The name of this process among the servers that share the store, without dots, colons and spaces. */
   readonly serverId: string;
   readonly commandTimeoutMs: number;
-  /** How long grants pause when the store may have forgotten leases: see `quarantineMs`. */
+  /** How long grants pause when the store may have forgotten leases (ms): the result of `quarantineMs`. */
   readonly quarantineMs: number;
-  /** The operator's word that a store without data of this service was never used. */
+  /** The operator asserts that a store without data of this service was never used. */
   readonly storeIsNew: boolean;
   readonly retentionMs: number;
   /** How long a list of recents stays after the last add (ms); undefined: for ever. */
@@ -52,12 +52,12 @@ export interface Store {
 
 const scripts: readonly Script[] = [...permitsScripts, ...recentsScripts, ...dictionaryScripts];
 
-/** How much a replica that takes over may lack: the longest `min-replicas-max-lag`. */
+/** A replica that takes over may lack the writes of this time: the longest accepted `min-replicas-max-lag`. */
 const REPLICA_LAG_MS = 10_000;
-/** For everything else that takes time between a grant and its loss. */
+/** Margin for all smaller delays between a grant and the loss of the grant. */
 const QUARANTINE_SLACK_MS = 5000;
 
-/** After the store has lost leases, no client believes in one of them for longer than this. */
+/** The longest time for which a client may believe in a lease after the store has lost the lease (ms). */
 export function quarantineMs(longestTtlMs: number): number {
   return longestTtlMs + REPLICA_LAG_MS + QUARANTINE_SLACK_MS;
 }
@@ -67,7 +67,7 @@ interface Nodes {
   readonly commands: Commands;
   readonly whole: StoreHealth & StoreOperations & Pick<RedisNode, 'ready' | 'setHints' | 'close'>;
   listen(options: ListenOptions): { close(): void };
-  /** Closes what commands and hints share. */
+  /** Closes the connections to the sentinels, which commands and hints share. */
   close(): void;
 }
 

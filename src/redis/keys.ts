@@ -40,16 +40,16 @@ export const bucketsBySlot: ReadonlyMap<number, readonly number[]> = bucketSlots
   new Map<number, number[]>(),
 );
 
-/** The slot of a key of this service. Its hash tag follows the prefix. */
+/** The slot of a key of this service. The hash tag follows the key's prefix. */
 export function slotOfKey(key: string): number {
   const tag = key.slice(key.indexOf('{') + 1, key.indexOf('}'));
   return bucketSlots[Number(tag)] ?? crc16(tag) % SLOT_COUNT;
 }
 
 /**
- * A key in the same slot that never exists. While the slot moves between nodes, Redis Cluster refuses a script with such
- * a key (TRYAGAIN). Without it a script could find half of a name's keys, or fail half-way on a key that it may not
- * create any more.
+ * A key in the same slot that never exists. While the slot moves between nodes, Redis Cluster refuses a script with
+ * such a key (TRYAGAIN). Without this key, a script could find half of a name's keys, or fail half-way on a key that
+ * the node may no longer create.
  */
 export function absentKey(key: string): string {
   return `${key.slice(0, key.indexOf('}') + 1)}:absent`;
@@ -64,8 +64,8 @@ const parts = { lock: lockParts, semaphore: [...lockParts, 'limit'] } as const;
 export const EPOCH_AT = lockParts.indexOf('epoch');
 
 /**
- * A key looks like `holdfast:{17}:l:state:NAME`. The name comes last and unchanged, so no name can form a key of another
- * name. Redis reads the hash tag from the first brace, which precedes the name. The epoch belongs to the bucket.
+ * A key looks like `holdfast:{17}:l:state:NAME`. The name comes last and unchanged, so no name can form a key of
+ * another name. Redis reads the hash tag from the first brace, which precedes the name. The epoch belongs to the bucket.
  */
 export function permitsKeys(prefix: string, { service, name }: Resource): string[] {
   const heads = keyHeads(prefix, bucketOf(name), service);
@@ -73,7 +73,7 @@ export function permitsKeys(prefix: string, { service, name }: Resource): string
 }
 
 const headsByStart = new Map<string, readonly string[]>();
-/** Room for all buckets with several prefixes and services. */
+/** Enough for all buckets with 16 pairs of prefix and service. */
 const MOST_CACHED_HEADS = 16 * BUCKET_COUNT;
 
 /** The text before the name in each key of a bucket. Cached, because every call needs it. */
@@ -110,14 +110,14 @@ export function recentsKey(prefix: string, list: string): string {
   return `${prefix}:{${bucketOf(list)}}:r:list:${list}`;
 }
 
-/** Marks one removal from a list as done, so that the removal can be sent again. In the slot of the list. */
+/** The key that marks one removal from a list as done, so that the removal can be sent again. In the list's slot. */
 export function recentsRemovalKey(prefix: string, list: string, removalId: string): string {
   return `${prefix}:{${bucketOf(list)}}:r:removal:${removalId}`;
 }
 
 /**
- * The channel that tells a server to recheck requests for names of a bucket (see `wake` in the scripts). It has the
- * bucket's hash tag, so in Redis Cluster a server listens at the node where the scripts run.
+ * The channel that tells a server to recheck requests for names of a bucket (`send_hint` in the scripts). The channel
+ * has the bucket's hash tag, so in Redis Cluster a server listens at the node where the scripts run.
  */
 export function wakeChannel(prefix: string, bucket: number, serverId: string): string {
   return `${prefix}:{${bucket}}:wake:${serverId}`;

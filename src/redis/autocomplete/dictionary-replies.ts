@@ -8,7 +8,7 @@ import type {
 import { MATCH_KINDS, type ListedEntry, type MatchKind } from '../../engine/autocomplete/suggestion';
 import type { RawReply } from '../connection/script-command';
 
-/** The spelling of the dictionary scripts' arguments and replies. Texts of replies are bytes, because payloads are. */
+/** Encodes arguments and decodes replies of the dictionary scripts. Replies are bytes, because payloads are bytes. */
 
 const LETTERS: Readonly<Record<MatchKind, string>> = {
   exact: 'e',

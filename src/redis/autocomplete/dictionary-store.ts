@@ -59,15 +59,15 @@ export const dictionaryScripts: readonly Script[] = Object.values(scripts);
 
 export interface DictionaryStoreOptions {
   readonly commands: Commands;
-  /** A replica for reads. The primary answers what the replica cannot answer. */
+  /** A replica for reads. If the replica cannot answer, the primary answers. */
   readonly replica: RedisConnection | undefined;
   readonly prefix: string;
 }
 
-/** Bounds of the arguments of one script. The script begins as many changes as its time allows; the rest is sent again. */
+/** Bounds of the arguments of one script. Changes that the script has no time to begin are sent again. */
 const MOST_CHANGES = 8;
 const MOST_BYTES = 64 * 1024;
-/** How many scripts of one call are in flight: Redis does not wait for this server, and other calls get their turn. */
+/** How many scripts of one call are in flight. Two keep Redis busy, and leave room for other calls. */
 const LANE_COUNT = 2;
 
 const UNKNOWN: UnknownDictionary = { kind: 'unknown' };
@@ -86,7 +86,7 @@ type Written =
   | LostImport
   | OtherProfile;
 
-/** Dictionaries: each method is one script, run as often as necessary. */
+/** The store of dictionaries. Each method runs one script, as often as necessary. */
 export class RedisDictionaryStore implements DictionaryStore {
   constructor(private readonly options: DictionaryStoreOptions) {}
 
@@ -214,7 +214,7 @@ export class RedisDictionaryStore implements DictionaryStore {
     return commands.query('ZRANGEBYLEX', args, (names) => names.map(textOf));
   }
 
-  /** If several changes are of one entry, the last change counts. */
+  /** If several changes name the same entry, the last change counts. */
   private async writeAll(
     name: string,
     profile: string,
@@ -309,7 +309,7 @@ export class RedisDictionaryStore implements DictionaryStore {
   }
 }
 
-/** The failure of a call that has made some of its changes. */
+/** Some changes of the call are made, so the outcome of the call is unknown. */
 function partlyDone(error: unknown): unknown {
   return error instanceof StoreFailure ? new StoreFailure('unknown', error.kind, { cause: error }) : error;
 }

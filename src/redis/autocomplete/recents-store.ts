@@ -21,7 +21,7 @@ export interface RecentsStoreOptions {
   readonly commandTimeoutMs: number;
 }
 
-/** In place of an identity: the whole list. No identity is empty. */
+/** Stands for the whole list in place of an identity, because no identity is empty. */
 const WHOLE_LIST = '';
 
 /** Lists of recents: each method is one script, or one command of Redis. */

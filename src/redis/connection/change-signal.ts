@@ -1,6 +1,6 @@
 import type { Clock } from '../../engine/clock';
 
-/** Lets any number of callers wait for the next change of something. */
+/** Lets any number of callers wait for the next call of `changed`. */
 export class ChangeSignal {
   private readonly waiting = new Set<() => void>();
   private closed = false;

@@ -1,19 +1,20 @@
 import { Redis } from 'ioredis';
 import type { RedisEndpoint, RedisOptions } from '../address';
 
-/** Timeouts of ioredis's own commands (PING, INFO): a slow disk must not cost the connection ... */
+/** The shortest timeout of ioredis's own commands (PING, INFO): a slow disk must not end the connection. */
 const SHORTEST_TIMEOUT_MS = 1000;
-/** ... and a half-open connection must be found before the leases end that are renewed over it. */
+/** The longest such timeout: a half-open connection must be found before the leases of its holders end. */
 const LONGEST_TIMEOUT_MS = 2000;
 /** How long an abandoned connection may take to close, before it is destroyed. */
 const DISCONNECT_TIMEOUT_MS = 50;
 
 /** How long operations wait for a connection that is down. */
 export const RECONNECT_PATIENCE_MS = 1000;
-/** The longest pause between two attempts to connect while operations wait, and after that. */
+/** The longest pause between two attempts to connect while operations wait. */
 const LONGEST_PAUSE_WHILE_WAITING_MS = 100;
+/** The pause between two later attempts. */
 const LONGEST_PAUSE_MS = 500;
-/** The number of attempts with short pauses. Together their pauses last longer than `RECONNECT_PATIENCE_MS`. */
+/** The number of attempts with short pauses. These pauses together last longer than `RECONNECT_PATIENCE_MS`. */
 const ATTEMPTS_WHILE_WAITING = 12;
 
 /** The pause after a failed attempt to connect (ms). `attempt` counts from 1. */
@@ -23,8 +24,8 @@ function reconnectPauseMs(attempt: number): number {
 }
 
 /**
- * Options of ioredis that keep locks safe: the library queues nothing while the connection is down and sends nothing
- * twice. There is no `socketTimeout`, because each command would restart it; an unanswered PING ends the connection.
+ * Options of ioredis that keep locks safe: ioredis queues nothing while the connection is down, and sends nothing twice.
+ * There is no `socketTimeout`, because each command would restart it. An unanswered PING ends the connection instead.
  */
 export function safeOptions(commandTimeoutMs: number) {
   return {

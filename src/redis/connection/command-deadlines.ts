@@ -6,7 +6,7 @@ const CHECK_INTERVAL_MS = 20;
 
 /** Fails commands at their deadlines, with one timer for all commands: up to `CHECK_INTERVAL_MS` late. */
 export class CommandDeadlines {
-  /** Sent, and perhaps not yet settled. */
+  /** Commands that were sent and may be unsettled. */
   private pending: ScriptCommand[] = [];
   private timer: Timer | undefined;
 

@@ -3,18 +3,18 @@ import type { Clock } from '../../engine/clock';
 import type { Redirection } from './failure-class';
 import type { EpochGuard, Operation } from './operation';
 
-/** The connection, as far as commands need it. */
+/** The part of a connection that commands need. */
 export interface CommandLink {
   readonly client: Redis;
-  /** A command that is sent now leaves at once. */
+  /** True if a command can be sent now. */
   readonly isReady: boolean;
-  /** The last probe found a master. */
+  /** True if the last probe found that this Redis is a master. */
   readonly wasMaster: boolean;
-  /** Resolves with false if the connection stays down until the deadline, or for too long. */
+  /** Resolves with true when commands can be sent; with false at the deadline, or once operations no longer wait. */
   becomesReady(deadline: number): Promise<boolean>;
-  /** Redis has answered a command. */
+  /** The caller reports that Redis has answered a command. */
   answered(): void;
-  /** Gives up the present connection for a new one. */
+  /** Closes the present connection and opens a new connection. */
   reconnect(): void;
 }
 
@@ -22,9 +22,9 @@ export interface CommandOptions {
   /** How long one store operation may take, with all its retries (ms). */
   readonly commandTimeoutMs: number;
   readonly clock: Clock;
-  /** One of several nodes, or a master that may be replaced: a redirection is retried. */
+  /** True for a node of a Cluster and for a master behind sentinels: a redirected command is retried. */
   readonly isRedirectable: boolean;
-  /** Takes over operations that this node redirected or did not answer. Default: they wait for this node. */
+  /** Takes over operations that this node redirected or did not answer. Default: they are sent to this node again. */
   readonly onRedirect?: ((redirected: RedirectedOperation) => void) | undefined;
   /** The guard of this node. */
   readonly nodeGuard?: EpochGuard | undefined;

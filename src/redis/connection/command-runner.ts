@@ -27,14 +27,14 @@ import {
 /** How stores run commands. In a Cluster the first key decides which node runs the command. */
 export type Commands = Pick<CommandRunner, 'run' | 'runGuarded' | 'runRaw' | 'query'>;
 
-/** Before a retry on a connection that is called ready but could not be written to, and after a failed epoch check. */
+/** The pause before a retry: if ioredis still calls a lost connection ready, and after a failed epoch check. */
 const RETRY_PAUSE_MS = 10;
 
 const ASKING = commandBytes(['ASKING']).toString();
 
 /**
- * Runs scripts and commands over one connection. ioredis queues nothing and sends nothing twice; this class retries
- * where a retry is safe, within the time of the operation, because the scripts are idempotent.
+ * Runs scripts and commands over one connection. ioredis is set to queue nothing and to send nothing twice. This class
+ * retries instead, within the time of the operation, because the scripts are idempotent.
  */
 export class CommandRunner {
   private corkedStream: Redis['stream'] | undefined;
@@ -53,7 +53,7 @@ export class CommandRunner {
 
   /**
    * Runs an idempotent script, and sends the script again if the connection is lost. `read` gets the reply, and the
-   * time of the send that got the reply.
+   * time when the answered command was sent (ms by our clock).
    */
   run<T>(
     script: Script,
@@ -61,19 +61,11 @@ export class CommandRunner {
     args: readonly (string | number)[],
     read: (reply: Reply[], sentAt: number) => T | Promise<T>,
   ): Promise<T> {
-    return this.start({
-      script,
-      keys,
-      args,
-      bytes: undefined,
-      isRaw: false,
-      once: false,
-      guard: undefined,
-      read,
-    });
+    const guard = undefined;
+    return this.start({ script, keys, args, bytes: undefined, isRaw: false, once: false, guard, read });
   }
 
-  /** As `run`, for a guarded script: also sent again if the script did nothing because its epoch was out of date. */
+  /** As `run`, for a guarded script. A script that did nothing because of an outdated epoch is also sent again. */
   runGuarded<T>(
     script: Script,
     keys: readonly string[],
@@ -103,7 +95,7 @@ export class CommandRunner {
     return this.start({ script, keys, args: [], bytes, isRaw: true, once, guard: undefined, read });
   }
 
-  /** As `runRaw`, for one of Redis's own commands that may run twice. A script would copy a long reply. */
+  /** As `runRaw`, for a command of Redis that may run twice. A script would copy a long reply once more. */
   query<T>(
     command: string,
     args: readonly RawArgument[],
@@ -121,7 +113,7 @@ export class CommandRunner {
     });
   }
 
-  /** Takes over an operation that another node redirected. Redis wants ASKING before it if the slot still moves here. */
+  /** Takes over an operation that another node redirected. `asking`: the slot is still moving to this node. */
   resume({ operation, mayHaveRun }: RedirectedOperation, asking: boolean): void {
     if (this.link.isReady) this.send(operation, 'evalsha', mayHaveRun, asking);
     else this.retry(operation, mayHaveRun);
@@ -191,7 +183,7 @@ export class CommandRunner {
     operation.resolve(answer);
   }
 
-  /** ASKING holds for the next command of the connection. If ASKING fails, Redis redirects that command. */
+  /** ASKING holds for the next command of the connection. If ASKING fails, Redis redirects the next command. */
   private sendAsking(deadline: number): void {
     const asking = new ScriptCommand('asking', ASKING, deadline, () => undefined, false);
     this.deadlines.add(asking);
@@ -233,7 +225,7 @@ export class CommandRunner {
     operation.reject(new StoreFailure(mayHaveRun ? 'unknown' : 'no', kind, { cause: error }));
   }
 
-  /** A single Redis that refuses writes, and was a master: behind its address there may be another master by now. */
+  /** Also true for a single Redis that was a master and refuses writes: its address may now lead to a new master. */
   private isRedirected(error: Error): boolean {
     return this.options.isRedirectable || (redirectionOf(error)?.kind === 'read-only' && this.link.wasMaster);
   }
@@ -257,7 +249,7 @@ export class CommandRunner {
     const { onRedirect } = this.options;
     if (onRedirect && !isForOneNode(operation)) {
       const redirected = { operation: operation as Operation<unknown>, mayHaveRun, redirection: undefined };
-      // Commands in flight fail before the connection reports its loss.
+      // Deferred, because commands in flight fail before the connection reports its loss.
       return queueMicrotask(() => onRedirect({ ...redirected, from: this }));
     }
     this.readyAgain(operation.deadline)
@@ -269,7 +261,7 @@ export class CommandRunner {
   }
 
   private async readyAgain(deadline: number): Promise<boolean> {
-    // Commands in flight fail before the connection reports its loss.
+    // Wait, because commands in flight fail before the connection reports its loss.
     await Promise.resolve();
     // ioredis calls a connection ready until 'close', which comes a round of the event loop after the connection's end.
     if (this.link.isReady) await this.pause();
@@ -280,7 +272,7 @@ export class CommandRunner {
     return new Promise((resolve) => this.options.clock.after(RETRY_PAUSE_MS, resolve));
   }
 
-  /** The epoch check did not let the reply count. Its verdict decides how the operation goes on. */
+  /** The epoch check rejected the reply. The verdict of the check decides how the operation goes on. */
   private followVerdict<T>(operation: Operation<T>, check: Promise<Verdict>, mayHaveRun: boolean): void {
     const { clock } = this.options;
     const { deadline, reject } = operation;
@@ -288,7 +280,7 @@ export class CommandRunner {
     check
       .catch(async (error: unknown): Promise<Verdict> => {
         if (!(error instanceof StoreFailure)) throw error;
-        // The check broke off because the connection was lost or the run of Redis changed.
+        // The check failed because the connection was lost or the run of Redis changed.
         await this.pause();
         return { kind: 'again' };
       })

@@ -14,19 +14,19 @@ export interface ConnectionOptions {
   readonly endpoint: RedisEndpoint;
   /** Undefined: a single Redis. */
   readonly topology?: Topology;
-  /** No client believes in a lease for longer than this after the store lost the lease (ms). */
+  /** The longest time for which a client may believe in a lease after the store has lost the lease (ms). */
   readonly quarantineMs?: number;
   /** How long one store operation may take, with all its retries (ms). */
   readonly commandTimeoutMs: number;
-  /** Loaded into each Redis on connect, so that no command has to bring the text of its script. */
+  /** Loaded into each Redis on connect, so that no command must carry the text of its script. */
   readonly scripts?: readonly Script[];
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
-  /** Takes over operations that this node redirected or did not answer. Default: they wait for this node. */
+  /** Takes over operations that this node redirected or did not answer. Default: they are sent to this node again. */
   readonly onRedirect?: (redirected: RedirectedOperation) => void;
-  /** Called whenever commands can be sent (again). */
+  /** Called when commands can be sent, at first and after each new connection. */
   readonly onReady?: () => void;
-  /** Hears each report of the node, and is the guard of the node's scripts. */
+  /** Gets each report of the node, and guards the node's scripts. */
   readonly guard?: ProbeListener & EpochGuard;
 }
 
@@ -98,18 +98,16 @@ export class RedisConnection implements CommandLink {
     this.listeners.push(listener);
   }
 
-  /** A command that is sent now leaves at once. */
   get isReady(): boolean {
     // ioredis still says `ready` for a moment after `close`.
     return !this.closed && this.client.status === 'ready' && this.probe.identified;
   }
 
-  /** The last probe found a master. */
   get wasMaster(): boolean {
     return this.probe.wasMaster;
   }
 
-  /** How long operations wait for a connection that is down (a time by our clock). */
+  /** Until this time, operations wait for a connection that is down (ms by our clock). */
   get patienceEnds(): number {
     return this.downSince + RECONNECT_PATIENCE_MS;
   }
@@ -133,7 +131,7 @@ export class RedisConnection implements CommandLink {
     if (this.client.status === 'ready') this.client.disconnect(true);
   }
 
-  /** Probes the node now, beside the probe of each second. Rejects if Redis does not answer. */
+  /** Probes the node now, in addition to the probe of each second. Rejects if Redis does not answer. */
   probeNode(): Promise<void> {
     return this.probe.probe();
   }
@@ -143,7 +141,7 @@ export class RedisConnection implements CommandLink {
     return this.client.call(command, args);
   }
 
-  /** Tells the listeners that something about this Redis has changed. */
+  /** Tells the listeners that the health of this Redis has changed. */
   changed(): void {
     for (const listener of this.listeners) listener();
   }
@@ -167,12 +165,12 @@ export class RedisConnection implements CommandLink {
     const { scripts = [], onError } = this.options;
     this.connected = true;
     this.downTimer?.cancel();
-    // These commands precede every other command of the connection. A script that is missing later is sent whole.
+    // Redis gets these commands before all others of the connection. If a script is missing later, its text is sent.
     for (const { text } of scripts) this.client.script('LOAD', text).catch(onError);
     this.probe.connected();
   }
 
-  /** Health changes only if the connection stays down: commands wait for a connection that soon returns. */
+  /** Reports the loss only if the connection stays down, because commands wait for a connection that returns soon. */
   private onClose(): void {
     this.probe.disconnected();
     if (!this.connected) return; // another failed attempt

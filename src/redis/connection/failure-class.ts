@@ -1,16 +1,16 @@
-/** What failed commands mean. No other file reads error texts of Redis or of ioredis. */
+/** The meanings of failed commands. No other file reads error texts of Redis or of ioredis. */
 
 /** The text of the error of a command at its deadline. ioredis uses the same text. */
 export const TIMED_OUT = 'Command timed out';
 
 /** Redis refused the command before the first line of the script. */
 const REFUSALS = /^(LOADING|MISCONF|BUSY|NOREPLICAS|NOAUTH|NOPERM)\b/;
-/** As a refusal, but another node may take the command, or the same node a moment later. */
+/** Redis refused the command before the script's first line, but another node may accept it, or this node later. */
 const REDIRECTIONS = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|READONLY|MASTERDOWN)\b/;
 
 /**
  * - `refused`, `redirected`, `full`, `unknown-script`, `not-written`: the command did certainly not run.
- * - `connection-lost`, `timed-out`: nobody knows whether the command ran.
+ * - `connection-lost`, `timed-out`: the command may have run.
  * - `defect`: the script or this program is wrong.
  */
 export type FailureClass =
@@ -36,15 +36,15 @@ export function failureClassOf(error: unknown): FailureClass {
   return error.message === TIMED_OUT ? 'timed-out' : 'connection-lost';
 }
 
-/** Redis answered with an error (ioredis exports the class untyped). */
+/** Redis answered with an error. The name is compared because ioredis exports the class without a type. */
 export function isReplyError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }
 
-/** Where a redirected command belongs. */
+/** How Redis redirected a command, and to which node. */
 export interface Redirection {
   readonly kind: 'moved' | 'ask' | 'try-again' | 'read-only' | 'no-master';
-  /** `moved` and `ask` name the slot and its node. The host is empty if the answering node does not know its own. */
+  /** `moved` and `ask` name the slot and its node. The host is empty if the node does not know its own address. */
   readonly slot: number;
   readonly host: string;
   readonly port: number;

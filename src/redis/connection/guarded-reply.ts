@@ -1,14 +1,14 @@
 import type { Reply } from './script-command';
 
-/** What a script asks its server to do next: nothing, touch the resource, or check the epochs of the node. */
+/** The next step that a script asks of its server: none, touch the resource, or check the epochs of the node. */
 export type FollowUp = 'none' | 'touch' | 'check-epochs';
 
 /**
- * The reply of a guarded script. All of them begin with one header (`answer` in scripts/leases/shared), and no other
- * file knows the positions of the header.
+ * The reply of a guarded script. Every such reply begins with the same header (scripts/leases/shared/answer.lua). No
+ * other file reads the header by position.
  */
 export interface GuardedReply {
-  /** What the script did, or why it did nothing. */
+  /** The outcome, or the reason why the script did nothing. */
   readonly word: string;
   readonly followUp: FollowUp;
   /** Requests of this server to recheck. */
@@ -17,7 +17,7 @@ export interface GuardedReply {
   readonly redisTimeMs: number;
   /** How long grants still pause (ms); 0: they do not pause. */
   readonly pauseMs: number;
-  /** What belongs to the word. */
+  /** The values after the header. The word decides their meaning. */
   readonly values: readonly Reply[];
   /** When the command of this reply was sent, by our clock (ms). */
   readonly sentAt: number;

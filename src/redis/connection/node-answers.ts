@@ -2,14 +2,14 @@ import type { Redis } from 'ioredis';
 import { isNotOffered } from './failure-class';
 import type { ClockSample } from './server-clock';
 
-/** What a Redis may be part of. */
+/** The kind of deployment with several Redis processes. */
 export type Topology = 'sentinel' | 'cluster';
 
-/** What a Redis says about itself, as far as this user may ask. */
+/** The answers of a Redis about itself, as far as this Redis user may ask. */
 export interface NodeAnswers {
   /** Empty: this user may not run INFO. */
   readonly info: ReadonlyMap<string, string>;
-  /** Settings that can change while Redis runs. Undefined: CONFIG is not offered, as in many a managed Redis. */
+  /** Settings that can change while Redis runs. Undefined: CONFIG is not permitted, as in many managed services. */
   readonly settings: ReadonlyMap<string, string> | undefined;
 }
 

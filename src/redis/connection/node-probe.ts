@@ -17,14 +17,14 @@ export interface NodeProbeOptions {
   readonly clock: Clock;
   readonly onError: (error: Error) => void;
   readonly listener?: ProbeListener | undefined;
-  /** The Redis of a new connection has said which run it is. */
+  /** Called when the Redis of a new connection has named its run. */
   readonly onIdentified: () => void;
-  /** The node has begun or ceased to answer, or its warnings have changed. */
+  /** Called when the node begins or stops answering, and when its warnings change. */
   readonly onChange: () => void;
 }
 
 const PROBE_INTERVAL_MS = 1000;
-/** Before a Redis that is busy is asked again which run it is. */
+/** The pause before a busy Redis is asked for its run again. */
 const IDENTIFY_PAUSE_MS = 50;
 
 /** Finds out which run of Redis a connection leads to, its settings, its clock, and whether the node answers. */
@@ -32,7 +32,7 @@ export class NodeProbe {
   suitable = true;
   warnings: readonly string[] = [];
   answering = false;
-  /** The Redis of this connection has said which run it is. No command is sent before. */
+  /** True once the Redis of this connection has named its run. No command is sent earlier. */
   identified = false;
   private answers: NodeAnswers = { info: new Map(), settings: undefined };
   private answeredAt = -Infinity;
@@ -46,7 +46,6 @@ export class NodeProbe {
     this.schedule();
   }
 
-  /** The last probe found a master. */
   get wasMaster(): boolean {
     return this.answers.info.get('role') === 'master';
   }
@@ -59,7 +58,6 @@ export class NodeProbe {
     this.identified = false;
   }
 
-  /** Redis has answered some command. */
   answered(): void {
     this.answeredAt = this.options.clock.now();
   }
@@ -100,16 +98,16 @@ export class NodeProbe {
 
   private onPingFailed(error: unknown, sentAt: number): void {
     if (this.closed || this.client.status !== 'ready') return;
-    // The connection has just ended, and 'close' comes next. The ping never left, so it says nothing about Redis.
+    // The connection has just ended, and 'close' comes next. The ping was never sent, and says nothing about Redis.
     if (failureClassOf(error) === 'not-written') return;
     if (!isReplyError(error) && this.answeredAt > sentAt) return; // slow, but Redis answers
     this.observe(false);
-    // A refusal (LOADING, BUSY, MISCONF) shows a Redis that takes no commands. Without an answer Redis is stopped or the
-    // connection is half open, and only a new connection can tell.
+    // An error reply (LOADING, BUSY, MISCONF) shows that the connection works. Without a reply, Redis is stopped or the
+    // connection is half open, and only a new connection shows which.
     if (!isReplyError(error)) this.client.disconnect(true);
   }
 
-  /** Asks the Redis of a new connection which run it is, until Redis answers or the connection is replaced. */
+  /** Asks the Redis of a new connection for its run, until Redis answers or the connection is replaced. */
   private identify(stream: Redis['stream']): void {
     Promise.all([
       askInfo(this.client),
@@ -138,8 +136,8 @@ export class NodeProbe {
   }
 
   /**
-   * Reports what can change while a connection lasts: the clock, settings, replicas, the role. Resolves when the
-   * listener has heard the report. Rejects if Redis does not answer.
+   * Reports the facts that can change during a connection: the clock, settings, replicas, the role. Resolves when the
+   * listener has got the report. Rejects if Redis does not answer.
    */
   async probe(): Promise<void> {
     const { listener, topology, clock } = this.options;

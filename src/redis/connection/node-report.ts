@@ -1,13 +1,13 @@
 import type { NodeAnswers, Topology } from './node-answers';
 import { MOST_LAG_SECONDS, nodeWarnings, undurableBecause } from './node-warnings';
 
-/** What matters about a Redis for leases. */
+/** The facts about a Redis that matter for leases. */
 export interface NodeReport {
   /** The run of Redis and its master term (`runIdOf`). Undefined: this user may not run INFO. */
   readonly runId: string | undefined;
   /**
-   * Every write is on disk before its reply, and no replica can take over with less. A restart with this disk has then
-   * lost nothing.
+   * True if every write is on disk before its reply, and no replica can take over with fewer writes. A restart with
+   * this disk then loses nothing.
    */
   readonly durable: boolean;
   /** How long another master may have gone on granting after this run took over (ms); 0: there is no other master. */
@@ -15,18 +15,18 @@ export interface NodeReport {
   readonly uptimeSeconds: number;
   /** Sentences for the log and for GetServerInfo. */
   readonly warnings: readonly string[];
-  /** Leases get lost in ordinary operation, not only in a failure. */
+  /** True if this Redis can lose leases in ordinary operation, not only in a failure. */
   readonly unsuitable: boolean;
 }
 
 /** Redis counts its replicas once a second, and measures their silence in whole seconds. */
 const REPLICA_CHECK_MS = 2000;
 
-/** What cannot be read counts as unsafe. */
+/** A setting that cannot be read counts as unsafe. */
 export function nodeReportOf(
   answers: NodeAnswers,
   topology?: Topology,
-  /** No client believes in a lease for longer than this after the store lost the lease (ms). */
+  /** The longest time for which a client may believe in a lease after the store has lost the lease (ms). */
   quarantineMs = 0,
 ): NodeReport {
   const { info, settings } = answers;
@@ -35,7 +35,7 @@ export function nodeReportOf(
   if (runId === undefined) {
     return { runId, durable: false, overlapMs: 0, uptimeSeconds: 0, warnings, unsuitable };
   }
-  // Where a replica may take over, another run may lack writes that are on this run's disk.
+  // If a replica may take over, the next run may lack writes that are on this run's disk.
   const isAlone =
     topology === undefined && info.get('role') === 'master' && info.get('connected_slaves') === '0';
   // A replica can also take over unseen behind the address of a single Redis.
@@ -50,7 +50,7 @@ export function nodeReportOf(
   };
 }
 
-/** A cut-off master stops writes when its replicas are silent for too long, and in a Cluster when the other masters are. */
+/** A cut-off master stops writes when its replicas are silent for too long; in a Cluster also its fellow masters. */
 function overlapMsOf(topology: Topology | undefined, settings: NodeAnswers['settings']): number {
   const number = (name: string) => Number(settings?.get(name));
   const lagMs = 1000 * number('min-replicas-max-lag');
@@ -62,13 +62,13 @@ function overlapMsOf(topology: Topology | undefined, settings: NodeAnswers['sett
 }
 
 const MASTER_TERM_SEPARATOR = '/';
-/** Of the id of a replication history. All digits would only make epochs longer. */
+/** How many digits of the replication history's id a run id takes. More digits would only make epochs longer. */
 const MASTER_TERM_DIGITS = 16;
 const NO_HISTORY = /^0*$/;
 
 /**
  * Tells one master term of a run from another: a Redis that was master, became a replica and is master again has the
- * same run id, but may lack grants of the master between. A replica that becomes master begins a new replication
+ * same run id, but may lack grants of the master in between. A replica that becomes master begins a new replication
  * history. A Redis that was never a replica has no earlier history, and is identified by its run id alone.
  */
 function runIdOf(info: NodeAnswers['info']): string | undefined {
@@ -78,7 +78,7 @@ function runIdOf(info: NodeAnswers['info']): string | undefined {
   return `${runId}${MASTER_TERM_SEPARATOR}${info.get('master_replid')?.slice(0, MASTER_TERM_DIGITS) ?? ''}`;
 }
 
-/** This run has been a replica before, or is a replica. */
+/** True if this run is or was a replica. */
 export function hasTakenOver(runId: string): boolean {
   return runId.includes(MASTER_TERM_SEPARATOR);
 }

@@ -11,7 +11,7 @@ interface NodeWarnings {
   readonly unsuitable: boolean;
 }
 
-/** What in the configuration of a Redis can lose leases: what is wrong, what may happen, what to set. */
+/** Warnings about settings that can lose leases. Each warning says the fault, its effect and the value to set. */
 export function nodeWarnings(
   answers: NodeAnswers,
   topology: Topology | undefined,
@@ -24,7 +24,7 @@ export function nodeWarnings(
     return { warnings: [sentence], unsuitable: true };
   }
   const unsafe = topology && unboundedMasterBecause(topology, settings);
-  // A Cluster bounds a cut-off master by its node timeout too, and CONFIG may just be forbidden.
+  // A risk only: a Cluster also bounds a cut-off master by its node timeout, and unread settings may be right.
   const isUnsuitable = topology === 'sentinel' && settings !== undefined;
   const faults = [...faultsOf(answers, topology), isUnsuitable ? unsafe : undefined].filter(isSet);
   const risks = [
@@ -35,7 +35,7 @@ export function nodeWarnings(
   return { warnings: [...faults, ...risks.filter(isSet)], unsuitable: faults.length > 0 };
 }
 
-/** What makes a Redis unsuitable. */
+/** The reasons why a Redis is unsuitable. Undefined elements are reasons that do not apply. */
 function faultsOf({ info, settings }: NodeAnswers, topology: Topology | undefined): (string | undefined)[] {
   const version = info.get('redis_version') ?? 'unknown';
   const policy = settings?.get('maxmemory-policy') ?? info.get('maxmemory_policy');
@@ -56,8 +56,8 @@ function faultsOf({ info, settings }: NodeAnswers, topology: Topology | undefine
 }
 
 /**
- * Why a cut-off master may go on granting for longer than a quarantine lasts. It stops writes when its replicas are
- * silent for `min-replicas-max-lag`, in a Cluster also after `cluster-node-timeout`.
+ * Why a cut-off master may go on granting for longer than a quarantine lasts. Such a master stops writes when its
+ * replicas are silent for `min-replicas-max-lag`, in a Cluster also after `cluster-node-timeout`.
  */
 function unboundedMasterBecause(topology: Topology, settings: NodeAnswers['settings']): string | undefined {
   const shown = (name: string) => settings?.get(name) ?? 'not readable';

@@ -37,10 +37,10 @@ export type RawArgument = string | number | Uint8Array;
 
 export interface Operation<T> {
   readonly script: Script;
-  /** For one of Redis's own commands: its first argument. */
+  /** The keys of the script. For a command of Redis: its first argument. */
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
-  /** The bytes to send, where some arguments are not text. */
+  /** Makes the bytes to send. Undefined: all arguments are text. */
   readonly bytes: ((verb: 'eval' | 'evalsha') => Buffer) | undefined;
   /** Texts of the reply stay bytes. */
   readonly isRaw: boolean;
@@ -60,7 +60,7 @@ export class UnreadableReply extends Error {
   override readonly name = 'UnreadableReply';
 }
 
-/** An operation with a node's own guard is about that node: no other node may carry it out. */
+/** True for an operation with a node's own guard: no other node may carry out the operation. */
 export function isForOneNode({ guard }: Pick<Operation<unknown>, 'guard'>): boolean {
   return typeof guard === 'object';
 }

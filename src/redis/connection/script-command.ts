@@ -27,7 +27,7 @@ export class ScriptCommand {
   constructor(
     readonly name: string,
     private readonly text: string | Buffer,
-    /** When the command fails without a reply (ms by the clock of the connection). */
+    /** The command fails at this time if Redis has not replied (ms by our clock). */
     readonly deadline: number,
     private readonly onOutcome: OnOutcome,
     /** The reply stays undecoded. Otherwise all its bytes are UTF-8 and become text. */
@@ -105,7 +105,7 @@ export function commandBytes(parts: readonly (string | number | Uint8Array)[]): 
   return Buffer.concat(chunks);
 }
 
-/** The first line of a text by its number of bytes, for the usual numbers. */
+/** The protocol's line before a text, by the number of bytes of the text. Made in advance for short texts. */
 const LENGTHS = Array.from({ length: 512 }, (_, bytes) => `$${bytes}`);
 
 function addBulk(lines: string[], text: string): void {

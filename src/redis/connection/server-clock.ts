@@ -1,8 +1,8 @@
-/** Twice 500 ppm, the largest error of a clock's rate: our clock may be fast and Redis's slow. */
+/** The largest drift between two clocks: each clock's rate may be wrong by 500 ppm, in opposite directions. */
 const DRIFT = 0.001;
-/** Smaller steps are taken for the ordinary work of a time server. */
+/** Smaller steps count as ordinary corrections by a time server. */
 const TOLERANCE_MS = 100;
-/** How much of the tolerated steps is forgotten per millisecond: all of it in little more than a usual longest ttl. */
+/** The decrease of `tolerated` per millisecond: after 200 s without steps, nothing is left. */
 const FORGIVENESS = 0.0005;
 
 /** One reading of Redis's clock, between two readings of our clock; all in milliseconds. */
@@ -13,9 +13,9 @@ export interface ClockSample {
 }
 
 /**
- * Redis's clock compared with our monotonic clock. By each reading the difference of the clocks is between
- * `time - receivedAt` and `time - sentAt`. The intersection of all readings soon becomes narrow, even if some readings
- * were slow. A reading outside the intersection shows that Redis's clock was set.
+ * Redis's clock compared with our monotonic clock. Each reading shows that the difference of the clocks is
+ * between `time - receivedAt` and `time - sentAt`. The intersection of all readings soon becomes narrow, even if some
+ * readings were slow. A reading outside the intersection shows that Redis's clock was set.
  */
 export class ServerClock {
   private least = -Infinity;
@@ -47,7 +47,7 @@ export class ServerClock {
     return step;
   }
 
-  /** Redis's time at `at` of our clock, rather too early than too late (ms); -Infinity before the first reading. */
+  /** The earliest possible Redis time at the time `at` of our clock (ms). -Infinity before the first reading. */
   timeAt(at: number): number {
     return at + this.least;
   }

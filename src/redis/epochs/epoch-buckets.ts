@@ -4,7 +4,7 @@ import { BUCKET_COUNT, epochKey } from '../keys';
 
 /** The most epochs in one command. The command holds Redis for less than a tenth of a millisecond. */
 const EPOCHS_PER_COMMAND = 64;
-/** How many commands are in flight where each command has few buckets. */
+/** How many commands are in flight on a node of a Cluster, where one command can name only the buckets of one slot. */
 const COMMANDS_IN_FLIGHT = 16;
 const EVERYTHING: readonly (readonly number[])[] = Array.from(
   { length: BUCKET_COUNT / EPOCHS_PER_COMMAND },
@@ -21,7 +21,7 @@ export interface NodeBuckets {
   onSettled?(): void;
 }
 
-/** What the epochs of a node have in common while grants do not pause, beside their run. */
+/** The fields that all epochs of a node share while grants do not pause, besides the run. */
 export interface Bounds {
   /** The longest quarantine of any server (ms). */
   readonly longestMs: number;
@@ -30,14 +30,14 @@ export interface Bounds {
   readonly overlapMs: number;
 }
 
-/** The buckets of a node that has all of them. */
+/** The buckets of a Redis outside a Cluster. */
 export const ALL_BUCKETS: NodeBuckets = {
   buckets: () => EVERYTHING,
   sourceRuns: () => Promise.resolve([]),
 };
 
 /**
- * Runs a command for each group of epochs of a node. `onLeaving` hears of epochs that could not be reached because
+ * Runs a command for each group of epochs of a node. `onLeaving` gets the epochs that could not be reached because
  * their slot is moving to another node.
  */
 export async function forEachGroup<T>(
@@ -64,18 +64,18 @@ export async function forEachGroup<T>(
   return answers;
 }
 
-/** The command certainly did not run. */
+/** True if the command certainly did not run. */
 export function wasNotDone(error: unknown): error is StoreFailure {
   return error instanceof StoreFailure && error.carriedOut === 'no';
 }
 
-/** The slot of the command has moved to another node, or is moving. */
+/** True if the slot of the command has moved to another node, or is moving. */
 export function isElsewhere(error: unknown): boolean {
   const kind = wasNotDone(error) ? redirectionOf(error.cause)?.kind : undefined;
   return kind === 'moved' || kind === 'ask' || kind === 'try-again';
 }
 
-/** The slot of the command has moved to another node. */
+/** True if the slot of the command has moved to another node. */
 export function isMoved(error: unknown): boolean {
   return wasNotDone(error) && redirectionOf(error.cause)?.kind === 'moved';
 }

@@ -12,10 +12,10 @@ import type { StoreTime } from './store-time';
 const scripts = { adopt: script(epochAdopt), end: script(epochEnd) };
 export const epochScripts = Object.values(scripts);
 
-/** How often an adoption is sent that runs too late, each time after a new probe. */
+/** How often an adoption is sent if the script always runs too late. A probe precedes each repetition. */
 const MOST_TRIES = 3;
 
-/** What a server knows when it adopts epochs. */
+/** The facts that a server sends with an adoption. */
 export interface AdoptionFacts {
   readonly runId: string;
   readonly previousRunId: string;
@@ -49,7 +49,7 @@ export class EpochScripts {
 
   constructor(private readonly options: EpochScriptsOptions) {}
 
-  /** What is known now. Rejects nothing: throws if no run is known. */
+  /** The present facts. Throws if no run is known. */
   facts(): AdoptionFacts {
     const { id, previousId, mayBeNew } = this.options.run;
     if (id === undefined) throw new StoreFailure('no', 'unavailable');
@@ -71,7 +71,7 @@ export class EpochScripts {
     }
   }
 
-  /** Ends the pauses of these epochs, for this run alone. Answers the longest pause that ended. */
+  /** Ends the pauses of those epochs that belong to this run. Answers the longest ended pause. */
   end(keys: readonly string[], runId: string): Promise<Pause> {
     const { connection, run, time } = this.options;
     const guard: EpochGuard = {

@@ -24,9 +24,9 @@ import { StoreTime } from './store-time';
 
 export interface EpochsOptions {
   readonly prefix: string;
-  /** How long grants pause when this node may have forgotten leases: no client believes in a lease for longer (ms). */
+  /** How long grants pause when this node may have forgotten leases (ms). No client believes in a lease for longer. */
   readonly quarantineMs: number;
-  /** The operator's word that a bucket without an epoch was never used, if it is met at the start. */
+  /** The operator asserts that a bucket without an epoch was never used. Valid for the start only. */
   readonly storeIsNew: boolean;
   /** The buckets of this node, if the node is part of a Cluster. Default: all buckets. */
   readonly nodeBuckets?: NodeBuckets;
@@ -35,17 +35,17 @@ export interface EpochsOptions {
 }
 
 /**
- * Keeps grants away from a Redis node that may have forgotten leases, for as long as clients may believe in them, and
- * from commands that run too late. Every granting script gets two epoch arguments: the epoch that its bucket must have,
- * and a time after which the script must do nothing. This class makes these arguments, adopts the epochs of a new run
- * of Redis, and finds out that Redis's clock was set. There is one for each node. See docs/design/epochs.md.
+ * Prevents grants on a Redis node that may have forgotten leases, for as long as clients may believe in those leases.
+ * Every granting script gets two epoch arguments: the epoch that its bucket must have, and a time after which the script
+ * must do nothing. This class makes these arguments, adopts the epochs of a new run of Redis, and detects that Redis's
+ * clock was set. Each node has one instance. See docs/design/epochs.md.
  */
 export class Epochs implements ProbeListener, EpochGuard {
   private readonly run: KnownRun;
   private readonly time = new StoreTime();
   private readonly scripts: EpochScripts;
   private readonly nodeBuckets: NodeBuckets;
-  /** Some epochs are still to be adopted. */
+  /** True if some epochs are not adopted yet. */
   private isDue = true;
   /** The text of an epoch that is in force and does not pause. */
   private expectedEpoch = '';
@@ -54,8 +54,8 @@ export class Epochs implements ProbeListener, EpochGuard {
   private running: Promise<unknown> = Promise.resolve();
   private queued: Promise<void> | undefined;
   /**
-   * Epochs that were moving to another node when the clock was found set forward (us), by key. They may stay here after
-   * all.
+   * The step forward of Redis's clock (us), by the key of each epoch that was moving to another node when the step was
+   * found. Such an epoch may stay here after all.
    */
   private readonly leaving = new Map<string, number>();
   /** Adoptions of single buckets under way, by key. */
@@ -79,12 +79,12 @@ export class Epochs implements ProbeListener, EpochGuard {
     });
   }
 
-  /** What Redis's clock shows now, as far as this server knows (ms). */
+  /** The earliest time that Redis's clock may show now (ms). */
   get redisTimeMs(): number {
     return this.time.at(this.options.clock.now());
   }
 
-  /** The run of the Redis that is connected. */
+  /** The run of the connected Redis. */
   get runId(): string | undefined {
     return this.run.id;
   }
@@ -94,7 +94,7 @@ export class Epochs implements ProbeListener, EpochGuard {
     return this.run.settledSince;
   }
 
-  /** Grants may be based on the last report of the node. */
+  /** True if the last report of the node is recent enough for grants. */
   get isCurrent(): boolean {
     return this.run.isCurrent(this.options.clock.now());
   }
@@ -160,7 +160,7 @@ export class Epochs implements ProbeListener, EpochGuard {
     return this.adoptSome(buckets.map((bucket) => epochKey(this.options.prefix, bucket)));
   }
 
-  /** Ends the quarantine on the operator's word. Answers what was left of it. */
+  /** Ends the quarantine on the operator's request. Answers the time that remained. */
   async end(): Promise<Quarantine | undefined> {
     await this.adopt();
     const { runId } = this.scripts.facts();
@@ -183,8 +183,8 @@ export class Epochs implements ProbeListener, EpochGuard {
   }
 
   /**
-   * False: Redis's clock was set forward, so the grant may have ended another lease early while its holder still
-   * believes in it.
+   * False: Redis's clock was set forward, so the grant may have ended another lease early. The holder of that lease may
+   * still believe in it.
    */
   private isOnTime({ redisTimeMs, sentAt }: GuardedReply): boolean {
     this.takeTime({ time: redisTimeMs, sentAt, receivedAt: this.options.clock.now() });
@@ -199,7 +199,7 @@ export class Epochs implements ProbeListener, EpochGuard {
 
   /**
    * In a Cluster, a bucket that arrives from another node has an epoch of that node, and only this bucket is adopted.
-   * If the bucket has moved on meanwhile, the retry of the command finds out.
+   * If the bucket has moved again meanwhile, Redis redirects the retried command.
    */
   private adoptFor(keys: readonly string[]): Promise<void> {
     const key = keys[EPOCH_AT];
@@ -228,7 +228,7 @@ export class Epochs implements ProbeListener, EpochGuard {
   private async adoptAll(): Promise<void> {
     const facts = this.scripts.facts();
     const { durable, overlapMs } = this.run;
-    // A node without buckets begins with what is known about the run itself.
+    // A node without buckets has only the facts of its run.
     let total: Bounds & Partial<Adopted> = {
       longestMs: this.options.quarantineMs,
       durability: durable ? 'a' : 'w',
@@ -260,7 +260,7 @@ export class Epochs implements ProbeListener, EpochGuard {
     if (isFirst) this.nodeBuckets.onSettled?.();
   }
 
-  /** Epochs that were moving when the clock was set forward have moved by now, or stay here and are adopted. */
+  /** Adopts the epochs that were moving when the clock was set forward, unless their slots have moved away by now. */
   private async adoptLeaving(): Promise<void> {
     for (const [key, setForwardUs] of [...this.leaving]) {
       const isDone = await this.scripts.adopt([key], { ...this.scripts.facts(), setForwardUs }).then(
@@ -282,12 +282,12 @@ export class Epochs implements ProbeListener, EpochGuard {
     this.expectedEpoch = `${this.run.id ?? ''} ${durability} ${longestMs} ${overlapMs}`;
   }
 
-  /** A command ran too late. If Redis's clock was not set, the command was just slow, and is sent again. */
+  /** A command ran too late: either Redis's clock was set forward, or the command was slow and is sent again. */
   private checkClock(): Promise<void> {
     return this.scripts.probe().then(() => (this.time.setForwardUs > 0 ? this.adopt() : undefined));
   }
 
-  /** A script has found a pause that this server does not know. */
+  /** A script has found a pause, which this server may not know yet. */
   private learnOfPause(): void {
     if (!this.pause && !this.queued) this.adoptInBackground();
   }
@@ -296,7 +296,7 @@ export class Epochs implements ProbeListener, EpochGuard {
     this.adopt().catch((error: unknown) => this.onFailed(error));
   }
 
-  /** The next report of the node tries again. */
+  /** After a failure, the next report of the node starts the adoption again. */
   private onFailed(error: unknown): void {
     reportDefect(error, (defect) => this.options.onError(defect as Error));
   }

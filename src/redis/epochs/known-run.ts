@@ -1,17 +1,17 @@
 import { hasTakenOver, type NodeReport } from '../connection/node-report';
 import type { ClockSample } from '../connection/server-clock';
 
-/** Redis tells its uptime in whole seconds by two clocks: the uptime may be wrong by this much. */
+/** The largest error of the uptime that Redis reports, in whole seconds by two clocks. */
 const UPTIME_SLACK_MS = 2000;
 /**
- * Three probes. An older report may be out of date, also on a connection that lasts: while this process was stopped,
- * another Redis may have been master.
+ * The time of three probes (ms). An older report may be out of date even if the connection lasted: another Redis may have
+ * been master while this process was stopped.
  */
 export const REPORT_VALID_MS = 3000;
 /** Stands for an unknown run: no run id has this value. */
 const UNKNOWN_RUN = 'none';
 
-/** What this server knows about the run of Redis behind a connection. It outlives connections. */
+/** The facts about the run of Redis behind a connection. They outlive the connection. */
 export class KnownRun {
   /** The run of the present connection, or of the last connection. */
   id: string | undefined;
@@ -24,10 +24,10 @@ export class KnownRun {
   private wasAlwaysDurable = false;
   /** When this run answered last. */
   private answeredAt = -Infinity;
-  /** When the question of the last report was sent. The answer may have been read late. */
+  /** When the question of the last report was sent. The answer may have been read much later. */
   private askedAt = -Infinity;
 
-  /** @param mayBeNew The operator's word that a bucket without an epoch was never used. */
+  /** @param mayBeNew The operator asserts that a bucket without an epoch was never used. */
   constructor(public mayBeNew: boolean) {}
 
   /** `weaker`: a restart of this run may lose more than before, or overlap longer. */
@@ -47,7 +47,7 @@ export class KnownRun {
     return isWeaker ? 'weaker' : 'same';
   }
 
-  /** The last report is not older than a report may be that grants depend on. */
+  /** True if the last report is recent enough for grants. */
   isCurrent(now: number): boolean {
     return now - this.askedAt <= REPORT_VALID_MS;
   }
@@ -64,7 +64,7 @@ export class KnownRun {
       // A run that ran beside the last run did not start with the last run's data.
       const startedAt = sample.receivedAt - (uptimeSeconds + 1) * 1000;
       const ranBeside = startedAt + UPTIME_SLACK_MS < this.answeredAt;
-      // Without durability throughout, the last run's file may end before the last run's last grants.
+      // If the last run was not always durable, its file on disk may lack its last grants.
       this.previousId = ranBeside || !this.wasAlwaysDurable ? UNKNOWN_RUN : this.id;
       this.mayBeNew = false;
     }
@@ -75,7 +75,7 @@ export class KnownRun {
   }
 }
 
-/** A run that took over, or was a replica for a time, has another run's data, or less. */
+/** False for a run that took over or was a replica for a time: its data may lack writes of the last run. */
 function mayBeRestart(runId: string, lastRunId: string | undefined): boolean {
   return !hasTakenOver(runId) && !lastRunId?.startsWith(runId);
 }

@@ -6,19 +6,19 @@ export class StoreTime {
   /** How far Redis's clock was found set forward (us); 0 again when all epochs have taken the step into account. */
   setForwardUs = 0;
 
-  /** What Redis's clock shows at `at` of our clock, rather too little than too much (ms). */
+  /** The earliest possible Redis time at the time `at` of our clock (ms). */
   at(at: number): number {
     return this.serverClock.timeAt(at);
   }
 
-  /** As an epoch argument: a script must do nothing after the deadline (us of Redis's clock). */
+  /** The epoch argument `not_after` for a deadline of our clock (us of Redis's clock). */
   notAfterUs(deadline: number): number {
     return Math.floor(this.serverClock.timeAt(deadline) * 1000);
   }
 
   /** Takes a reading of Redis's clock. True: the clock was set forward. */
   take(sample: ClockSample, longestQuarantineMs: number): boolean {
-    // By now every lease has ended, by the old and by the new time, that was granted before the last reading.
+    // Every lease granted before the last reading has ended by now, whether or not the clock was set since.
     if (sample.receivedAt - this.serverClock.takenAt > longestQuarantineMs) this.serverClock.forget();
     const stepMs = this.serverClock.take(sample);
     if (stepMs <= 0) return false;

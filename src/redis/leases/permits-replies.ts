@@ -16,7 +16,7 @@ import type {
 import type { GuardedReply } from '../connection/guarded-reply';
 import type { Reply } from '../connection/script-command';
 
-/** The reply of each script (`Reply` in its header comment) in the engine's words. */
+/** Translates the reply of each script, which the script's header comment describes, into the engine's types. */
 
 export function parseAcquire(reply: GuardedReply): AcquireReply {
   switch (reply.word) {

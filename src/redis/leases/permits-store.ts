@@ -79,7 +79,7 @@ export interface PermitsStoreOptions {
   readonly commandTimeoutMs: number;
 }
 
-/** The store of locks and semaphores. Each method is one script; arguments have the order of the script's header. */
+/** The store of locks and semaphores. Each method runs one script, with arguments in the order of the script's header. */
 export class RedisPermitsStore implements PermitsStore {
   private listener: StoreListener | undefined;
 
@@ -156,7 +156,7 @@ export class RedisPermitsStore implements PermitsStore {
       const reply = readGuardedReply(raw, sentAt);
       const view = parseView(resource, reply.values[0] as Reply[]);
       if (reply.followUp === 'none') return view;
-      // Too many leases have expired to count the permits in use: touch ends a batch of them, then inspect counts again.
+      // Too many expired leases are left to count the permits in use. `touch` ends a batch, then `inspect` counts again.
       return this.touch(resource, []).then(
         () => this.inspect(resource),
         (error: unknown) => {
@@ -192,7 +192,7 @@ export class RedisPermitsStore implements PermitsStore {
       if (reply.followUp === 'touch') this.listener?.workLeft(resource);
       for (const requestId of reply.recheckIds) this.listener?.recheck(resource, requestId);
       if (reply.word !== 'AGAIN') return parse(reply);
-      // The script has done one batch of earlier work and wants to run again.
+      // The script has done one batch of earlier work, and must run again for its own step.
       firstSentAt ??= reply.sentAt;
       if (reply.sentAt - firstSentAt > commandTimeoutMs) throw new StoreFailure('unknown', 'unavailable');
       return commands.runGuarded(script, keys, args, read, guard);

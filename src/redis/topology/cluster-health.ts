@@ -11,12 +11,12 @@ export interface ClusterHealth {
   readonly whole: boolean;
 }
 
-/** `new`: the node has not had the time to answer. */
+/** `new`: the node has not had enough time to answer. */
 type NodeHealth = Pick<StoreHealth, 'reachable' | 'suitable' | 'warnings'> | 'new';
 
 /**
- * The server stays ready while a node is down, because the other names work and another server would do no better.
- * Below half of the slots it is more likely that this server is cut off.
+ * The server stays ready while a node is down: the names of the other nodes work, and another server could do no more.
+ * If the nodes that answer own less than half of the slots, this server itself is probably cut off.
  */
 export function clusterHealth(
   owners: readonly (string | undefined)[],

@@ -5,13 +5,13 @@ import { bucketsBySlot } from '../keys';
 /** A slot has moved away from a node. */
 export interface Move {
   readonly from: string;
-  /** When the last view was asked for that showed the slot at `from`. Older facts about `from` count for the move. */
+  /** When the last view with the slot at `from` was requested (ms). Older facts about `from` hold for the move. */
   readonly knownAt: number;
 }
 
-/** After a longer time without a view, moves may have been missed. */
+/** The longest time between two views (ms). After a longer time, a move may have been missed. */
 const LONGEST_GAP_MS = 2 * CALM_INTERVAL_MS;
-/** A slot does not move more often between two views. */
+/** How many moves of one slot the map remembers. */
 const MOST_MOVES = 4;
 
 /**
@@ -22,7 +22,7 @@ export class ClusterMap {
   private current: (string | undefined)[] = [];
   /** By slot, the newest move first. */
   private readonly moves = new Map<number, readonly Move[]>();
-  /** When the last view of a working Cluster was asked for. */
+  /** When the last view of a working Cluster was requested (ms). */
   private confirmedAt = -Infinity;
 
   get owners(): readonly (string | undefined)[] {
@@ -49,14 +49,14 @@ export class ClusterMap {
     return moved;
   }
 
-  /** Takes a node's word for the owner of one slot. Answers as `adopt` does. */
+  /** Corrects the owner of one slot, as a node has named it in a redirection. Answers as `adopt` does. */
   correct(slot: number, address: string, now: number): number[] {
     const before = this.current[slot];
     this.current[slot] = address;
     return bucketsBySlot.has(slot) && this.note(slot, before, now) ? [slot] : [];
   }
 
-  /** The buckets of the slot are adopted at their node, so their path does not matter any more. */
+  /** Forgets the moves of a slot, because the epochs of its buckets are adopted at the present node. */
   settle(slot: number, address: string): void {
     if (this.current[slot] === address) this.moves.delete(slot);
   }

@@ -4,7 +4,7 @@ import type { Move } from './cluster-map';
 import { askView } from './cluster-watch';
 import type { RedisNode } from './node';
 
-/** How far a node's clock may be ahead of the clock of a source run. Epochs tolerate a step of the same size. */
+/** How far a node's clock may be ahead of a source run's clock. A clock may make a step of this size without effect. */
 const MOST_AHEAD_MS = 100;
 
 /** A node that answers, during one term as master. */
@@ -40,7 +40,7 @@ export function sourceRunsAlong(
   return sourceRuns;
 }
 
-/** Of these source runs, those that the target itself names as masters. A master that was replaced has no slots. */
+/** The source runs that the target itself names as masters. A master that was replaced has no slots. */
 export async function sourceRunsTo(
   address: string,
   path: () => readonly Move[],
@@ -76,7 +76,7 @@ export function longestOf(all: readonly (Quarantine | undefined)[]): Quarantine 
   return all.reduce((a, b) => ((b?.remainingMs ?? 0) > (a?.remainingMs ?? 0) ? b : a), undefined);
 }
 
-/** Ends the quarantines of all nodes that answer. Answers the longest of them. */
+/** Ends the quarantines of all nodes that answer. Answers the longest ended quarantine. */
 export async function endQuarantines(nodes: readonly RedisNode[]): Promise<Quarantine | undefined> {
   const answering = nodes.filter(({ reachable }) => reachable);
   if (answering.length === 0) throw new StoreFailure('no', 'unavailable');
@@ -84,7 +84,7 @@ export async function endQuarantines(nodes: readonly RedisNode[]): Promise<Quara
   return longestOf(
     outcomes.map((outcome) => {
       if (outcome.status === 'fulfilled') return outcome.value;
-      // Other nodes may have ended theirs.
+      // Other nodes may have ended their quarantines.
       throw new StoreFailure('unknown', 'unavailable', { cause: outcome.reason });
     }),
   );

@@ -21,16 +21,16 @@ export interface ClusterRouterOptions {
   readonly onDoubt: () => void;
 }
 
-/** Before a command is sent again to a node that will take it in a moment: its slot moves, or a master is being elected. */
+/** The pause before a command is sent again because its slot is moving or a master is being elected. */
 const PAUSE_MS = 20;
-/** The redirections before an operation pauses. The pause prevents a busy loop between two nodes that name each other. */
+/** Redirections without a pause. Later pauses prevent a busy loop between two nodes that name each other as owner. */
 const REDIRECTIONS_WITHOUT_PAUSE = 3;
 /** How long an operation waits for a slot to have a master. */
 export const OWNER_PATIENCE_MS = 1000;
 
 /**
- * Sends each operation to the owner of its slot. A redirected operation did not run, so it is sent to its new owner or
- * tried again within its own time.
+ * Sends each operation to the owner of its slot. A redirected operation did not run, so the router sends it to the new
+ * owner or tries again, within the operation's time.
  */
 export class ClusterRouter {
   private closed = false;

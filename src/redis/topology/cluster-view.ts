@@ -4,9 +4,9 @@ import { SLOT_COUNT } from '../keys';
 
 /** The Cluster as one of its nodes sees it. */
 export interface ClusterView {
-  /** The Cluster's number of its last change. A node that was cut off has an older number. */
+  /** The number of the Cluster's last change. A node that was cut off has a lower number. */
   readonly epoch: number;
-  /** By this node's view the Cluster works. */
+  /** True if this node reports a working Cluster. */
   readonly working: boolean;
   /** The master of each slot, as `host:port`; undefined: the slot has no master. */
   readonly owners: readonly (string | undefined)[];
@@ -54,7 +54,7 @@ export function readView(info: unknown, slots: unknown, from: string): ClusterVi
   };
 }
 
-/** The view to believe: of a working Cluster if there is one, then the view with the newest change. */
+/** The most trustworthy view: a view of a working Cluster if there is one, and then the view with the newest change. */
 export function bestOf(views: readonly ClusterView[]): ClusterView | undefined {
   return [...views].sort((a, b) => Number(b.working) - Number(a.working) || b.epoch - a.epoch)[0];
 }

@@ -24,14 +24,15 @@ export interface ClusterWatchOptions {
   readonly onError: (error: Error) => void;
 }
 
-/** The time between two refreshes, while every slot has a master that answers, and otherwise. */
+/** The time between two refreshes while every slot has a master that answers. */
 export const CALM_INTERVAL_MS = 5000;
+/** The time between two refreshes while a slot has no master that answers. */
 const ALERT_INTERVAL_MS = 200;
 /** The shortest time between two refreshes, for the case that many commands are redirected. */
 const SHORTEST_INTERVAL_MS = 50;
 /** How many nodes one refresh asks. */
 const MOST_ASKED = 6;
-/** How long the other nodes may take after the first answer, which may come from a node that was cut off. */
+/** How long a refresh waits for more answers after the first, which may come from a node that was cut off. */
 const SECOND_OPINION_MS = 100;
 const ANSWER_TIMEOUT_MS = 1500;
 
@@ -62,7 +63,7 @@ export class ClusterWatch {
     if (this.closed || time >= this.due) return;
     this.timer?.cancel();
     this.due = time;
-    if (!this.refreshing) this.startTimer(); // else when the refresh is done
+    if (!this.refreshing) this.startTimer(); // otherwise `scheduleNext` starts the timer
   }
 
   private startTimer(): void {
@@ -99,7 +100,7 @@ export class ClusterWatch {
     return this.bestAnswer(sample(seeds()).map((seed) => this.askOnce(seed)));
   }
 
-  /** Asks over a connection for this question alone. */
+  /** Asks over a new connection, and closes the connection after the answer. */
   private async askOnce(address: string): Promise<ClusterView> {
     const { endpoint, commandTimeoutMs } = this.options;
     const client = openClient(endpoint(address), {
@@ -111,7 +112,7 @@ export class ClusterWatch {
     client.on('error', (error: Error) => (firstError ??= error));
     try {
       await client.connect().catch((error: unknown) => {
-        throw firstError ?? error; // the error of `connect` does not say why
+        throw firstError ?? error; // the error of `connect` does not name the cause
       });
       return await askView({ address, ask: (command, ...args) => client.call(command, args) });
     } finally {
@@ -158,7 +159,7 @@ export async function askView(source: Source): Promise<ClusterView> {
   return readView(info, slots, source.address);
 }
 
-/** At most `MOST_ASKED` of all, from a random start. */
+/** At most `MOST_ASKED` elements, beginning at a random element. */
 function sample<T>(all: readonly T[]): readonly T[] {
   if (all.length <= MOST_ASKED) return all;
   const start = Math.floor(Math.random() * all.length);

@@ -5,9 +5,6 @@ import { nodeEndpoint, type RedisOptions, type Security } from '../address';
 import { ChangeSignal } from '../connection/change-signal';
 import type { Commands } from '../connection/command-runner';
 import { NO_HINTS } from '../connection/connection';
-import type { GuardedReply } from '../connection/guarded-reply';
-import type { GuardChoice, RawArgument, Script } from '../connection/operation';
-import type { RawReply, Reply } from '../connection/script-command';
 import { absentKey, bucketsBySlot, slotOfKey } from '../keys';
 import { clusterHealth, isSameHealth, type ClusterHealth } from './cluster-health';
 import { ClusterMap } from './cluster-map';
@@ -35,8 +32,8 @@ interface Member {
 }
 
 /**
- * A Redis Cluster: a connection to each master, and the map of slot owners. Redirections stay unseen by callers unless
- * an operation runs out of time. An operation waits for its own node alone.
+ * A Redis Cluster: a connection to each master, and the map of slot owners. Callers see no redirection unless an
+ * operation runs out of time. A slow node delays only the operations on its own slots.
  */
 export class RedisCluster implements Commands, StoreHealth, StoreOperations {
   private readonly members = new Map<string, Member>();
@@ -50,7 +47,7 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
   private readonly layoutListeners: (() => void)[] = [];
   private health: ClusterHealth = clusterHealth([], () => 'new');
   private hintsRefused = false;
-  /** False until the first map. A node that joins later is not covered by the word that the store is new. */
+  /** False until the first map. `storeIsNew` does not hold for nodes that join later. */
   private started = false;
 
   constructor(private readonly options: ClusterOptions) {
@@ -137,13 +134,13 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
     this.watch.soon();
   }
 
-  /** Resolves when enough nodes answer to be of use, or rejects after `timeoutMs`. */
+  /** Resolves when nodes with at least half of the slots answer, or rejects after `timeoutMs`. */
   async ready(timeoutMs: number): Promise<void> {
     const deadline = this.options.clock.now() + timeoutMs;
     while (!this.reachable) {
       if (!(await this.changeSignal.before(deadline))) throw new StoreFailure('no', 'unavailable');
     }
-    // The other nodes may be just about to answer.
+    // The other nodes may answer soon.
     const patience = Math.min(deadline, this.options.clock.now() + OWNER_PATIENCE_MS);
     while (!this.health.whole && (await this.changeSignal.before(patience)));
     // An adoption that fails now is repeated by the first command that needs the epoch.
@@ -151,49 +148,20 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
     await Promise.allSettled(reachable.map(({ epochs }) => epochs.adopt()));
   }
 
-  run<T>(
-    script: Script,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-    read: (reply: Reply[], sentAt: number) => T | Promise<T>,
-  ): Promise<T> {
-    return this.router.withOwner(keys[0], ({ commands }) =>
-      commands.run(script, withAbsentKey(keys), args, read),
-    );
-  }
+  readonly run: Commands['run'] = (script, keys, ...rest) =>
+    this.router.withOwner(keys[0], ({ commands }) => commands.run(script, withAbsentKey(keys), ...rest));
 
-  runGuarded<T>(
-    script: Script,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-    read: (reply: GuardedReply) => T | Promise<T>,
-    guard: GuardChoice,
-  ): Promise<T> {
-    return this.router.withOwner(keys[0], ({ commands }) =>
-      commands.runGuarded(script, withAbsentKey(keys), args, read, guard),
+  readonly runGuarded: Commands['runGuarded'] = (script, keys, ...rest) =>
+    this.router.withOwner(keys[0], ({ commands }) =>
+      commands.runGuarded(script, withAbsentKey(keys), ...rest),
     );
-  }
 
-  runRaw<T>(
-    script: Script,
-    keys: readonly string[],
-    args: readonly RawArgument[],
-    read: (reply: RawReply[], sentAt: number) => T | Promise<T>,
-    once = false,
-  ): Promise<T> {
-    return this.router.withOwner(keys[0], ({ commands }) =>
-      commands.runRaw(script, withAbsentKey(keys), args, read, once),
-    );
-  }
+  readonly runRaw: Commands['runRaw'] = (script, keys, ...rest) =>
+    this.router.withOwner(keys[0], ({ commands }) => commands.runRaw(script, withAbsentKey(keys), ...rest));
 
-  /** The command has one key, its first argument, so it needs no absent key while its slot moves. */
-  query<T>(
-    command: string,
-    args: readonly RawArgument[],
-    read: (reply: RawReply[], sentAt: number) => T | Promise<T>,
-  ): Promise<T> {
-    return this.router.withOwner(String(args[0]), ({ commands }) => commands.query(command, args, read));
-  }
+  /** The first argument is the only key, so the command needs no absent key while the slot moves. */
+  readonly query: Commands['query'] = (command, args, read) =>
+    this.router.withOwner(String(args[0]), ({ commands }) => commands.query(command, args, read));
 
   close(): void {
     this.router.close();
@@ -260,7 +228,7 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
     for (const [address, member] of this.members) {
       if (masters.has(address)) continue;
       member.idleSince ??= now;
-      // By then every command that was sent to the node is answered or given up.
+      // After this time, every command that was sent to the node is answered or given up.
       if (now - member.idleSince <= 2 * this.options.commandTimeoutMs) continue;
       member.node.close();
       this.members.delete(address);

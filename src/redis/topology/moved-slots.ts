@@ -3,8 +3,8 @@ import { StoreFailure } from '../../engine/errors';
 const ADOPTIONS_IN_FLIGHT = 16;
 
 /**
- * Adopts the epochs of slots that have moved to a node, at once. An epoch that stayed unadopted would still name the
- * run of the former node, and after the next move nobody could tell what happened between.
+ * Adopts the epochs of slots that have moved to a node, at once. An unadopted epoch still names the run of the former
+ * node. After the slot's next move, no server could tell whether this node lost grants in between.
  */
 export class MovedSlots {
   private readonly waiting = new Set<number>();
@@ -28,7 +28,7 @@ export class MovedSlots {
     for (const slot of this.waiting) {
       this.waiting.delete(slot);
       await this.adopt(slot).catch((error: unknown) => {
-        // The slot has moved on, or the node takes no commands. The first command that needs the epoch tries again.
+        // The slot has moved again, or the node takes no commands. The first command that needs the epoch tries again.
         if (!(error instanceof StoreFailure)) this.onError(error as Error);
       });
     }

@@ -9,8 +9,8 @@ import { BUCKET_COUNT, resourceOfStateKey, wakeChannel } from '../keys';
 export interface NotificationsOptions {
   readonly endpoint: RedisEndpoint;
   /**
-   * The present buckets of this node of a Cluster, by slot because one SSUBSCRIBE may name only one slot. Undefined: the
-   * node has all buckets.
+   * The present buckets of this node of a Cluster, grouped by slot, because all channels of an SSUBSCRIBE must be in one
+   * slot. Undefined: the node has all buckets.
    */
   readonly buckets?: () => readonly (readonly number[])[];
   readonly prefix: string;
@@ -20,7 +20,7 @@ export interface NotificationsOptions {
   readonly onRecheck: (resource: Resource, requestId: string) => void;
   /** Called after each subscription: whether this Redis lets the server subscribe. */
   readonly onAllowed?: (allowed: boolean) => void;
-  /** This node does not have all buckets of `buckets` any more. */
+  /** Called when a slot has moved away from this node. */
   readonly onMoved?: () => void;
   readonly onError: (error: Error) => void;
 }
@@ -32,9 +32,9 @@ const RESUBSCRIBE_PAUSE_MS = 100;
 const ALL_BUCKETS: readonly (readonly number[])[] = [Array.from({ length: BUCKET_COUNT }, (_, i) => i)];
 
 /**
- * Hears which requests of this server to recheck, on a channel for each bucket. In a Cluster the server listens at the
- * node where the script runs, so no node forwards messages to other nodes. Messages are hints: what is lost while the
- * connection is down or a slot moves, the next touch or renewal brings.
+ * Receives the ids of requests that this server must recheck, on a channel for each bucket. In a Cluster the server
+ * listens at the node where the script runs, so no node forwards messages to other nodes. A message is a hint: if one is
+ * lost while the connection is down or a slot moves, the next touch or renewal finds the same news.
  */
 export class Notifications {
   private readonly client: Redis;
@@ -56,7 +56,7 @@ export class Notifications {
       this.subscribed.clear();
       this.subscribe();
     });
-    // A slot has moved: Redis has ended its subscriptions, or refuses a new subscription.
+    // A slot has moved: Redis has ended the slot's subscriptions, or refuses a new subscription.
     this.client.on('moved', () => this.onMoved());
     this.schedulePing();
   }

@@ -6,13 +6,13 @@ import type { RedisHost } from '../../redis-address';
 import type { RedisOptions } from '../address';
 import type { Sentinels } from './sentinels';
 
-/** Before the sentinels are asked again after no sentinel named a master. */
+/** The pause before the next question if no sentinel has named a master. */
 const PAUSE_MS = 200;
 const DISCONNECT_TIMEOUT_MS = 50;
 
 /**
  * A connector for ioredis: each connection goes to the present master of the sentinels. A connection to a Redis that is
- * not the master, or not any more, is closed at once.
+ * not the master, or no longer the master, is closed at once.
  */
 export function connectorFor(sentinels: Sentinels, { tls }: Pick<RedisOptions, 'tls'>) {
   return class MasterConnector extends AbstractConnector {

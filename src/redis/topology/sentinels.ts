@@ -16,19 +16,19 @@ export interface SentinelsOptions {
 /** The master as one sentinel sees it. */
 interface View {
   readonly master: RedisHost;
-  /** The number of the failover that made it master. A sentinel without news of the last failover has a lower number. */
+  /** The number of the failover to this master. A sentinel that does not know the last failover has a lower number. */
   readonly failoverEpoch: number;
 }
 
 const ASK_INTERVAL_MS = 1000;
 const ANSWER_TIMEOUT_MS = 500;
-/** How long the other sentinels may take after the first answer, which may not know of the last failover. */
+/** How long the server waits for more answers after the first: that sentinel may not know the last failover. */
 const SECOND_OPINION_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 
 /**
- * Asks all sentinels for the master, about once a second, and believes the sentinel with the newest failover. So the
- * server leaves a master that was cut off together with some sentinels as soon as one sentinel knows the new master.
+ * Asks all sentinels for the master, about once a second, and believes the sentinel with the newest failover. The
+ * server thus leaves a master that was cut off together with some sentinels as soon as one sentinel knows the new master.
  */
 export class Sentinels {
   private readonly clients: readonly Redis[];
@@ -96,7 +96,7 @@ export class Sentinels {
     const { newest, isUnanimous } = await this.ask();
     const before = this.known;
     if (!newest || this.closed) return;
-    // Only new sentinels count failovers from the start again, and then all of them answer lower numbers.
+    // Only newly installed sentinels count failovers from the start again. Then all sentinels answer lower numbers.
     if (before && newest.failoverEpoch < before.failoverEpoch && !isUnanimous) return;
     this.known = newest;
     const { host, port } = newest.master;

@@ -117,7 +117,7 @@ local function take_best(found, kind)
   take(best, kind)
 end
 
--- Adds candidates that the index has ordered by rank; the order within one rank is still missing.
+-- Adds candidates that the index has ordered by rank, after it has ordered the candidates within each rank.
 local function take_ranked(found, kind, alike)
   local i = 1
   while i <= #found and #results <= limit do
@@ -139,8 +139,8 @@ local function resume_at(kind, key, place, was_visited)
   resume = { kind, '=', digits, bound or '' }
 end
 
--- Examines lists in the order of rank until the page is full; true if it has reached the end of the lists. Entries that
--- do not match are passed to `otherwise`.
+-- Examines lists in the order of rank until the page is full. True at the end of the lists. Entries that do not match
+-- are passed to `otherwise`.
 local function walk(lists, kind, otherwise)
   local from, of_grams = '', is_gram(lists[1].key)
   local alike = of_grams and GRAM_RANK_TEXT or RANK_TEXT
@@ -188,8 +188,8 @@ local function walk(lists, kind, otherwise)
   return whole
 end
 
--- Examines all records with this beginning if they are few. Otherwise, or without enough time, it examines one list: the
--- ranked list, which shows more of the order, unless a gram's list is much shorter.
+-- Examines all records with this beginning if they are few. Otherwise, or without enough time, examines one list: the
+-- ranked list, which is in the order of answers, unless a gram's list is much shorter.
 local function gather(head, kind, ranked, grams)
   local records = all_below(head, FEW)
   if not records then
@@ -203,8 +203,8 @@ local function gather(head, kind, ranked, grams)
   take(collected.best, kind)
 end
 
--- Finds `contains` matches of one or two characters in the lists of all three-character grams that begin so. If there
--- are too many lists, only the first ones are examined.
+-- Finds `contains` matches of one or two characters in the lists of all grams that begin with these characters. If
+-- there are too many lists, only the first MOST_LISTS are examined.
 local function walk_beginnings(head)
   local lists, from, all = {}, 'g' .. head, false
   while not all and #lists < MOST_LISTS do

@@ -19,19 +19,19 @@
 --        6 how far Redis's clock was set forward (us; 0: not)
 --        7 time after which the server no longer waits for the answer (us)
 --        8 overlap of this run (ms)
---        9 run_ids of other nodes that handed buckets over completely and still run, separated by spaces
+--        9 run_ids of source runs, separated by spaces: runs of other nodes that moved buckets here without a loss
 -- Reply  the header (leases/shared/answer.lua) with how long the last pause lasts (us), and
 --        OK number_of_new_pauses number_of_pauses cause_of_the_last_pause quarantine_ms durability overlap_ms
 --        STALE                             the script ran too late and did nothing
--- Holds  A repeated call, or a call of another server, neither shortens nor restarts a pause. Only a clock that was set
---        forward restarts a pause, and each server reports that once.
+-- Holds  A repeated call, or a call of another server, neither shortens nor restarts a pause. Only a step forward of the
+--        clock restarts a pause, and each server reports a step once.
 local run_id, durability, quarantine, known_run = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local is_new, set_forward = ARGV[5] == '1', tonumber(ARGV[6])
 local not_after, overlap = tonumber(ARGV[7]), tonumber(ARGV[8])
 local source_runs = ' ' .. (ARGV[9] or '') .. ' '
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
--- What the server knew of runs when it sent the script may no longer be true.
+-- The server's facts about runs may be out of date by now.
 if now > not_after then return { 'STALE', 0, {}, now, 0 } end
 
 local new_pause_count, pause_count, left, last_cause = 0, 0, 0, ''
@@ -46,7 +46,8 @@ for _, key in ipairs(KEYS) do
   local new_overlap = id == run_id and math.max(overlap, tonumber(epoch_overlap)) or overlap
   if (ends_at or 0) <= now then since, ends_at, shift = nil, nil, nil end
   local function pause(reason)
-    if not (ends_at and reason == 'clock') then cause = reason end -- `restarted` refuses more than `clock`
+    -- A pause that lasts keeps its cause, because a pause for `clock` would permit more renewals.
+    if not (ends_at and reason == 'clock') then cause = reason end
     since = now
     ends_at, shift = math.max(ends_at or 0, now + longest * 1000), math.max(shift or 0, set_forward)
     new_pause_count = new_pause_count + 1
@@ -56,14 +57,14 @@ for _, key in ipairs(KEYS) do
     kept = durability
     if not is_new then pause('forgotten') end
   elseif id ~= run_id then
-    -- No data is lost if both runs are durable and no other run was in between, or if a source run handed the bucket over.
+    -- No data is lost if both runs are durable and no other run was in between, or if a source run moved the bucket here.
     local is_whole = kept == 'a' and durability == 'a' and (known_run == '' or known_run == id)
     if string.find(source_runs, ' ' .. id .. ' ', 1, true) then is_whole = true end
     kept = durability
     if not is_whole then pause('restarted') end
   else
     if durability ~= 'a' then kept = durability end
-    if ends_at then ends_at = math.max(ends_at, since + longest * 1000) end -- this server may allow longer leases
+    if ends_at then ends_at = math.max(ends_at, since + longest * 1000) end -- this server may grant longer leases
   end
   if set_forward > 0 then pause('clock') end
   if ends_at then ends_at = math.min(ends_at, now + longest * 1000) end -- Redis's clock may have been set back

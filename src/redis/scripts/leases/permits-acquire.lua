@@ -51,7 +51,7 @@ if request and request.state == HELD then
       request.ttl = math.max(request.ttl, ttl)
       set_end(id, math.max(end_of(id), now + ttl))
     else
-      request.answered = '' -- two calls were answered with the lease, so neither call may give it back
+      request.answered = '' -- a second call is answered with the lease, so no call may give the lease back
     end
     store(id, request)
   end

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- A waiting call reports that it is alive, and takes its offer. A request that Redis has lost is queued again with its
--- own ticket.
+-- Reports that a waiting call is alive, and takes the call's offer. A request that Redis has lost is queued again with
+-- its own ticket.
 --
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 server  2 request id  3 attach  4 secret  5 permits  6 mode  7 holder_id  8 metadata  9 ttl (us)
@@ -32,7 +32,7 @@ begin(server, id)
 purge()
 if is_unfinished() then return answer(retention_ms, 'AGAIN') end
 local request = records[id]
--- The semaphore that the request waited for was deleted. A new semaphore of the same name is another one.
+-- The request waited for a semaphore that was deleted. A new semaphore of the same name is another resource.
 if not request and change.cut and ticket <= change.cut then return answer(retention_ms, 'UNKNOWN') end
 if request and request.attach ~= attach then return answer(retention_ms, 'SUPERSEDED') end
 if request and request.state == ENDED then return answer(retention_ms, 'FINISHED', request.cause) end

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Deletes a semaphore. Without force, the semaphore must have no holder and no waiter. With force, holders learn that
--- their lease was revoked, and waiters that there is no semaphore. This script tells the first batch of them; the next
--- scripts of the resource tell the others before they do anything else.
+-- their lease was revoked, and waiters learn that there is no semaphore. This script tells the first batch. The next
+-- scripts of the resource tell the rest before their own step.
 --
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 server  2 force: 1, else 0  3 id of this deletion  4 retention (ms)
@@ -26,7 +26,7 @@ if change.id == deletion_id then return answer(retention_ms, 'DELETED') end
 if not find_or_create(nil) then return answer(retention_ms, change.at and 'DELETED' or 'UNKNOWN') end
 if not force then
   if clean_queue() then grant_next() end
-  -- Neither expired leases nor the waiters of dead servers count.
+  -- Expired leases and waiters of dead servers are still there, and must not count.
   if more then return answer(retention_ms, 'AGAIN') end
   local holder_count = redis.call('ZCARD', ENDS_KEY) + redis.call('ZCARD', OFFERS_KEY)
   local waiter_count = redis.call('ZCARD', QUEUE_KEY)
@@ -39,5 +39,6 @@ meta.limit = nil
 meta.ticket = math.max(meta.ticket, now) -- later tickets are higher even if Redis's clock is set back
 change = { at = now, cut = meta.ticket, id = deletion_id, dissolving = true }
 end_all_requests()
-if is_unfinished() then more = true end -- the next script goes on; a second deletion could hit a new semaphore
+-- The answer is not AGAIN, because a repeated deletion could delete a new semaphore. The next script goes on.
+if is_unfinished() then more = true end
 return answer(retention_ms, 'DELETED')

@@ -9,8 +9,8 @@
 --        MISMATCH limit                    another limit than the expected one is in force
 --        UNKNOWN                           a limit was expected, but there is no semaphore
 --        AGAIN
--- Holds  Takes nothing from holders. After a lower limit nothing is granted above it, not even an earlier offer, and
---        waiters that never fit are told so. A repeated call gets the same answer.
+-- Holds  Takes nothing from holders. After a lower limit, no grant exceeds the limit, not even the claim of an earlier
+--        offer. Waiters that never fit are told so. A repeated call gets the same answer.
 --
 -- @include shared/answer.lua
 -- @include shared/epoch-check.lua
@@ -37,13 +37,14 @@ if not is_known then find_or_create(limit) end
 local before = meta.limit
 meta.limit = limit
 redis.call('SET', LIMIT_KEY, int(limit))
-if limit < before or before == 0 then change.misfits, meta.cursor = true, 0 end -- at limit 0 any request may wait
+if limit < before or before == 0 then change.misfits, meta.cursor = true, 0 end -- at limit 0, requests of any size wait
 if limit < before and meta.used > limit then
   change.recall = true
   recall_offers()
 end
 if is_unfinished() then
-  more = true -- the next script goes on; setting the limit again might undo a later change
+  -- The answer is not AGAIN, because a repeated script could undo a later change of the limit. The next script goes on.
+  more = true
 else
   if change.misfits then walk_queue() end
   grant_next()

@@ -3,8 +3,8 @@
 --
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 server  2 request id  3 secret
---        4 attach: "" if the holder releases; else a stream that has reported `lost` ends the lease, provided that no
---          other call was answered with the lease
+--        4 "": the holder releases the lease; else the attach of a stream that has reported `lost`, which may end the
+--          lease only if no other call was answered with the lease
 --        5 retention (ms)
 -- Reply  RELEASED
 --        ENDED cause                       the lease had ended before
@@ -27,7 +27,7 @@ if is_unfinished() then return answer(retention_ms, 'AGAIN') end
 local request = records[id]
 local is_known = request and request.secret == secret
 if not is_known or request.state ~= HELD or (attach ~= '' and request.answered ~= attach) then
-  grant_next() -- `purge` may have ended this very lease
+  grant_next() -- `purge` may have ended this lease, and freed its permits
   if not is_known then return answer(retention_ms, 'GONE') end
   if request.state == ENDED then return answer(retention_ms, 'ENDED', request.cause) end
   return answer(retention_ms, request.state == HELD and 'SUPERSEDED' or 'GONE')

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Renews a held lease by its secret. With an attach the renewal is a stream's, and the stream may take the lease over.
+-- Renews a held lease by its secret. A renewal with an attach comes from a stream, which may take the lease over.
 --
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 server  2 request id  3 secret  4 ttl (us; 0: as granted)  5 attach ("": a unary renewal)
@@ -9,7 +9,7 @@
 --        GONE                              no lease has this secret
 --        SUPERSEDED                        another stream speaks for the lease
 --        AGAIN
--- Holds  Renews also while grants pause, unless another Redis may have granted the permits when the lease ended there.
+-- Holds  Renews also while grants pause, unless the lease may have ended on another Redis, which may have granted anew.
 --        Never shortens a lease and never restores an ended one. A longer ttl becomes the lease's ttl.
 --
 -- @include shared/answer-granted.lua
@@ -28,7 +28,7 @@ local request = records[id]
 local is_known = request and request.secret == secret
 local may_renew = attach == '' or take_over or (is_known and request.attach == attach)
 if not is_known or request.state ~= HELD or not may_renew or request.revoked then
-  grant_next() -- `purge` may have ended this very lease
+  grant_next() -- `purge` may have ended this lease, and freed its permits
   if not is_known or (request.state ~= HELD and request.state ~= ENDED) then return answer(retention_ms, 'GONE') end
   -- A stream learns of the takeover even if the lease has ended since.
   if not may_renew then return answer(retention_ms, 'SUPERSEDED') end
@@ -43,7 +43,7 @@ if take_over and request.attach ~= attach then
   if is_stream(request.attach) and server_of(request.attach) ~= server then send_hint(request.attach, id) end
   request.attach, request.answered, request.returnable, has_changed = attach, attach, 0, true
 elseif attach == '' and request.answered ~= '' then
-  request.answered, has_changed = '', true -- a second call is answered: the stream no longer knows the latest end
+  request.answered, has_changed = '', true -- a second call is answered, so the stream no longer knows the latest end
 end
 if has_changed then store(id, request) end
 set_end(id, math.max(end_of(id), now + (ttl > 0 and ttl or request.ttl)))

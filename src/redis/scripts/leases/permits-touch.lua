@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- A server with waiters reports that it is alive, and asks for the places of some of them. Without waiters the script
--- goes on with a step that stopped after a batch.
+-- Reports that a server with waiters is alive, and answers the places of some of its waiters. Without waiters, the script
+-- continues a step that stopped after a batch.
 --
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 server  2 retention (ms)  3.. at most 64 pairs of request id and attach
@@ -9,7 +9,8 @@
 --                                               the server must claim it
 --                                             | SUPERSEDED: another call speaks for the request }
 --        AGAIN
--- Holds  Judges no lease. Brings the offers again if their hint was lost.
+-- Holds  Says of no request whether it is granted: the claim does. Repeats the hint of each open offer, because a hint
+--        may be lost.
 --
 -- @include shared/answer.lua
 -- @include shared/clean-queue.lua

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Ends a wait. If the request was granted meanwhile, the call takes the grant, or gives a grant back that no client
--- knows of.
+-- Ends a wait. If the request was granted meanwhile, the call takes the grant, or gives back a grant that no client was
+-- told of.
 --
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 server  2 request id  3 attach  4 give back: 1 if the caller is gone, 0 if the call takes a grant
---        5 fencing token of the only grant to give back ("": whatever the call was granted or waits for)
+--        5 fencing token of the only grant that may be given back ("": any grant, offer or place of the call)
 --        6 retention (ms)
 -- Reply  GRANTED fencing_token remaining_us ttl_us secret permits (only if argument 4 is 0)
 --        WITHDRAWN queue_snapshot
@@ -13,7 +13,7 @@
 --        FINISHED cause                    the lease of this request id has ended
 --        AGAIN
 -- Holds  Acts only for the stored attach. While grants pause, the script takes neither an offer nor a grant that no
---        client knows of, and still ends the wait. The place is kept for the same request id for a while.
+--        client was told of, and still ends the wait. The place is kept for the same request id for KEEP_PLACE_US.
 --
 -- @include shared/answer-granted.lua
 -- @include shared/epoch-check.lua
@@ -32,7 +32,7 @@ local request = records[id]
 if request and request.attach ~= attach then return answer(retention_ms, 'SUPERSEDED') end
 if request and request.state == ENDED then return answer(retention_ms, 'FINISHED', request.cause) end
 
--- A command that is sent again after a broken connection may run when the call already has its next grant.
+-- A repeated command may run late, when the call already has its next grant.
 local is_meant = token == '' or
   request and request.state == HELD and tonumber(request.fencing_token) == tonumber(token)
 if request and give_back and is_meant then
@@ -53,7 +53,7 @@ if request and not give_back then
     if not refusal then
       set_end(id, math.max(end_of(id), now + request.ttl))
     elseif request.answered == attach and request.returnable == 1 then
-      take_back(id, request) -- no client knows of the grant, and the grant may have been wrong
+      take_back(id, request) -- no client was told of the grant, which may have been wrong
     end
   elseif request.state == WAITING then
     detach(id, request)

@@ -32,12 +32,12 @@ local LEFT_OUT = 6
 
 local TYPO_CHARACTERS = 14
 
--- Above the score of any entry.
+-- More than the score of any entry.
 local MOST_SCORE = 9007199254740992
 
 local CHARACTER = '[%z\1-\127\194-\244][\128-\191]*'
 
--- Strings in the order of scores from high to low: 8 minus the number of bytes, then the inverted bytes.
+-- A string that sorts scores from high to low: 8 minus the number of bytes, then the inverted bytes.
 local function order_code(score)
   local code = ''
   while score > 0 do
@@ -53,8 +53,8 @@ local function score_of(code)
   return score
 end
 
--- The height of a score in two bytes: its logarithm with ten fractional bits. It finds the best of many records without
--- reading their entries. Scores that differ by less than a thousandth may have the same height.
+-- The height of a score in two bytes: its logarithm with ten fractional bits. Heights find the best of many records
+-- without their entries. Scores that differ by less than a thousandth may have the same height.
 local function height_of(score)
   if score == 0 then return 0 end
   local fraction, exponent = math.frexp(score)

@@ -10,10 +10,10 @@
 -- Time budget of a script (us).
 local WRITE_BUDGET = 700
 
--- The maximum of an entry's selections. Its sum with the largest weight is still exact.
+-- The maximum of an entry's selections. The sum with the largest weight is still exact.
 local MOST_SELECTIONS = 4503599627370495
 
--- The clock is read for every fourth check only.
+-- The clock is read for every fourth check of the time only.
 local asked_for_time = 0
 
 local function spent()

@@ -147,8 +147,8 @@ local function each_record_like(wanted, edits, entries, found, dense)
   visit_variants(2, math.min(head, whole), head)
 end
 
--- Divides records of the ranked list of three characters: those with a text that begins like the query, and those that
--- need the entry, because an alias begins so or the record holds too little text.
+-- Divides records of the ranked list of three characters: records with a text that begins like the query, and records
+-- that need the entry, because an alias may begin like the query or the record holds too little text.
 local function ranked_like(records, three, wanted, edits)
   local like, others = {}, {}
   local first = #wanted.query[1]

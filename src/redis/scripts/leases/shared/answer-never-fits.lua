@@ -1,6 +1,6 @@
 -- @include answer.lua
 
--- A semaphore that is too small for the request that brought its limit is not created.
+-- The request's own limit may be too small for the request. Then the semaphore is not created.
 local function answer_never_fits(retention_ms)
   local limit = meta.limit
   if is_new then meta.limit = nil end

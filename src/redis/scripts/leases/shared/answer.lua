@@ -1,16 +1,16 @@
--- The last step of a script: `answer` writes what has changed and makes the reply.
+-- The last step of a script: `answer` writes all changes and makes the reply.
 -- @include state.lua
 
 -- Writes all changes in one command, and lets each touched key expire at the retention time after the last lease's end.
--- A key that the script did not touch keeps its expiry, because its members do not last as long.
--- Reply: the header of every guarded script and of permits-inspect, and what belongs to the word: { word, more, ids of
+-- A key that the script did not touch keeps its expiry, because its members end earlier.
+-- Reply: the header of every guarded script and of permits-inspect, then the values of the word: { word, more, ids of
 -- requests that the calling server must recheck, Redis's time (us), how long grants still pause (us), ... }.
 local function answer(retention_ms, word, ...)
   meta.till = math.max(meta.till, now)
   local has_change = next(change) ~= nil
   if meta.limit or has_change then
-    -- A script that leaves other requests alone does not count as a sign of life: the next script must see that there
-    -- was a pause, and whether Redis's clock was set back.
+    -- A script with `own_only` does not update `seen`: the next script must still see the stall before, and a clock that
+    -- was set back.
     local fields = own_only and {} or { 'seen', NOW_TEXT }
     for _, name in ipairs(NUMBERS) do
       local number = meta[name]

@@ -1,7 +1,7 @@
 -- @include walk-queue.lua
 
--- Walks the queue if a server is dead or if waiters that never fit are being removed. A dead server is forgotten after
--- a full walk. True after a full walk.
+-- Walks the queue if a server is dead or if waiters that never fit are being removed. Returns true after a full walk,
+-- which forgets the dead server.
 local function clean_queue()
   local dead = redis.call('ZRANGEBYSCORE', LIVE_KEY, '-inf', int(now - KEEP_PLACE_US), 'LIMIT', '0', '1')[1]
   if dead and not is_silent(dead) then dead = nil end

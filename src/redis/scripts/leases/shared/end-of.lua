@@ -1,7 +1,7 @@
 -- @include state.lua
 -- @include record.lua
 
--- Never later than the lease's longest ttl from now, even if Redis's clock was set back.
+-- The end of a lease (us), never more than the lease's ttl from now, even if Redis's clock was set back.
 local function end_of(id)
   local time = known_ends[id] or tonumber(redis.call('ZSCORE', ENDS_KEY, id)) or now
   local request = records[id]

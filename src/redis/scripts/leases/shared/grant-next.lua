@@ -1,4 +1,4 @@
--- What every script does after its own step: `grant_next` offers free permits to the head of the queue.
+-- Every script calls `grant_next` after its own step. `grant_next` offers free permits to the head of the queue.
 -- @include servers.lua
 -- @include transitions.lua
 
@@ -15,8 +15,8 @@ local function fits(permits)
   return permits <= meta.limit
 end
 
--- Offers the head of the queue its permits while they fit, and detaches a head whose server is silent. The function
--- looks at no waiter behind the head, so no waiter overtakes another. True if the queue is empty.
+-- Offers the head of the queue its permits while they fit, and detaches a head with a silent server. The function looks
+-- at no waiter behind the head, so no waiter overtakes another. True if the queue is empty.
 local function grant_next()
   if own_only then return false end
   local offer_count

@@ -1,7 +1,7 @@
 -- @include state.lua
 -- @include record.lua
 
--- What clients may see of a holder: { holder_id, metadata, fencing token, permits, mode, granted us, end us, revoked }.
+-- The public data of a holder: { holder_id, metadata, fencing token, permits, mode, granted us, end us, revoked }.
 local function holder_view(id, ends_at)
   local request = load(id)
   if not request then return {} end

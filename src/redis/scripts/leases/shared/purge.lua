@@ -1,4 +1,4 @@
--- What every script does before its own step: `purge` ends what is due.
+-- Every script calls `purge` before its own step. `purge` ends leases, offers, places and tombstones that are due.
 -- @include unfinished.lua
 
 local function due(key)
@@ -7,7 +7,7 @@ local function due(key)
   return ids
 end
 
--- As `due`, for a sorted set with a lower bound in `meta`: most scripts need no command.
+-- As `due`, for a sorted set with a lower bound in `meta`. The bound spares most scripts the command.
 local function due_after_bound(key, name)
   if now < meta[name] then return {} end
   local ids = due(key)
@@ -18,7 +18,7 @@ local function due_after_bound(key, name)
   return ids
 end
 
--- The expired leases. If the first lease has not expired, no lease has, and the end of the first lease is known.
+-- The expired leases. If the first lease has not expired, no lease has, and `known_ends` keeps the first end.
 local function expired_leases()
   local first = redis.call('ZRANGE', ENDS_KEY, '0', '0', 'WITHSCORES')
   local first_end = tonumber(first[2])
@@ -33,9 +33,9 @@ local function expired_leases()
   return {}
 end
 
--- Repairs the script's own request if its sorted set was deleted manually: a waiter and an offer are detached, so that
--- the server asks again with the same ticket; a lease is forgotten. Also ends the own lease if it has expired behind so
--- many others that `purge` did not reach it.
+-- Repairs the script's own request if its sorted set was deleted manually. A waiter or an offer is detached, so that the
+-- server claims again with the same ticket. A lease is forgotten. Also ends the request's own lease if the lease has
+-- expired but was not in this script's batch.
 local function check_own_request()
   local request = records[own_id]
   if not request or request.state == ENDED or request.state == DETACHED then return end
@@ -52,7 +52,7 @@ local function check_own_request()
   end
 end
 
--- What comes due in a stall gets more time, once: its server had no chance to act.
+-- Gives an offer or a kept place that is due in a grace more time, once: its server had no chance to act in the stall.
 local function extend_once(key, name, id, request, time)
   if now >= meta.grace or request.extended then return false end
   request.extended = 1
@@ -61,12 +61,12 @@ local function extend_once(key, name, id, request, time)
   return true
 end
 
--- Ends expired leases, takes lapsed offers back, forgets old places and tombstones. A member without a record remains
--- if the state was deleted manually. Without a state there is nothing that `find_or_create` would keep.
+-- Ends expired leases, takes lapsed offers back, forgets old places and tombstones. A member without a record is left
+-- over from a state that was deleted manually. Without a state, `find_or_create` deletes the other keys anyway.
 local function purge()
   if own_only then return check_own_request() end
   if stored.limit == nil and not had_change then return end
-  -- Redis's clock was set back: stored times would last longer by the step. All servers count as unseen within a new
+  -- Redis's clock was set back, so stored times would come later by the step. All servers count as unseen within a new
   -- grace, and offers lapse as if they were made now.
   if meta.seen > now + SET_BACK_US then
     redis.call('ZREMRANGEBYSCORE', LIVE_KEY, '(' .. NOW_TEXT, '+inf')
@@ -77,7 +77,7 @@ local function purge()
     end
     change.back = '+inf'
   end
-  -- No lease lasts longer than its longest ttl: all leases are scanned once, from the latest end on.
+  -- After such a step, all leases are scanned once, from the latest end on, and shortened to their ttl from now.
   if change.back then
     local found = redis.call(
       'ZREVRANGEBYSCORE', ENDS_KEY, change.back, '(' .. NOW_TEXT, 'WITHSCORES', 'LIMIT', '0', BATCH)

@@ -1,6 +1,6 @@
 -- @include holder-view.lua
 
--- { us until the earliest end of a lease or offer (-1: none), number of waiters, view of the holder whose lease ends
+-- Returns { us until the earliest end of a lease or offer (-1: none), number of waiters, view of the holder whose lease ends
 --   first ({}: none), us until that end, limit ("": unknown), permits in use }
 local function queue_snapshot()
   local first = redis.call('ZRANGE', ENDS_KEY, '0', '0', 'WITHSCORES')

@@ -12,8 +12,8 @@
 -- @field f fencing_token   set by the grant or the offer
 -- @field g granted_at      time of the grant or the offer (us)
 -- @field q queued_at       time of the first acquire (us)
--- @field o answered        attach of the only call that was answered with the lease; "" after a second call was
--- @field w returnable      1 while the call `answered`, which the lease was granted to, may give it back
+-- @field o answered        attach of the only call that was answered with the lease; "" after a second such call
+-- @field w returnable      1 while the call `answered` may give the lease back, which the script granted to that call
 -- @field c cause           why the lease ended
 -- @field v revoked         1 if an operator revoked the lease
 -- @field e extended        1 after a stall gave the offer or the kept place more time
@@ -22,6 +22,6 @@
 -- in ENDS_KEY and OFFERS_KEY. Fencing tokens and tickets only rise.
 local WAITING = 'W'
 local DETACHED = 'D' -- the call that waited has gone; the place in the queue is kept
-local OFFERED = 'O'  -- the permits are taken, the server has yet to claim them
+local OFFERED = 'O'  -- the permits are taken, and the server must claim them
 local HELD = 'H'
 local ENDED = 'E'    -- a tombstone

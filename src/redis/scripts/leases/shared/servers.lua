@@ -4,8 +4,8 @@
 local function server_of(attach) return string.match(attach, '^[^.]*') end
 local function is_stream(attach) return string.sub(attach, -1) == 's' end
 
--- Asks the server that speaks for a request to recheck the request. A message to another server is a hint: it may get
--- lost, and the server's next touch or renewal brings the same news.
+-- Asks the server that speaks for a request to recheck the request. A message to another server is a hint: if the hint
+-- is lost, the server's next touch or renewal finds the same news.
 local function send_hint(attach, id)
   local server = server_of(attach)
   if server == calling_server then
@@ -16,7 +16,7 @@ local function send_hint(attach, id)
   end
 end
 
--- A server that stayed silent through a whole grace is dead: only the first pause can be a stall.
+-- During a grace, only a server that was also silent for the whole grace before counts as silent.
 local function is_silent(server)
   if server == calling_server then return false end
   local last = tonumber(redis.call('ZSCORE', LIVE_KEY, server)) or 0

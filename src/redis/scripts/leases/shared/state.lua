@@ -15,7 +15,7 @@ if now >= 9007199254740992 then return redis.error_reply('HOLDFAST clock is past
 -- ticket   the last ticket
 -- seen     time of the last script
 -- grace    no server is judged silent before this time
--- graced   end of the grace before that
+-- graced   end of the grace before
 -- till     the latest end of a lease
 -- cursor   ticket where `walk_queue` goes on
 -- offers, detached, ended   a lower bound of the earliest time in that sorted set
@@ -23,7 +23,7 @@ local NUMBERS = { 'limit', 'used', 'token', 'ticket', 'seen', 'grace', 'till', '
   'detached', 'ended' }
 local meta = {}             -- the numbers above
 local stored = {}           -- the numbers as Redis has them; `answer` writes the numbers that differ
--- What a limit change, a deletion or a step of Redis's clock left to do or to remember; empty for most resources:
+-- Unfinished work and facts of a limit change, a deletion or a step of Redis's clock; empty for most resources:
 -- recall      offers are being taken back
 -- misfits     waiters that never fit are being removed
 -- dissolving  the requests of a deleted semaphore are being ended
@@ -31,7 +31,7 @@ local stored = {}           -- the numbers as Redis has them; `answer` writes th
 -- at, cut, id the time of the deletion (us), the last ticket before the deletion, the id of the deletion
 local change = {}
 local had_change = false
-local is_new = false        -- the limit is the limit that this script's request brought
+local is_new = false        -- this script's request brought the limit
 local records = {}          -- request id -> record, as read or changed by this script
 local unsaved = {}          -- request id -> true: `answer` writes the record
 local touched_keys = {}     -- key -> true: `answer` sets the key's expiry
@@ -43,8 +43,9 @@ local own_id = ''           -- id of the request that the script is about
 local own_only = nil        -- set if the script must leave other requests alone: it neither purges nor grants. The
                             -- answer's `more` is this value: 1 a touch must follow, 2 the server must check the epoch
 local paused_us = 0         -- how long grants still pause (us)
-local rival_until = 0       -- while grants pause: until this time another Redis may grant what ended before (us)
-local clock_shift = 0       -- while grants pause: how far Redis's clock was set forward (us); leases last longer by it
+local rival_until = 0       -- while grants pause: another Redis may grant until this time (us), so no lease that ends
+                            -- before is renewed
+local clock_shift = 0       -- while grants pause: how far Redis's clock was set forward (us); leases last longer by this
 
 local function unpack_record(packed) return packed and cmsgpack.unpack(packed) or nil end
 -- @enclose
@@ -59,7 +60,7 @@ local function begin(server, id)
   end
   meta.limit, meta.seen = stored.limit, stored.seen or now
   if now - meta.seen > STALL_US then
-    meta.graced = meta.grace -- a rarely used resource has one grace after the other
+    meta.graced = meta.grace -- for a rarely used resource, each script begins a new grace
     meta.grace = now + GRACE_US
   end
   had_change = values[1] ~= false

@@ -2,8 +2,8 @@
 -- @include servers.lua
 -- @include transitions.lua
 
--- The limit was lowered below the permits in use: all offers go back into the queue with their own tickets. A claim
--- would now be a grant over the limit, and the permits that are left belong to the first waiter.
+-- The limit was lowered below the permits in use: all offers go back into the queue with their own tickets. A claim of
+-- such an offer would exceed the limit, and the permits that are left belong to the first waiter.
 local function recall_offers()
   local ids = redis.call('ZRANGE', OFFERS_KEY, 0, BATCH - 1)
   for _, id in ipairs(ids) do
@@ -19,7 +19,7 @@ local function recall_offers()
   if #ids < BATCH then change.recall = nil end
 end
 
--- The semaphore was deleted: holders learn that their lease was revoked, waiters that there is no semaphore.
+-- The semaphore was deleted: holders learn that their lease was revoked, and waiters that there is no semaphore.
 local function end_all_requests()
   local left = BATCH
   local function first(key)
@@ -45,6 +45,6 @@ local function end_all_requests()
   redis.call('UNLINK', LIVE_KEY)
 end
 
--- True while such a step is unfinished. Nothing may be granted or answered before the step ends: the script answers
+-- True while a limit change or a deletion is unfinished. No script grants or answers before the end: the script answers
 -- AGAIN, and the server runs the script again.
 local function is_unfinished() return not own_only and (change.recall or change.dissolving) end

@@ -3,7 +3,7 @@
 -- @include transitions.lua
 
 -- Walks once along the queue, a batch in each script. Waiters that never fit are removed and told so. Waiters of silent
--- servers are detached; the queue would otherwise count and show them as long as the holders hold. True at the end.
+-- servers are detached, because the queue counts and shows them until they become its head. True at the end.
 local function walk_queue()
   local ids = redis.call('ZRANGEBYSCORE', QUEUE_KEY, int(meta.cursor), '+inf', 'LIMIT', '0', BATCH)
   for _, id in ipairs(ids) do

@@ -11,7 +11,7 @@ local function put(key, score, member)
   touched_keys[key] = true
 end
 
--- As `put`, for a sorted set with a lower bound in `meta`: 'offers', 'detached' or 'ended'.
+-- As `put`, for a sorted set with a lower bound in `meta`. `name` is the bound: 'offers', 'detached' or 'ended'.
 local function put_due(key, name, time, member)
   put(key, time, member)
   meta[name] = math.min(meta[name], time)
