@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import ts from 'typescript';
 
-/** Rules that the compiler does not check: which folder may import which, and where some global objects may be used. */
+/** Rules that the compiler does not check: the imports between folders, and the uses of some global objects. */
 
 const ROOT = [join(__dirname, '..'), join(__dirname, '..', '..')].find((folder) =>
   existsSync(join(folder, 'package-lock.json')),
@@ -10,7 +10,7 @@ const ROOT = [join(__dirname, '..'), join(__dirname, '..', '..')].find((folder) 
 const SRC = join(ROOT, 'src');
 const SDK = join(ROOT, 'clients', 'typescript');
 
-/** The imports that each room may have. A room is a folder of src/, a file directly in src/, or the TypeScript SDK. */
+/** The rooms that each room may import. A room is a folder of src/, a file directly in src/, or the TypeScript SDK. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   engine: [],
   redis: ['engine', 'redis-address', 'redis-version', 'generated/redis'],
@@ -28,7 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'clients/typescript': ['generated/typescript'],
 };
 
-/** The rooms that may import a package. */
+/** For each package, the rooms that may import the package. */
 const PACKAGE_STAYS_IN: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['redis'],
   '@grpc/grpc-js': ['transport', 'clients/typescript', 'server', 'startup'],
@@ -45,11 +45,11 @@ const ALLOWED_AT_TOP = new Set([
 /** Files and folders that programs create at the top; .gitignore lists them. */
 const MADE_AT_TOP = /^(node_modules|dist|coverage|\.holdfast|.*\.log)$/;
 
-/** Folders that locks and autocomplete share, so their own files import neither of the two. */
+/** Folders that locks and autocomplete share. A file directly in such a folder imports neither of the two. */
 const SHARED_FOLDERS = ['engine', 'redis/connection', 'redis/epochs', 'transport/grpc'];
 
 interface Source {
-  /** Relative to src/, or to the root for the SDK; with slashes. */
+  /** The path relative to src/, or relative to the root for the SDK. Folders are separated by slashes. */
   readonly path: string;
   readonly room: string;
   readonly tree: ts.SourceFile;
@@ -93,7 +93,7 @@ function targetOf(source: Source, specifier: string): string {
   return shownPath(join(dirname(source.tree.fileName), specifier));
 }
 
-/** The path without its extension, as imports name it; a folder stands for its index file. */
+/** The path without its extension, as imports name a file. A folder stands for its index file. */
 function moduleName(path: string): string {
   return path.replace(/(\/index)?\.[cm]?[jt]s$/, '').replace(/\.d$/, '');
 }
@@ -145,7 +145,7 @@ function usesOf(source: Source, global: string): string[] {
   return uses;
 }
 
-/** The files that use a property of a global object. The room `dev` is left out: it is a separate program. */
+/** The files that use a property of a global object. The room `dev` is left out, because `dev` is a separate program. */
 function filesUsing(global: string, pattern: RegExp): string[] {
   return sources
     .filter(({ room }) => room !== 'dev')
@@ -153,17 +153,17 @@ function filesUsing(global: string, pattern: RegExp): string[] {
     .map(({ path }) => path);
 }
 
-test('finds the source files and their imports', () => {
+test('the tests of the architecture find the source files and their imports', () => {
   expect(sources.length).toBeGreaterThan(30);
   expect(sources.flatMap(importsOf).length).toBeGreaterThan(100);
 });
 
-test('every room has a rule', () => {
+test('every room has an import rule', () => {
   const rooms = new Set(sources.map(({ room }) => room));
   expect([...rooms].filter((room) => !(room in MAY_IMPORT))).toEqual([]);
 });
 
-test.each(Object.keys(MAY_IMPORT))('%s imports only the rooms that its rule allows', (room) => {
+test.each(Object.keys(MAY_IMPORT))('the room %s imports only the rooms that its rule allows', (room) => {
   const allowed = [room, ...(MAY_IMPORT[room] ?? [])];
   const forbidden = sources
     .filter((source) => source.room === room)
@@ -177,19 +177,8 @@ test.each(Object.keys(MAY_IMPORT))('%s imports only the rooms that its rule allo
   expect(forbidden).toEqual([]);
 });
 
-test('no import circle exists', () => {
+test('no chain of imports leads back to its first file', () => {
   expect(importCircles()).toEqual([]);
-});
-
-test('files directly in engine import neither leases nor autocomplete', () => {
-  const crossings = sources
-    .filter(({ path }) => /^engine\/[^/]+$/.test(path))
-    .flatMap((source) =>
-      importsOf(source)
-        .filter((specifier) => /^\.\/(leases|autocomplete)\//.test(specifier))
-        .map((specifier) => `${source.path} imports ${specifier}`),
-    );
-  expect(crossings).toEqual([]);
 });
 
 test('leases and autocomplete never import each other', () => {
@@ -205,19 +194,22 @@ test('leases and autocomplete never import each other', () => {
   expect(crossings).toEqual([]);
 });
 
-test.each(SHARED_FOLDERS)('files directly in %s import neither leases nor autocomplete', (folder) => {
-  const files = sources.filter(({ path }) => dirname(path) === folder);
-  const forbidden = files.flatMap((source) =>
-    importsOf(source)
-      .filter((specifier) => specifier.startsWith('.'))
-      .filter((specifier) => /\/(leases|autocomplete)\//.test(targetOf(source, specifier)))
-      .map((specifier) => `${source.path} imports ${specifier}`),
-  );
-  expect(files).not.toEqual([]);
-  expect(forbidden).toEqual([]);
-});
+test.each(SHARED_FOLDERS)(
+  'files directly in the folder %s import neither leases nor autocomplete',
+  (folder) => {
+    const files = sources.filter(({ path }) => dirname(path) === folder);
+    const forbidden = files.flatMap((source) =>
+      importsOf(source)
+        .filter((specifier) => specifier.startsWith('.'))
+        .filter((specifier) => /\/(leases|autocomplete)\//.test(targetOf(source, specifier)))
+        .map((specifier) => `${source.path} imports ${specifier}`),
+    );
+    expect(files).not.toEqual([]);
+    expect(forbidden).toEqual([]);
+  },
+);
 
-test.each(Object.entries(PACKAGE_STAYS_IN))('the package %s is imported only in %j', (name, rooms) => {
+test.each(Object.entries(PACKAGE_STAYS_IN))('only these rooms import the package %s: %j', (name, rooms) => {
   const users = sources.filter((source) =>
     importsOf(source).some((specifier) => packageOf(specifier) === name),
   );
@@ -225,8 +217,8 @@ test.each(Object.entries(PACKAGE_STAYS_IN))('the package %s is imported only in 
   expect(users.filter(({ room }) => !rooms.includes(room)).map(({ path }) => path)).toEqual([]);
 });
 
-test('only config.ts reads environment variables', () => {
-  // main.ts passes `process.env` to config.ts and reads nothing from it.
+test('only config.ts reads environment variables, from main.ts', () => {
+  // main.ts passes `process.env` to config.ts, and reads no variable itself.
   expect(filesUsing('process', /^process\.(env|\*)$/)).toEqual(['config/config.ts', 'main.ts']);
 });
 
@@ -234,19 +226,19 @@ test('only main.ts ends the process', () => {
   expect(filesUsing('process', /^process\.(exit|abort|kill|reallyExit)$/)).toEqual(['main.ts']);
 });
 
-test('the server does not use the time of day', () => {
-  // grpc-js gives a deadline as a time of day; call.ts converts the deadline to a duration.
+test('only call.ts uses the time of day', () => {
+  // grpc-js gives a deadline as a time of day. call.ts converts the deadline to a duration.
   expect(filesUsing('Date', /./)).toEqual(['transport/grpc/call.ts']);
 });
 
-test('the engine gets random numbers and time only from the ports that tests replace', () => {
+test('in the engine, only identities.ts and clock.ts use random numbers, time and timers', () => {
   const engine = sources.filter(({ room }) => room === 'engine');
   const uses = (global: string): string[] =>
     engine.filter((source) => usesOf(source, global).length > 0).map(({ path }) => path);
   expect(
     uses('Math').filter((path) =>
       usesOf(
-        engine.find((one) => one.path === path)!,
+        engine.find((source) => source.path === path)!,
         'Math',
       ).includes('Math.random'),
     ),
@@ -256,7 +248,7 @@ test('the engine gets random numbers and time only from the ports that tests rep
   expect(uses('setInterval')).toEqual([]);
 });
 
-test('the top folder holds only the listed files and folders', () => {
+test('the top folder has only the files and folders of ALLOWED_AT_TOP and MADE_AT_TOP', () => {
   const unexpected = readdirSync(ROOT).filter((name) => !ALLOWED_AT_TOP.has(name) && !MADE_AT_TOP.test(name));
   expect(unexpected).toEqual([]);
 });

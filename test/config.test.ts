@@ -16,7 +16,7 @@ function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
   return [];
 }
 
-test('requires HOLDFAST_REDIS_URL, and has a default for every other setting', () => {
+test('readConfig requires only HOLDFAST_REDIS_URL, and has a default for every other setting', () => {
   expect(read({})).toEqual({
     listen: { kind: 'tcp', host: '127.0.0.1', port: 50_051 },
     redis: { shown: REDIS },
@@ -46,18 +46,18 @@ test('requires HOLDFAST_REDIS_URL, and has a default for every other setting', (
   });
 });
 
-test('freezes the settings and the objects inside them', () => {
+test('readConfig freezes the settings and the objects inside them', () => {
   const config = read({});
   expect(Object.isFrozen(config)).toBe(true);
   expect(Object.isFrozen(config.listen)).toBe(true);
   expect(Object.isFrozen(config.redis)).toBe(true);
 });
 
-test('treats an empty variable as not set, and ignores variables without the prefix HOLDFAST_', () => {
+test('readConfig treats an empty variable as not set, and ignores variables without the prefix HOLDFAST_', () => {
   expect(read({ HOLDFAST_LISTEN: '', HOLDFASTER: 'x', PATH: '/bin' }).listen).toMatchObject({ port: 50_051 });
 });
 
-test('reports every problem in one error', () => {
+test('readConfig reports every problem in one error', () => {
   const problems = problemsOf({
     HOLDFAST_LISTEN: 'nowhere',
     HOLDFAST_MAX_TTL: '25h',
@@ -81,7 +81,7 @@ test.each([
   [{ HOLDFAST_MIN_TTL: '1m' }, 'HOLDFAST_DEFAULT_TTL must not be less than HOLDFAST_MIN_TTL'],
   [{ HOLDFAST_MAX_TTL: '10s' }, 'HOLDFAST_DEFAULT_TTL must not be more than HOLDFAST_MAX_TTL'],
   [{ HOLDFAST_MAX_TTL: '24h', HOLDFAST_RETENTION: '1h' }, 'HOLDFAST_RETENTION must not be less'],
-])('refuses settings that contradict each other: %j', (env, problem) => {
+])('readConfig refuses settings that contradict each other: %j', (env, problem) => {
   const problems = problemsOf({ HOLDFAST_REDIS_URL: REDIS, ...env });
   expect(problems).toEqual([expect.stringContaining(problem)]);
 });
@@ -92,7 +92,7 @@ test.each([
   ['[::1]:50051', { kind: 'tcp', host: '::1', port: 50_051 }],
   ['unix:/run/holdfast.sock', { kind: 'unix', path: '/run/holdfast.sock' }],
   ['unix:///run/holdfast.sock', { kind: 'unix', path: '/run/holdfast.sock' }],
-])('accepts the listen address %s', (text, address) => {
+])('readConfig accepts the listen address %s', (text, address) => {
   expect(read({ HOLDFAST_LISTEN: text }).listen).toEqual(address);
 });
 
@@ -107,7 +107,7 @@ test.each([
   '[::1]',
   'unix:',
   'unix:rel',
-])('refuses the listen address %s', (text) => {
+])('readConfig refuses the listen address %s', (text) => {
   expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_LISTEN: text })).toHaveLength(1);
 });
 
@@ -117,7 +117,7 @@ test.each([
   ['rediss://:s3cret@[::1]:6379', 'rediss://[::1]:6379'],
   ['/run/redis.sock', '/run/redis.sock'],
   ['redis+unix:///run/redis.sock', '/run/redis.sock'],
-])('accepts the Redis address %s, and hides its password', (text, shown) => {
+])('readConfig accepts the Redis address %s, and hides its password', (text, shown) => {
   const { redis } = read({ HOLDFAST_REDIS_URL: text });
   expect(redis.shown).toBe(shown);
   const url = text.startsWith('redis+unix') ? shown : text;
@@ -160,14 +160,17 @@ test.each([
     { kind: 'cluster', seeds: [{ host: 'nodes.example', port: 6379 }], tls: false, ...NO_USER },
     'redis+cluster://nodes.example',
   ],
-])('accepts the Sentinel or Cluster address %s, and hides its password', (text, address, shown) => {
-  const { redis } = read({ HOLDFAST_REDIS_URL: text });
-  expect(redis.address).toEqual(address);
-  expect(redis.shown).toBe(shown);
-  expect(inspect(redis, { depth: 5 }) + JSON.stringify(redis)).not.toMatch(/s3(%3A|:)cret/);
-});
+])(
+  'readConfig accepts the Sentinel or Cluster address %s, and hides its password',
+  (text, address, shown) => {
+    const { redis } = read({ HOLDFAST_REDIS_URL: text });
+    expect(redis.address).toEqual(address);
+    expect(redis.shown).toBe(shown);
+    expect(inspect(redis, { depth: 5 }) + JSON.stringify(redis)).not.toMatch(/s3(%3A|:)cret/);
+  },
+);
 
-test('hides the password for the sentinels', () => {
+test('readConfig hides the password of HOLDFAST_REDIS_SENTINEL_AUTH', () => {
   const config = read({
     HOLDFAST_REDIS_URL: 'redis+sentinel://a/main',
     HOLDFAST_REDIS_SENTINEL_AUTH: ':s3cret',
@@ -187,7 +190,7 @@ test.each([
     'HOLDFAST_REDIS_TLS_CERT and HOLDFAST_REDIS_TLS_KEY must be set together',
   ],
   [{ HOLDFAST_REDIS_REPLICA_URL: 'redis+cluster://a' }, 'HOLDFAST_REDIS_REPLICA_URL must be'],
-])('refuses settings that do not fit the Redis address: %j', (env, problem) => {
+])('readConfig refuses settings that do not fit the Redis address: %j', (env, problem) => {
   const problems = problemsOf({ HOLDFAST_REDIS_URL: REDIS, ...env });
   expect(problems).toEqual([expect.stringContaining(problem)]);
 });
@@ -209,9 +212,9 @@ test.each([
   '127.0.0.1:6379',
   'redis://',
   'redis://h/nine',
-  // The Redis client would take the option from the query string, and resend commands that must not be resent.
+  // The Redis client would read this option, and would send commands again after a reconnect.
   'redis://h?autoResendUnfulfilledCommands=true&password=s3cret',
-])('refuses the Redis address %s, and does not repeat it in the message', (text) => {
+])('readConfig refuses the Redis address %s, and does not repeat it in the message', (text) => {
   const problems = problemsOf({ HOLDFAST_REDIS_URL: text });
   expect(problems).toHaveLength(1);
   expect(problems.join()).toContain('HOLDFAST_REDIS_URL must be');
@@ -223,12 +226,12 @@ test.each([
   ['90s', 90_000],
   ['2m', 120_000],
   ['1h', 3_600_000],
-])('reads the duration %s', (text, ms) => {
+])('readConfig reads the duration %s', (text, ms) => {
   expect(read({ HOLDFAST_MAX_TTL: '24h', HOLDFAST_DEFAULT_TTL: text }).defaultTtlMs).toBe(ms);
 });
 
 test.each(['30', '-1s', '1.5s', '1 s', '1e3ms', 's', '99999999999s', '0s'])(
-  'refuses the duration %s',
+  'readConfig refuses the duration %s',
   (text) => {
     expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_COMMAND_TIMEOUT: text })).toHaveLength(1);
   },
@@ -238,11 +241,11 @@ test.each([
   ['off', undefined],
   ['1h', 3_600_000],
   ['3650d', 3650 * 86_400_000],
-])('accepts the retention of recents %s', (text, ms) => {
+])('readConfig accepts the retention of recents %s', (text, ms) => {
   expect(read({ HOLDFAST_RECENTS_RETENTION: text }).recentsRetentionMs).toBe(ms);
 });
 
-test.each(['59m', '3651d', '0', 'OFF', 'never'])('refuses the retention of recents %s', (text) => {
+test.each(['59m', '3651d', '0', 'OFF', 'never'])('readConfig refuses the retention of recents %s', (text) => {
   expect(problemsOf({ HOLDFAST_REDIS_URL: REDIS, HOLDFAST_RECENTS_RETENTION: text })).toEqual([
     expect.stringContaining('HOLDFAST_RECENTS_RETENTION must be off, or a duration from 1h to 3650d'),
   ]);
@@ -278,7 +281,7 @@ describe('docs/configuration.md', () => {
   });
 });
 
-test('ignores the variables that Kubernetes sets for a Service named holdfast', () => {
+test('readConfig ignores the variables that Kubernetes sets for a Service named holdfast, and refuses an unknown variable', () => {
   const link = {
     HOLDFAST_SERVICE_HOST: '10.0.0.1',
     HOLDFAST_SERVICE_PORT_GRPC: '50051',

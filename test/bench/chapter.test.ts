@@ -6,14 +6,14 @@ import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 
 /**
- * The benchmark's ports of the chapter's algorithms must be no better and no worse than the originals: they work where the
- * chapter says so, and they fail in the interleavings that the chapter describes.
+ * Checks the benchmark's ports of the algorithms of the chapter (bench/chapter/README.md). Each port works where the chapter
+ * says that the algorithm works, and fails in the interleavings in which the chapter says that the algorithm fails.
  */
 
 const LONG_MS = 60_000;
 const SHORT_MS = 50;
 const ONCE_MS = 0;
-/** For the package, which does not attempt an acquire without a wait. */
+/** The shortest wait of these tests, because the package `redis-semaphore` never tries with a wait of 0. */
 const SOON_MS = 100;
 
 const { 'Holdfast semaphore': _ourSemaphore, ...theirSemaphores } = semaphores;
@@ -37,7 +37,7 @@ beforeEach(() => {
   name = `name-${++names}`;
 });
 
-/** The place of a worker. `limit` is for semaphores. */
+/** The connection, clock, pauses and limit of a worker. Locks ignore the limit. */
 function place(change: Partial<Place> = {}): Place {
   const client = new Redis(redis.port);
   clients.push(client);
@@ -64,14 +64,14 @@ async function granted(permit: Promise<Permit | undefined>): Promise<Permit> {
   return answer;
 }
 
-/** Requests within one millisecond have a random order where time stamps decide. */
+/** Time stamps do not order two requests within one millisecond. */
 async function nextMillisecond(): Promise<void> {
   const before = Date.now();
   await eventually('the clock to go on', () => Date.now() > before);
 }
 
-describe.each(Object.entries(theirSemaphores) as Named[])('%s', (_, make) => {
-  test('grants up to the limit, and again after a release', async () => {
+describe.each(Object.entries(theirSemaphores) as Named[])('the semaphore "%s"', (_, make) => {
+  test('grants no more permits than the limit, and another permit after a release', async () => {
     const [first, second, third] = [make(place()), make(place()), make(place())];
     const permit = await granted(first.acquire(name, LONG_MS, SOON_MS));
     await nextMillisecond();
@@ -82,18 +82,18 @@ describe.each(Object.entries(theirSemaphores) as Named[])('%s', (_, make) => {
     await granted(third.acquire(name, LONG_MS, SOON_MS));
   });
 
-  test('grants an expired permit again', async () => {
+  test('grants the permit of a dead holder after its ttl', async () => {
     const semaphore = make(place({ limit: 1 }));
     const dead = await granted(semaphore.acquire(name, SHORT_MS, SOON_MS));
     dead.abandon?.();
     const next = await granted(semaphore.acquire(name, SHORT_MS, LONG_MS));
-    // A package that refreshes automatically would still do so after its connection is closed.
+    // Without this release a package with automatic refreshes would go on after its connection is closed.
     await next.release();
   });
 });
 
-describe.each(Object.entries(theirLocks) as Named[])('%s', (_, make) => {
-  test('grants one of many concurrent requests, and another one after its release', async () => {
+describe.each(Object.entries(theirLocks) as Named[])('the lock "%s"', (_, make) => {
+  test('grants one of ten concurrent requests, and another request after the release', async () => {
     const many = Array.from({ length: 10 }, () => make(place({ limit: 1 })));
     const answers = await Promise.all(many.map((lock) => lock.acquire(name, LONG_MS, ONCE_MS + 1)));
     const [permit, ...others] = answers.filter((answer) => answer !== undefined);
@@ -103,14 +103,14 @@ describe.each(Object.entries(theirLocks) as Named[])('%s', (_, make) => {
   });
 });
 
-test('basic: a caller with a slow clock steals the permit of a holder with a fast clock', async () => {
+test('basic semaphore: a caller with a slow clock takes the permit of a holder with a fast clock', async () => {
   const ahead = semaphores['basic, time stamps'](place({ limit: 1, clock: () => Date.now() + 1000 }));
   const behind = semaphores['basic, time stamps'](place({ limit: 1 }));
   await granted(ahead.acquire(name, LONG_MS, ONCE_MS));
   await granted(behind.acquire(name, LONG_MS, ONCE_MS));
 });
 
-test('fair: a caller that counted first and ranks later is granted besides the caller that ranked first', async () => {
+test('fair semaphore: two callers get the only permit if the first to count is the second to rank', async () => {
   const { pause, go, stopped } = stopAt(2);
   const slow = semaphores['fair, counter'](place({ limit: 1, pause })).acquire(name, LONG_MS, ONCE_MS);
   await stopped();
@@ -119,7 +119,7 @@ test('fair: a caller that counted first and ranks later is granted besides the c
   await granted(slow);
 });
 
-test('fair: a refresh keeps a held permit, and does not restore a stolen permit', async () => {
+test('fair semaphore: a refresh keeps a held permit, and does not restore a permit that another caller took', async () => {
   const semaphore = semaphores['fair, counter'](place({ limit: 1 }));
   const held = await granted(semaphore.acquire(name, LONG_MS, ONCE_MS));
   expect(await held.refresh!()).toBe(true);
@@ -130,7 +130,7 @@ test('fair: a refresh keeps a held permit, and does not restore a stolen permit'
   await granted(semaphore.acquire(name, LONG_MS, ONCE_MS));
 });
 
-test('correct: other callers wait for a caller that is stopped within its attempt', async () => {
+test('semaphore with a lock: no other caller is granted while a caller is stopped within its attempt', async () => {
   const { pause, go, stopped } = stopAt(2);
   const correct = semaphores['correct, fair with a lock'];
   const slow = correct(place({ limit: 1, pause })).acquire(name, LONG_MS, ONCE_MS);
@@ -141,19 +141,19 @@ test('correct: other callers wait for a caller that is stopped within its attemp
   expect(await correct(place({ limit: 1 })).acquire(name, LONG_MS, ONCE_MS)).toBeUndefined();
 });
 
-test('SETNX: the lock of a dead holder is held for ever', async () => {
+test('SETNX lock: the lock of a dead holder never becomes free', async () => {
   await granted(locks.SETNX(place()).acquire(name, SHORT_MS, ONCE_MS));
   expect(await locks.SETNX(place()).acquire(name, SHORT_MS, 4 * SHORT_MS)).toBeUndefined();
 });
 
-test('SETNX + EXPIRE: another caller repairs the lock of a holder that died between the two commands', async () => {
+test('SETNX + EXPIRE lock: another caller repairs the lock of a holder that died between the two commands', async () => {
   const { pause, stopped } = stopAt(1);
   void locks['SETNX + EXPIRE'](place({ pause })).acquire(name, SHORT_MS, ONCE_MS);
   await stopped();
   await granted(locks['SETNX + EXPIRE'](place()).acquire(name, SHORT_MS, LONG_MS));
 });
 
-test('SETNX + EXPIRE: a repair with a shorter time ends the lock of a live holder', async () => {
+test('SETNX + EXPIRE lock: a repair with a shorter time ends the lock of a live holder', async () => {
   const repairer = stopAt(2);
   const holder = stopAt(1);
   const { 'SETNX + EXPIRE': make } = locks;
@@ -168,12 +168,12 @@ test('SETNX + EXPIRE: a repair with a shorter time ends the lock of a live holde
   expect(held.until).toBeGreaterThan(monotonicMs());
 });
 
-/** Two callers see the same dead lock, and take it over in turn. */
+/** Two callers see the same dead lock, and then take the lock over in turn. */
 async function takeOvers(make: (place: Place) => Contender): Promise<(Permit | undefined)[]> {
   await granted(make(place()).acquire(name, SHORT_MS, ONCE_MS));
   const end = Date.now() + 2 * SHORT_MS;
   await eventually('the end of the lock', () => Date.now() > end);
-  // A caller sees the dead lock with its second step, and takes it over with its third.
+  // A caller sees the dead lock with its second step, and takes the lock over with its third step.
   const [early, late] = [stopAt(3), stopAt(3)];
   const first = make(place({ pause: early.pause })).acquire(name, LONG_MS, ONCE_MS);
   const second = make(place({ pause: late.pause })).acquire(name, LONG_MS, ONCE_MS);
@@ -184,17 +184,17 @@ async function takeOvers(make: (place: Place) => Contender): Promise<(Permit | u
   return [firstAnswer, await second];
 }
 
-test('DEL + SETNX: two callers that saw the same dead lock both get it', async () => {
+test('DEL + SETNX lock: two callers that saw the same dead lock both get the lock', async () => {
   const [first, second] = await takeOvers(locks['DEL + SETNX take-over']);
   expect([first !== undefined, second !== undefined]).toEqual([true, true]);
 });
 
-test('GETSET: the first of two callers that saw the same dead lock gets it', async () => {
+test('GETSET lock: only the first of two callers that saw the same dead lock gets the lock', async () => {
   const [first, second] = await takeOvers(locks['GETSET take-over']);
   expect([first !== undefined, second !== undefined]).toEqual([true, false]);
 });
 
-test('GETSET: a caller with a fast clock takes the lock of a live holder', async () => {
+test('GETSET lock: a caller with a fast clock takes the lock of a live holder', async () => {
   const ahead = place({ clock: () => Date.now() + 2 * LONG_MS });
   await granted(locks['GETSET take-over'](place()).acquire(name, LONG_MS, ONCE_MS));
   await granted(locks['GETSET take-over'](ahead).acquire(name, LONG_MS, ONCE_MS));

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { MarkerCompletion } from '../../bench/chapter/marker-completion';
 import { RedisProcess } from '../support/processes/redis-process';
 
-/** Chapter 6 to 9: our port of the marker completion works and fails as the chapter says. */
+/** Checks the benchmark's port of the marker completion: behaviours 6 to 9 of docs/design/chapter.md. */
 
 const SET = 'members';
 const NAMES = ['ana', 'anabel', 'anabelle', 'anastasia', 'andrea', 'an zhu', 'bea', 'zoe'];
@@ -20,16 +20,16 @@ beforeAll(async () => {
   redis = await RedisProcess.start();
 });
 afterAll(async () => {
-  for (const one of clients) one.disconnect();
+  for (const redisClient of clients) redisClient.disconnect();
   await redis.close();
 });
 beforeEach(async () => {
-  const one = client();
-  await one.del(SET);
-  for (const name of NAMES) await one.zadd(SET, '0', name);
+  const writer = client();
+  await writer.del(SET);
+  for (const name of NAMES) await writer.zadd(SET, '0', name);
 });
 
-test('completes a prefix in order, and removes its markers', async () => {
+test('MarkerCompletion answers the names with the prefix in order, and removes its markers', async () => {
   const completion = new MarkerCompletion(client(), SET);
   expect(await completion.complete('ana')).toEqual(['ana', 'anabel', 'anabelle', 'anastasia']);
   expect(await completion.complete('an ')).toEqual(['an zhu']);
@@ -38,7 +38,7 @@ test('completes a prefix in order, and removes its markers', async () => {
   expect(completion.retries).toBe(0);
 });
 
-test('answers at most ten names', async () => {
+test('MarkerCompletion answers at most ten names', async () => {
   const many = Array.from(
     { length: 30 },
     (_, index) => `kim ${String.fromCharCode(97 + index / 26)}${index}`,
@@ -47,7 +47,7 @@ test('answers at most ten names', async () => {
   expect(await new MarkerCompletion(client(), SET).complete('kim')).toEqual([...many].sort().slice(0, 10));
 });
 
-test('starts again after a write of another client, and leaves markers out of the answer', async () => {
+test('MarkerCompletion starts again after a write of another client, and answers no marker', async () => {
   const other = client();
   let written = false;
   const completion = new MarkerCompletion(client(), SET, async () => {
@@ -58,7 +58,7 @@ test('starts again after a write of another client, and leaves markers out of th
   expect(completion.retries).toBe(1);
 });
 
-test('concurrent completions of one prefix give right answers', async () => {
+test('concurrent calls of MarkerCompletion answer only names with the prefix, and leave no marker', async () => {
   const answers = await Promise.all(
     Array.from({ length: 8 }, () => new MarkerCompletion(client(), SET).complete('anab')),
   );

@@ -10,7 +10,7 @@ const everybody = people(2000);
 const names = everybody.map(({ name }) => name);
 const seeds = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 
-test('people have different, folded names of about 18 bytes, and a smaller list is the start of a larger list', () => {
+test('people() makes different, folded names of about 18 bytes, and a smaller list is the start of a larger list', () => {
   expect(new Set(names).size).toBe(2000);
   expect(names.every((name) => fold(name, 'dropped') === name)).toBe(true);
   const length = names.join('').length / names.length;
@@ -21,20 +21,20 @@ test('people have different, folded names of about 18 bytes, and a smaller list 
   expect(entryIdOf(7)).not.toBe(entryIdOf(8));
 });
 
-test('few people have a large weight and many have a small weight', () => {
+test('people() gives a weight of 1 to many people, and a weight of 10 or more to few people', () => {
   const weights = everybody.map(({ weight }) => weight);
   expect(weights.filter((weight) => weight === 1).length).toBeGreaterThan(800);
   expect(weights.filter((weight) => weight >= 10).length).toBeGreaterThan(100);
   expect(Math.min(...weights)).toBe(1);
 });
 
-test('the same seed gives the same queries, and another seed gives others', () => {
+test('typed() makes the same queries from the same seed, and other queries from another seed', () => {
   const queries = (seed: number) => typed(seeded(seed), everybody, 40, 8);
   expect(queries(1)).toEqual(queries(1));
   expect(queries(1)).not.toEqual(queries(2));
 });
 
-test('typed queries grow letter by letter to a prefix of a name', () => {
+test('typed() makes queries that grow letter by letter to a prefix of a name', () => {
   fc.assert(
     fc.property(seeds, (seed) => {
       const queries = typed(seeded(seed), everybody, 16, 8);
@@ -48,7 +48,7 @@ test('typed queries grow letter by letter to a prefix of a name', () => {
   );
 });
 
-test('an inside query is a substring of a name after the first letter', () => {
+test('inside() makes a substring that starts after the first letter of a name', () => {
   fc.assert(
     fc.property(seeds, fc.integer({ min: 2, max: 6 }), (seed, length) => {
       const query = inside(seeded(seed), everybody, length);
@@ -58,7 +58,7 @@ test('an inside query is a substring of a name after the first letter', () => {
   );
 });
 
-test('a misspelt query has exactly the given number of typos, none in the first letter', () => {
+test('misspelt() makes exactly the given number of typos, none in the first letter', () => {
   const cases = fc.tuple(seeds, fc.integer({ min: 5, max: 12 }), fc.integer({ min: 1, max: 2 }));
   fc.assert(
     fc.property(cases, ([seed, length, most]) => {
@@ -70,7 +70,7 @@ test('a misspelt query has exactly the given number of typos, none in the first 
   );
 });
 
-test('names with the same first two letters are in the same shard, and every shard has names', () => {
+test('shardOf() puts names with the same first two letters into the same shard, and leaves no shard empty', () => {
   const shards = new Map<string, number>();
   for (const name of names) {
     const shard = shardOf(name, 16);

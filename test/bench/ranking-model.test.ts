@@ -17,21 +17,22 @@ test('the ranking model orders matches by kind, then weight, then name', () => {
     person('liona', 8),
     person('bob'),
   ]);
-  // leona is exact, leonas a prefix, anna leona a word, napoleona a suffix; liona, leonida and leonora have one typo.
+  // leona is an exact match, leonas a prefix match, anna leona a word prefix match, and napoleona a suffix match. The query is
+  // a typo of liona, leonida and leonora.
   const { ranked, typos } = model.answer('leona');
   expect(ranked).toEqual([2, 5, 1, 4, 6, 3, 0]);
   expect([...typos].sort()).toEqual([0, 3, 6]);
   expect(model.answer('xyz')).toEqual({ ranked: [], typos: [] });
 });
 
-test('the ranking model finds the same names as a search of each name', () => {
+test('the ranking model finds the same names as a comparison of each name with the query', () => {
   const name = fc.string({ unit: fc.constantFrom('a', 'b', 'c', ' '), minLength: 1, maxLength: 9 });
   const names = fc.uniqueArray(name, { minLength: 1, maxLength: 30 });
   const query = fc.string({ unit: fc.constantFrom('a', 'b', 'c', ' '), minLength: 1, maxLength: 9 });
   fc.assert(
     fc.property(names, query, (all, asked) => {
-      const { ranked, typos } = new RankingModel(all.map((one) => person(one))).answer(asked);
-      const kinds = all.map((one) => kindOf(packForms([one]), asked, ALL));
+      const { ranked, typos } = new RankingModel(all.map((listed) => person(listed))).answer(asked);
+      const kinds = all.map((listed) => kindOf(packForms([listed]), asked, ALL));
       const right = kinds.flatMap((kind, index) => (kind === undefined ? [] : [index]));
       expect([...ranked].sort((a, b) => a - b)).toEqual(right);
       const rightTypos = kinds.flatMap((kind, index) => (kind === 'typo' ? [index] : []));

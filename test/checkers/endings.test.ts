@@ -26,13 +26,12 @@ function messages(invariant: Invariant, history: History): string[] {
   return violations.map((violation) => violation.message);
 }
 
-/** A stream with a short lease. */
 const stream = holds(0, 'a', 1, { ttlMs: TTL_MS });
 
 describe('the loss checker', () => {
   const found = (history: History) => messages('loss', history);
 
-  it('reports LOST that arrives after the next grant', () => {
+  it('reports a LOST event that arrives after the next grant of the lock', () => {
     const told = lost(2_000, 'a', 1, 'STORE_RESET');
     expect(
       found(written(stream, told, ended(2_000, 'a', 'ABORTED/LEASE_LOST'), holds(2_001, 'b', 2))),
@@ -42,7 +41,7 @@ describe('the loss checker', () => {
     ).toMatch('received LOST after token 2');
   });
 
-  it('reports a live stream that is silent for longer than the TTL', () => {
+  it('reports a live stream that receives no event for longer than the TTL', () => {
     expect(found(written(stream, goesOnUntil(4_010)))).toEqual([]);
     expect(found(written(stream, goesOnUntil(4_011)))[0]).toMatch('silent');
     expect(found(written(stream, renewed(1_000, 'a', 1, { ttlMs: TTL_MS }), goesOnUntil(5_010)))).toEqual([]);
@@ -50,14 +49,14 @@ describe('the loss checker', () => {
     expect(found(written(stream, cut, goesOnUntil(9_500)))).toEqual([]);
   });
 
-  it('reports a stream without LOST within one renewal interval after the store lost the lease', () => {
+  it('reports a stream that receives no LOST event within one renewal interval after the store lost the lease', () => {
     const flushed = [stream, fault('redis_flushed', 100, 101)] as const;
     expect(found(written(flushed, goesOnUntil(2_111)))).toEqual([]);
     expect(found(written(flushed, goesOnUntil(2_112)))[0]).toMatch('silent');
     expect(found(written(flushed, fault('redis_stopped', 200, 2_000), goesOnUntil(2_200)))).toEqual([]);
   });
 
-  it('reports a grant that ends in two ways', () => {
+  it('reports a grant that ends both by a release and by a loss, or by two losses', () => {
     const both = [stream, releases(1_000, 'a', 1), lost(1_001, 'a', 1, 'REVOKED')];
     expect(found(written(both, ended(1_001, 'a', 'ABORTED/LEASE_LOST')))[0]).toMatch(
       'both by release and by loss',
@@ -105,7 +104,7 @@ describe('the loss checker', () => {
 describe('the false-loss checker', () => {
   const found = (history: History) => messages('false_loss', history);
 
-  it('accepts LOST by timeout only at the deadline, and only with a fault that explains it', () => {
+  it('accepts a loss by timeout only at the deadline, and only with a fault that explains the loss', () => {
     const stalled = fault('redis_stopped', 500, 5_000);
     expect(found(written(stream, stalled, lost(TTL_MS, 'a', 1, 'STORE_UNAVAILABLE')))).toEqual([]);
     expect(found(written(stream, stalled, lost(2_900, 'a', 1, 'STORE_UNAVAILABLE')))[0]).toMatch(
@@ -169,13 +168,13 @@ describe('the false-loss checker', () => {
     );
   });
 
-  it('compares a stream only with the confirmations that it received itself', () => {
+  it('judges a loss on a stream only by the renewals that the same stream received', () => {
     const stalled = fault('redis_stopped', 1_100, 5_000);
     const other = renewsByCall(1_000, 'a', 1, { ttlMs: TTL_MS });
     expect(found(written(stream, other, stalled, lost(TTL_MS, 'a', 1, 'STORE_UNAVAILABLE')))).toEqual([]);
   });
 
-  it('accepts STORE_RESET only after a flush, and REVOKED only after a revocation', () => {
+  it('accepts the cause STORE_RESET only after a flush, and the cause REVOKED only after a revocation', () => {
     const reset = lost(1_000, 'a', 1, 'STORE_RESET');
     expect(found(written(stream, reset))).toHaveLength(1);
     expect(found(written(stream, fault('redis_flushed', 500, 501), reset))).toEqual([]);
@@ -185,7 +184,7 @@ describe('the false-loss checker', () => {
     expect(found(written(stream, revokes(500, 1, false), revoked))).toEqual([]);
   });
 
-  it('reports a release that no client asked for', () => {
+  it('reports a released event without a release call of any client', () => {
     expect(found(written(stream, releasedByStream(1_000, 'a', 1)))[0]).toMatch('without any release call');
     expect(found(written(stream, releases(990, 'a', 1), releasedByStream(1_000, 'a', 1)))).toEqual([]);
   });
@@ -210,7 +209,7 @@ describe('the resurrection checker', () => {
     expect(found(written(stream, holds(1_000, 'b', 2), renewal))[0]).toMatch('renewed after');
   });
 
-  it('dates a late renewal event by the end that it names', () => {
+  it('takes the time of a late renewal from the end of the lease in its event', () => {
     const late = [asked(0, 'a'), granted(0, 'a', 1, { ttlMs: TTL_MS }), fault('redis_flushed', 1_500, 1_501)];
     const madeBefore = renewed(1_400, 'a', 1, { ttlMs: TTL_MS, sentMs: 0, arrivesMs: 1_900 });
     expect(found(written(late, madeBefore))).toEqual([]);
@@ -218,13 +217,13 @@ describe('the resurrection checker', () => {
     expect(found(written(late, madeAfter))).toHaveLength(1);
   });
 
-  it('reports a stale release that is answered as released', () => {
+  it('reports a release call that is answered released after the certain end of the lease', () => {
     const gone = [holds(0, 'a', 1, { ttlMs: TTL_MS }), holds(3_500, 'b', 2)];
     expect(found(written(gone, releases(4_000, 'a', 1)))[0]).toMatch('stale release');
     expect(found(written(gone, releases(4_000, 'a', 1, { released: false })))).toEqual([]);
   });
 
-  it('accepts a repeated release with the first answer', () => {
+  it('accepts a repeated release call that gets the first answer again', () => {
     const first = releases(1_000, 'a', 1);
     expect(found(written(stream, first, holds(1_100, 'b', 2), releases(2_000, 'a', 1)))).toEqual([]);
   });
@@ -260,7 +259,7 @@ describe('the idempotence checker', () => {
   });
 });
 
-it('accepts a stream that ended before its grant', () => {
+it('no checker reports a stream that ended before its grant', () => {
   const events = [asked(0, 'a'), ended(10, 'a', 'UNAVAILABLE/DRAINING'), goesOnUntil(9_000)];
   expect(checkAll(written(events), SHARP).violations).toEqual([]);
 });

@@ -16,7 +16,7 @@ const table = Object.entries(MUTATIONS).map(([mutation, wrong]) => ({
   caughtBy: SCENARIOS[mutation as Mutation].caughtBy,
 }));
 
-describe.each(table)('the mutation $mutation: $wrong', ({ mutation, caughtBy }) => {
+describe.each(table)('the mutation $mutation ($wrong)', ({ mutation, caughtBy }) => {
   it(`is caught by these checkers: ${caughtBy.join(', ')}`, () => {
     const { violations } = check(mutation, [mutation]);
     const found = new Set(violations.map((violation) => violation.invariant));
@@ -30,14 +30,14 @@ describe.each(table)('the mutation $mutation: $wrong', ({ mutation, caughtBy }) 
     }
   });
 
-  it('causes all violations: the same plan without the mutation has none', () => {
+  it('is the only cause of violations: the same plan without the mutation has none', () => {
     const result = check(mutation, []);
     expect(result.report).toContain('0 violations');
     expect(result.grantCount).toBeGreaterThan(0);
   });
 });
 
-it('has at least one mutation for every invariant', () => {
+it('the table of mutations has at least one mutation for every invariant', () => {
   const caught = new Set<Invariant>(table.flatMap((row) => row.caughtBy));
   expect(INVARIANTS.filter((invariant) => !caught.has(invariant))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventBody, Micros } from '../support/history';
 import {
@@ -12,15 +12,13 @@ import {
   readHistoryFile,
   Recorder,
 } from '../support/history-recorder';
-import { makeScratchFolder } from '../support/processes/scratch-folder';
+import { scratchFolder } from '../support/scratch-folder';
 
 let folder: string;
 
 beforeEach(() => {
-  folder = makeScratchFolder('history');
+  folder = scratchFolder();
 });
-
-afterEach(() => rmSync(folder, { recursive: true }));
 
 function killed(client: string): EventBody {
   return { type: 'killed', client };
@@ -37,7 +35,7 @@ describe('the clock of histories', () => {
 });
 
 describe('Recorder', () => {
-  it('adds the source, the order and the time (or the given time) to an event', () => {
+  it('adds the source, the sequence number and the time to an event, and prefers a given time', () => {
     let now: Micros = 100;
     const recorder = new Recorder('a', new MemorySink(), () => now);
     expect(recorder.record(killed('x'))).toEqual({
@@ -51,7 +49,7 @@ describe('Recorder', () => {
     expect(recorder.record(killed('y'), 150)).toMatchObject({ at: 150, seq: 2 });
   });
 
-  it('has written the event to the file when it returns', () => {
+  it('writes an event to the file before record() returns', () => {
     const path = join(folder, 'a.jsonl');
     const sink = new FileSink(path);
     const event = new Recorder('a', sink).record(killed('x'));
@@ -92,7 +90,7 @@ describe('the histories of several processes', () => {
   });
 });
 
-it('names a lease by a hash of its lease_id', () => {
+it('hashLeaseId makes different names of 16 hex digits from different lease ids', () => {
   expect(hashLeaseId('lease')).toMatch(/^[0-9a-f]{16}$/);
   expect(hashLeaseId('lease')).not.toBe(hashLeaseId('Lease'));
 });

@@ -37,32 +37,32 @@ describe('the FIFO checker', () => {
   const found = (history: History) => messages('fifo', history).length;
   const first = [holds(0, 'a', 1), waits(10, 'b'), asked(20, 'c')] as const;
 
-  it('compares two requests only if one was queued before the other was sent', () => {
+  it('compares two requests only if the first was queued before the second was sent', () => {
     expect(found(written(...first, granted(30, 'c', 2), granted(40, 'b', 3)))).toBe(1);
     expect(found(written(...first, granted(30, 'c', 3), granted(40, 'b', 2)))).toBe(0);
     const together = [holds(0, 'a', 1), asked(10, 'b'), asked(20, 'c'), queued(21, 'b')];
     expect(found(written(...together, granted(30, 'c', 2), granted(40, 'b', 3)))).toBe(0);
   });
 
-  it('reports a newcomer that overtakes a waiter without a grant', () => {
+  it('reports a later request that is granted while an earlier waiter is never granted', () => {
     expect(found(written(...first, granted(30, 'c', 2), goesOnUntil(1_000)))).toBe(1);
   });
 
-  it('accepts that a waiter which cancelled, timed out or died is overtaken', () => {
+  it('accepts a grant past a waiter that cancelled, timed out or died', () => {
     const newcomer = granted(30, 'c', 2);
     for (const end of [cancelled(25, 'b'), ended(25, 'b', 'ABORTED/CONTENDED'), killed(25, 'b')]) {
       expect(found(written(...first, end, newcomer, goesOnUntil(1_000)))).toBe(0);
     }
   });
 
-  it('excuses overtaken waiters of a stopped server, but not of a stalled store', () => {
+  it('accepts a grant past the waiters of a stopped server, but not past waiters during a stall of the store', () => {
     const passed = [...first, granted(9_000, 'c', 2), granted(9_010, 'b', 3)] as const;
     expect(found(written(...passed, fault('redis_stopped', 15, 7_000)))).toBe(1);
     expect(found(written(...passed, fault('server_stopped', 15, 7_000, { clients: ['b'] })))).toBe(0);
     expect(found(written(...passed, fault('server_stopped', 15, 7_000, { clients: ['a', 'c'] })))).toBe(1);
   });
 
-  it('keeps the place of a waiter that comes back in time, from its return on', () => {
+  it('protects the place of a waiter that returns in time, from its return on', () => {
     const away = [holds(0, 'a', 1), waits(10, 'b'), asked(20, 'c'), ended(30, 'b', 'UNAVAILABLE')];
     const call = 'b again';
     const back = (atMs: number) => [asked(atMs, 'b', { call }), queued(atMs + 1, 'b', call)];
@@ -71,14 +71,14 @@ describe('the FIFO checker', () => {
     expect(found(written(away, back(550), releases(500, 'a', 1), ...grants))).toBe(0);
   });
 
-  it('does not keep the place of a wait that was answered', () => {
+  it('does not protect the place of a wait that was answered', () => {
     const call = 'b again';
     const timedOut = [holds(0, 'a', 1), waits(10, 'b'), asked(20, 'c'), ended(30, 'b', 'ABORTED/CONTENDED')];
     const back = [asked(40, 'b', { call }), queued(41, 'b', call), releases(500, 'a', 1)];
     expect(found(written(timedOut, back, granted(600, 'c', 2), granted(700, 'b', 3, { call })))).toBe(0);
   });
 
-  it('accepts that an older call of the request took the place over behind a stalled store', () => {
+  it('accepts a lower place of a repeated request when the store stalled between its two calls', () => {
     const call = 'b again';
     const events = [holds(0, 'a', 1), asked(10, 'b'), ended(2_010, 'b', 'UNAVAILABLE/OUTCOME_UNKNOWN')];
     const back = [asked(2_100, 'b', { call }), queued(5_001, 'b', call), asked(5_002, 'c')];
@@ -92,12 +92,12 @@ describe('the lost-wake-up checker', () => {
   const found = (history: History) => messages('lost_wake_up', history).length;
   const given = [holds(0, 'a', 1), waits(10, 'b'), releases(1_000, 'a', 1)] as const;
 
-  it('allows one second plus the latency', () => {
+  it('allows one second plus the latency between a release and the next grant', () => {
     expect(found(written(...given, granted(2_010, 'b', 2)))).toBe(0);
     expect(found(written(...given, granted(2_011, 'b', 2)))).toBe(1);
   });
 
-  it('counts from the latest possible end of the lease', () => {
+  it('counts the time from the latest possible end of the lease', () => {
     const unreleased = [holds(0, 'a', 1, { rpc: 'acquire', ttlMs: 3_000 }), waits(10, 'b')] as const;
     expect(found(written(...unreleased, granted(4_010, 'b', 2)))).toBe(0);
     expect(found(written(...unreleased, granted(4_012, 'b', 2)))).toBe(1);
@@ -113,7 +113,7 @@ describe('the lost-wake-up checker', () => {
     expect(found(written(...given, fault('scripts_flushed', 1_500, 4_000), grant))).toBe(1);
   });
 
-  it('counts permits as free only if the heaviest waiter fits', () => {
+  it('counts permits as free only if the waiter with the most permits fits', () => {
     const name = SEMAPHORE;
     const busy = [limit(0, name, 3), holds(1, 'a', 1, { name, permits: 2 })];
     const heavy = [asked(10, 'b', { name, permits: 2 }), queued(11, 'b')];
@@ -150,29 +150,29 @@ describe('the recovery checker', () => {
   const found = (history: History) => messages('recovery', history).length;
   const unary = [holds(0, 'a', 1, { rpc: 'acquire', ttlMs: 3_000 }), waits(10, 'b')] as const;
 
-  it('allows 250 ms plus the latency after the end of a killed holder', () => {
+  it("allows 250 ms plus the latency between the end of a killed holder's lease and the next grant", () => {
     expect(found(written(...unary, killed(500, 'a'), granted(3_260, 'b', 2)))).toBe(0);
     expect(found(written(...unary, killed(500, 'a'), granted(3_261, 'b', 2)))).toBe(1);
   });
 
-  it('sets no bound after the end of a live holder', () => {
+  it("sets no bound after the end of a live holder's lease", () => {
     expect(found(written(...unary, granted(3_900, 'b', 2)))).toBe(0);
   });
 
-  it('adds the keep-alive time for a stopped streaming holder', () => {
+  it('allows the keep-alive time more if the holder is a stopped client with a stream', () => {
     const stream = [holds(0, 'a', 1, { ttlMs: 3_000 }), waits(10, 'b')] as const;
     const stopped = fault('client_stopped', 1_000, 30_000, { clients: ['a'] });
     expect(found(written(...stream, stopped, granted(6_250, 'b', 2)))).toBe(0);
     expect(found(written(...stream, stopped, granted(6_281, 'b', 2)))).toBe(1);
   });
 
-  it('allows a few seconds after the death of a server', () => {
+  it('allows eight seconds to the next grant after a server was killed', () => {
     const events = [...unary, releases(1_000, 'a', 1), fault('server_killed', 1_001, 1_001)] as const;
     expect(found(written(...events, granted(8_900, 'b', 2)))).toBe(0);
     expect(found(written(...events, granted(9_100, 'b', 2)))).toBe(1);
   });
 
-  it('uses the end that was observed in Redis after the crash', () => {
+  it('counts from the end of the lease that was observed in Redis after the holder was killed', () => {
     const stream = [holds(0, 'a', 1, { ttlMs: 3_000 }), waits(10, 'b'), killed(2_000, 'a')] as const;
     expect(found(written(...stream, granted(4_500, 'b', 2)))).toBe(0);
     expect(found(written(...stream, observed(2_500, 1, 1_000), granted(4_500, 'b', 2)))).toBe(1);
@@ -188,13 +188,13 @@ describe('the dead-grant checker', () => {
     expect(found(written(late, fault('server_stopped', 100, 890)))).toEqual([]);
   });
 
-  it('allows the claim time to an unclaimed offer', () => {
+  it('accepts an offer that nobody claims for at most 3 s', () => {
     const offered = (untilMs: number) => written(holds(0, 'a', 1), holders(500, 1, 7), holders(untilMs, 7));
     expect(found(offered(3_500))).toEqual([]);
     expect(found(offered(3_600))[0]).toMatch('token 7 was held');
   });
 
-  it('names the dead request that blocks live waiters', () => {
+  it('names the ended request that blocks waiters behind it', () => {
     const events = [holds(0, 'a', 1), waits(10, 'b'), waits(20, 'c'), cancelled(500, 'b')] as const;
     expect(found(written(...events, releases(1_000, 'a', 1), granted(4_000, 'c', 2)))).toEqual([]);
     expect(found(written(...events, releases(1_000, 'a', 1), granted(4_100, 'c', 2)))[0]).toMatch(
@@ -206,12 +206,12 @@ describe('the dead-grant checker', () => {
 describe('the leak checker', () => {
   const found = (history: History) => messages('leak', history);
 
-  it('reports permits that cannot be acquired at rest', () => {
+  it('reports permits that cannot be acquired when no client holds any', () => {
     expect(found(written(probed(0, 3, 3)))).toEqual([]);
     expect(found(written(probed(0, 3, 2)))[0]).toMatch('only 2 of 3');
   });
 
-  it('reports keys and gauges beyond the baseline', () => {
+  it('reports keys and gauges that are above the baseline at the end', () => {
     const before = residue(0, 'baseline', ['known'], { timers: 2 });
     expect(found(written(before, residue(9, 'rest', ['known'], { timers: 1 })))).toEqual([]);
     const leaks = found(written(before, residue(9, 'rest', ['known', 'new'], { timers: 3, sockets: 1 })));

@@ -39,20 +39,20 @@ describe('the exclusion checker', () => {
     expect(found(written(holds(0, 'a', 1), releases(100, 'a', 1), holds(99.999, 'b', 2)))).toBe(1);
   });
 
-  it('ends belief by LOST, by the deadline and by SIGKILL', () => {
+  it('counts a holder until its LOST event, its deadline or its SIGKILL', () => {
     const next = holds(5_000, 'b', 2);
     expect(found(written(holds(0, 'a', 1), lost(5_000, 'a', 1, 'STORE_RESET'), next))).toBe(0);
     expect(found(written(holds(0, 'a', 1, { ttlMs: 5_000 }), next))).toBe(0);
     expect(found(written(holds(0, 'a', 1), killed(5_000, 'a'), next))).toBe(0);
   });
 
-  it('does not end belief by SIGSTOP or by the end of a stream', () => {
+  it('still counts a holder after SIGSTOP and after the end of its stream', () => {
     const stopped = fault('client_stopped', 1_000, 9_000, { clients: ['a'] });
     expect(found(written(holds(0, 'a', 1), stopped, holds(5_000, 'b', 2)))).toBe(1);
     expect(found(written(holds(0, 'a', 1), ended(100, 'a', 'UNAVAILABLE'), holds(5_000, 'b', 2)))).toBe(1);
   });
 
-  it('uses the latest of several deadlines', () => {
+  it('counts a holder until the latest of its deadlines', () => {
     const renewal = renewed(8_000, 'a', 1);
     expect(found(written(holds(0, 'a', 1), renewal, holds(17_999, 'b', 2)))).toBe(1);
     expect(found(written(holds(0, 'a', 1), renewal, holds(18_000, 'b', 2)))).toBe(0);
@@ -63,19 +63,19 @@ describe('the exclusion checker', () => {
     expect(found(written(dead, holds(11_000, 'b', 2), releases(13_000, 'b', 2)))).toBe(0);
   });
 
-  it('accepts several shared holders, and reports an exclusive one beside them', () => {
+  it('accepts several shared holders, and reports an exclusive holder beside them', () => {
     const shared = [holds(0, 'a', 1, { mode: 'shared' }), holds(1, 'b', 2, { mode: 'shared' })] as const;
     expect(found(written(...shared))).toBe(0);
     expect(found(written(...shared, holds(2, 'c', 3)))).toBe(1);
   });
 
-  it('ignores a lease that was revoked by force, but not one revoked without force', () => {
+  it('ignores a lease that was revoked with force, and still counts a lease that was revoked without force', () => {
     const next = holds(5_000, 'b', 2);
     expect(found(written(holds(0, 'a', 1), revokes(4_000, 1, true), next))).toBe(0);
     expect(found(written(holds(0, 'a', 1), revokes(4_000, 1, false), next))).toBe(1);
   });
 
-  it('ignores a lease if its keys were deleted manually after its grant, but not if before', () => {
+  it('ignores a lease only if its keys were deleted manually after its grant', () => {
     const next = holds(5_000, 'b', 2);
     expect(found(written(holds(0, 'a', 1), fault('redis_deleted', 2_000, 2_001), next))).toBe(0);
     expect(found(written(fault('redis_deleted', 0, 1), holds(100, 'a', 1), next))).toBe(1);
@@ -83,8 +83,8 @@ describe('the exclusion checker', () => {
     expect(found(written(holds(0, 'a', 1), elsewhere, next))).toBe(1);
   });
 
-  it('reports two holders despite any fault but manual deletion', () => {
-    for (const kind of FAULT_KINDS.filter((one) => one !== 'redis_deleted')) {
+  it('reports two holders during any fault except a manual deletion of keys', () => {
+    for (const kind of FAULT_KINDS.filter((kind) => kind !== 'redis_deleted')) {
       const two = written(holds(0, 'a', 1), fault(kind, 2_000, 2_001), holds(5_000, 'b', 2));
       expect([kind, found(two)]).toEqual([kind, 1]);
     }
@@ -94,32 +94,32 @@ describe('the exclusion checker', () => {
 describe('the over-issue checker', () => {
   const found = (history: History) => messages('over_issue', history).length;
 
-  it('reports too many permits despite any fault but manual deletion', () => {
+  it('reports a grant over the limit during any fault except a manual deletion of keys', () => {
     const full = [limit(0, SEMAPHORE, 1), holdsPermits(10, 'a', 1)] as const;
-    for (const kind of FAULT_KINDS.filter((one) => one !== 'redis_deleted')) {
+    for (const kind of FAULT_KINDS.filter((kind) => kind !== 'redis_deleted')) {
       const more = written(...full, fault(kind, 2_000, 2_001), holdsPermits(2_100, 'b', 2));
       expect([kind, found(more)]).toEqual([kind, 1]);
     }
   });
 
-  it('accepts weights up to the limit, and reports more', () => {
+  it('accepts leases of several permits up to the limit, and reports a grant over the limit', () => {
     const full = [limit(0, SEMAPHORE, 5), holdsPermits(10, 'a', 1, 2), holdsPermits(20, 'b', 2, 3)] as const;
     expect(found(written(...full))).toBe(0);
     expect(found(written(...full, holdsPermits(30, 'c', 3)))).toBe(1);
   });
 
-  it('accepts a grant from before a lowered limit that arrives after it', () => {
+  it('accepts a grant that is made before the limit is lowered, and arrives afterwards', () => {
     const late = granted(200, 'b', 2, { name: SEMAPHORE, sentMs: 20, madeMs: 99 });
     const events = [limit(0, SEMAPHORE, 2), holdsPermits(10, 'a', 1), asked(20, 'b', { name: SEMAPHORE })];
     expect(found(written(...events, limit(100, SEMAPHORE, 1, 110), late))).toBe(0);
   });
 
-  it('reports a grant beyond a lowered limit that was requested after the change', () => {
+  it('reports a grant over a lowered limit if the request came after the change', () => {
     const events = [limit(0, SEMAPHORE, 2), holdsPermits(10, 'a', 1), limit(100, SEMAPHORE, 1, 110)];
     expect(found(written(...events, holdsPermits(111, 'b', 2)))).toBe(1);
   });
 
-  it('reports a waiter from before a lowered limit if there was no room for it until after the change', () => {
+  it('reports a grant to an earlier waiter if no permit became free until after the limit was lowered', () => {
     const events = [
       limit(0, SEMAPHORE, 2),
       holdsPermits(10, 'a', 1),
@@ -145,7 +145,7 @@ describe('the over-issue checker', () => {
     expect(found(written(...lowered, lost(5_000), again, heldOn, second))).toBe(1);
   });
 
-  it('reports an offer from before a lowered limit that was claimed after it', () => {
+  it('reports a claim after the limit was lowered, even if the permit became free before', () => {
     const events = [
       limit(0, SEMAPHORE, 2),
       holdsPermits(10, 'a', 1),
@@ -162,7 +162,7 @@ describe('the over-issue checker', () => {
     expect(found(written(...events, fault('reply_dropped', 120, 121), claimed(111)))).toBe(0);
   });
 
-  it('reports one grant over the limit once', () => {
+  it('reports each grant over the limit only once', () => {
     const full = [limit(0, SEMAPHORE, 1), holdsPermits(10, 'a', 1), holdsPermits(20, 'b', 2, 1)] as const;
     expect(found(written(...full, goesOnUntil(100)))).toBe(1);
   });
@@ -176,7 +176,7 @@ describe('the over-issue checker', () => {
 describe('the fencing checker', () => {
   const found = (history: History) => messages('fencing', history);
 
-  it('compares two tokens only if one was received before the other was requested', () => {
+  it('compares two tokens only if the first was received before the second was requested', () => {
     const first = [asked(0, 'a'), granted(100, 'a', 7, { sentMs: 0 })];
     expect(found(written(first, holds(50, 'b', 6)))).toEqual([]);
     expect(found(written(first, holds(101, 'b', 6)))).toHaveLength(1);
@@ -189,7 +189,7 @@ describe('the fencing checker', () => {
     expect(found(written(holds(0, 'a', 5), changed))[0]).toMatch('came with token 5 and then 6');
   });
 
-  it('reports a token that goes back despite any fault', () => {
+  it('reports a lower token of a later grant during any fault', () => {
     for (const kind of FAULT_KINDS) {
       const back = written(holds(0, 'a', 9), fault(kind, 10, 11), holds(20, 'b', 2));
       expect([kind, found(back).length]).toEqual([kind, 1]);
@@ -200,7 +200,7 @@ describe('the fencing checker', () => {
 describe('the truthful-offset checker', () => {
   const found = (history: History) => messages('truthful_offset', history);
 
-  it('allows for the uncertainty of the observation', () => {
+  it('uses the latest end that the observation of Redis allows', () => {
     const hold = holds(0, 'a', 1);
     expect(found(written(hold, observed(4_000, 1, 6_000)))).toEqual([]);
     expect(found(written(hold, observed(4_000, 1, 5_900)))[0]).toMatch('past its end in Redis');
@@ -213,12 +213,12 @@ describe('the truthful-offset checker', () => {
     expect(found(written(...events, observed(1_100, 1, 400)))).toHaveLength(1);
   });
 
-  it('reports a believed lease that Redis does not have', () => {
+  it('reports a lease that Redis does not have although the client believes in it', () => {
     expect(found(written(holds(0, 'a', 1), observed(100, 1, null)))[0]).toMatch('does not have it');
     expect(found(written(holds(0, 'a', 1), releases(90, 'a', 1), observed(100, 1, null)))).toEqual([]);
   });
 
-  it('reports a client that believes longer than the deadline rule allows', () => {
+  it('reports a client that believes in its lease longer than the deadline rule allows', () => {
     const late = granted(1_000, 'a', 1, { sentMs: 0, deadlineMs: 12_000 });
     expect(found(written(asked(0, 'a'), late))[0]).toMatch('longer than the deadline rule');
   });

@@ -6,12 +6,12 @@ import { plansWithFaults, plansWithoutFaults } from '../support/simulator/random
 import { SCENARIOS } from '../support/simulator/scenarios';
 import { simulate } from '../support/simulator/world';
 
-/** Fixed plans by default. HOLDFAST_TEST_SEED and HOLDFAST_TEST_RUNS select others. */
+/** The plans are the same in every run, unless HOLDFAST_TEST_SEED or HOLDFAST_TEST_RUNS is set. */
 const SEED = Number(process.env['HOLDFAST_TEST_SEED'] ?? 20_251);
 const RUNS = Number(process.env['HOLDFAST_TEST_RUNS'] ?? 200);
 const ALLOWANCES = { latencyUs: 50_000, keepAliveUs: 3_000_000 };
 
-/** Checks the histories of a family of plans without mutations, and counts their events by kind. */
+/** Checks the history of each plan, without mutations, and counts the events by kind. */
 function checkFamily(plans: fc.Arbitrary<Plan>): Map<string, number> {
   const seen = new Map<string, number>();
   const count = (kind: string) => seen.set(kind, (seen.get(kind) ?? 0) + 1);
@@ -64,7 +64,7 @@ describe('the checkers', () => {
     }
   });
 
-  it('get the same history for the same plan', () => {
+  it('get the same history when the same plan is simulated again', () => {
     const [plan] = fc.sample(plansWithFaults, { seed: SEED, numRuns: 1 });
     if (plan === undefined) throw new Error('no plan was made');
     expect(simulate(plan)).toEqual(simulate(plan));

@@ -8,7 +8,7 @@ import type {
 } from '../support/history';
 import { compareEvents } from '../support/history';
 
-/** The defaults: every client requests `lock` with a ttl of 10 s. All times are in milliseconds. */
+/** By default every client requests the lock `lock` with a ttl of 10 s. */
 const TTL_MS = 10_000;
 const NAME = 'lock';
 
@@ -22,7 +22,7 @@ export type Written = Timed | readonly Written[];
 
 interface CallOptions {
   readonly name?: string;
-  /** Default: the client's name. A second call of a client needs another name. */
+  /** The default is the client's name. A second call of a client needs another id. */
   readonly call?: string;
   readonly requestId?: string;
   readonly ttlMs?: number;
@@ -31,7 +31,7 @@ interface CallOptions {
 const us = (ms: number): number => Math.round(ms * 1000);
 
 function flatten(events: readonly Written[]): Timed[] {
-  return events.flatMap((one) => ('body' in one ? [one] : flatten(one)));
+  return events.flatMap((item) => ('body' in item ? [item] : flatten(item)));
 }
 
 /** Makes a history of events in any order. */
@@ -80,11 +80,11 @@ export function queued(atMs: number, client: string, call = client): Timed {
 interface GrantOptions extends CallOptions {
   readonly lease?: string;
   readonly permits?: number;
-  /** When the call was sent. The offset counts from there to a TTL after `madeMs`. */
+  /** The time at which the call was sent. The expire_offset counts from this time to a TTL after `madeMs`. */
   readonly sentMs?: number;
-  /** When the grant was made, if before its receipt. */
+  /** The time at which the server made the grant. The default is the time of receipt. */
   readonly madeMs?: number;
-  /** The client's deadline, if it breaks the deadline rule. */
+  /** The client's deadline, for a client that breaks the deadline rule. */
   readonly deadlineMs?: number;
 }
 
@@ -105,17 +105,17 @@ export function granted(atMs: number, client: string, token: number, options: Gr
   };
 }
 
-/** A request with an immediate grant. */
+/** A request that is granted at once. */
 export function holds(atMs: number, client: string, token: number, options: AskOptions = {}): Timed[] {
   return [asked(atMs, client, options), granted(atMs, client, token, options)];
 }
 
 interface RenewalOptions extends GrantOptions {
-  /** The time of receipt, if later than the renewal. */
+  /** The time of receipt. The default is the time of the renewal. */
   readonly arrivesMs?: number;
 }
 
-/** A renewal, received on the holder's stream. */
+/** A renewal event that the holder's stream receives. */
 export function renewed(atMs: number, client: string, token: number, options: RenewalOptions = {}): Timed {
   const { call = client, ttlMs = TTL_MS, lease = `lease ${token}`, sentMs = atMs } = options;
   const expireOffsetUs = us(atMs - sentMs + ttlMs);
@@ -125,11 +125,11 @@ export function renewed(atMs: number, client: string, token: number, options: Re
 
 interface RenewCallOptions {
   readonly ttlMs?: number;
-  /** LEASE_NOT_HELD instead of a new end. */
+  /** True: the answer is LEASE_NOT_HELD. */
   readonly refused?: boolean;
 }
 
-/** A renewal by a unary call, answered at once. */
+/** A renewal by a unary call that is answered at once. */
 export function renewsByCall(
   atMs: number,
   client: string,
@@ -150,7 +150,7 @@ interface ReleaseOptions {
   readonly lossCause?: LossCause;
 }
 
-/** A release by lease id, answered at once by default. */
+/** A release by lease id. By default the answer comes at once. */
 export function releases(atMs: number, client: string, token: number, options: ReleaseOptions = {}): Timed[] {
   const { answeredMs = atMs, released = true, lossCause = null } = options;
   const about = { client, call: `release by ${client} at ${atMs}`, lease: `lease ${token}` };
@@ -203,7 +203,7 @@ export function revokes(atMs: number, token: number, force: boolean): Timed {
   return { atMs, body: { type: 'revoke_asked', name: NAME, tokens: [token], force } };
 }
 
-/** Redis showed this remaining time of the lease. null: Redis does not have the lease. */
+/** An observation of the lease's remaining time in Redis. null: Redis does not have the lease. */
 export function observed(atMs: number, token: number, remainingMs: number | null, tookMs = 0): Timed {
   const wallClock = 1_700_000_000_000_000;
   return {

@@ -1,18 +1,16 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { sayNotChecked } from '../support/not-checked';
 import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 import { goClient, javaClient, pythonClient, type BuiltClient } from './toolchains';
-import { makeScratchFolder } from '../support/processes/scratch-folder';
+import { scratchFolder } from '../support/scratch-folder';
 
 /**
- * The errors in other languages, read with the usual helpers: `status.Details` in Go, `StatusProto` in Java,
- * `grpc_status` in Python. Each client acquires a lock, a held lock, and a lock with three bad fields; then it
- * acquires permits of a missing semaphore, 2 of 3 permits and 5 of 3 permits, and sets a limit with a wrong
- * `expected_limit`. It prints every result. A missing toolchain is reported on stderr as "not checked".
+ * Clients in other languages read the errors with the usual helpers: `status.Details` in Go, `StatusProto` in Java,
+ * `grpc_status` in Python. Each client makes the same calls, which fail in different ways, and prints every result.
+ * A missing toolchain is reported on stderr as "not checked".
  */
 
 const run = promisify(execFile);
@@ -24,7 +22,7 @@ let server: ServerProcess;
 let scratch: string;
 
 beforeAll(async () => {
-  scratch = makeScratchFolder('clients');
+  scratch = scratchFolder();
   redis = await RedisProcess.start();
   server = await ServerProcess.start({ redisUrl: redis.url });
 });
@@ -32,7 +30,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.close();
   await redis?.close();
-  await rm(scratch, { recursive: true, force: true });
 });
 
 function error(code: string, reason: string, text: string): string[] {
@@ -44,7 +41,7 @@ function error(code: string, reason: string, text: string): string[] {
   ];
 }
 
-/** The lines that each client must print, in any order: maps and details have no order. */
+/** The lines that each client must print. Their order is free, because maps and details have no order. */
 function expected(name: string): (string | RegExp)[] {
   const violations = [
     'name is required',
@@ -107,8 +104,8 @@ test.each(CLIENTS)(
     const { stdout } = await run(program, [...args, server.listen, name], { env, timeout: 60_000 });
     const lines = stdout.trim().split('\n');
     const wanted = expected(name);
-    const unseen = wanted.filter((one) => !lines.some((line) => matches(line, one)));
-    const unwanted = lines.filter((line) => !wanted.some((one) => matches(line, one)));
+    const unseen = wanted.filter((pattern) => !lines.some((line) => matches(line, pattern)));
+    const unwanted = lines.filter((line) => !wanted.some((pattern) => matches(line, pattern)));
     expect({ unseen, unwanted, count: lines.length }).toEqual({
       unseen: [],
       unwanted: [],

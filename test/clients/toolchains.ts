@@ -16,7 +16,7 @@ const execute = promisify(execFile);
 const FETCH_TIMEOUT_MS = 120_000;
 const BUILD_TIMEOUT_MS = 150_000;
 
-/** The command of a client, `[program, ...arguments]`, or a sentence about the missing toolchain. */
+/** The command that starts a client, `[program, ...arguments]`, or the reason why the client cannot be built. */
 export type BuiltClient =
   | { readonly command: readonly [string, ...string[]]; readonly env?: Readonly<Record<string, string>> }
   | { readonly missing: string };
@@ -33,17 +33,17 @@ async function run(program: string, args: readonly string[], cwd: string, timeou
   await execute(program, args, { cwd, timeout, maxBuffer: 1e7 });
 }
 
-/** Runs a step that needs a toolchain or the network. Resolves to a sentence if the step fails. */
-async function problemOf(what: string, step: () => Promise<void>): Promise<string | undefined> {
+/** Runs a step that needs a toolchain or the network. If the step fails, resolves to the sentence with the error. */
+async function problemOf(sentence: string, step: () => Promise<void>): Promise<string | undefined> {
   try {
     await step();
     return undefined;
   } catch (error) {
-    return `${what}: ${errorLineOf(error)}`;
+    return `${sentence}: ${errorLineOf(error)}`;
   }
 }
 
-/** Compiles a client. With the toolchain and its packages in place, a failure is a defect and throws. */
+/** Compiles a client. The toolchain and its packages are there, so a failure is a defect and throws. */
 async function compile(program: string, args: readonly string[], cwd: string): Promise<void> {
   try {
     await run(program, args, cwd, BUILD_TIMEOUT_MS);
@@ -66,7 +66,7 @@ function digestOf(files: readonly string[]): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Creates a folder in the user's cache once. An incomplete folder is created again. */
+/** Fills a folder in the user's cache, unless an earlier run completed the folder. */
 async function cached(name: string, make: (folder: string) => Promise<void>): Promise<string> {
   const folder = join((await cacheDirectory(process.env)) ?? tmpdir(), name);
   const unlock = await takePidLock(`${folder}.lock`, () => undefined);
@@ -89,7 +89,7 @@ export async function pythonClient(): Promise<BuiltClient> {
   return { command: [found.python, source('python', 'main.py')], env };
 }
 
-/** @param scratch folder of the program; Go's build cache makes the next build fast */
+/** @param scratch folder for the program. Go has its own build cache, so a second build is fast. */
 export async function goClient(scratch: string): Promise<BuiltClient> {
   const folder = source('go');
   const missing =

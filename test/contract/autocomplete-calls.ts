@@ -20,7 +20,7 @@ export const commit = (entryCount: number | bigint): Part => ({
   value: { entryCount: BigInt(entryCount) },
 });
 
-/** The unary calls, each with a good request whose fields a test may change. */
+/** The unary calls. Each call has a valid request, and a test may change single fields. */
 export function autocompleteCalls(harness: Harness) {
   const client = harness.completions();
   return {
@@ -79,12 +79,12 @@ export class ImportCall {
     this.answer = new Promise((resolve, reject) => {
       settle = (error, response) => (error === null ? resolve(response) : reject(error));
     });
-    // Tests that expect the failure await it later.
+    // A test awaits an expected failure later, so the rejection counts as handled now.
     this.answer.catch(() => undefined);
     this.stream = client.importDictionary((error, response) => settle(error, response));
   }
 
-  /** False: the client's buffer is full. */
+  /** Returns false if the client's buffer is full. */
   send(part: Part | undefined): boolean {
     return this.stream.write({ part });
   }

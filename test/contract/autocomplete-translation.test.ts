@@ -37,27 +37,27 @@ describe('AddRecent', () => {
     expect(engineCalls()).toEqual([['addRecent', 'alice', { text: 'New York', entryId: 'nyc', payload }, 7]]);
   });
 
-  test('uses capacity 100 by default', async () => {
+  test('passes the capacity 100 to the engine if the request has none', async () => {
     await calls.addRecent();
     expect(engineCalls()[0]?.[3]).toBe(100);
   });
 });
 
 describe('RemoveRecent', () => {
-  test.each([true, false])('answers removed %s', async (removed) => {
+  test.each([true, false])("sends the engine's answer: removed is %s", async (removed) => {
     harness.autocomplete.answers.removeRecent = () => Promise.resolve(removed);
     expect(await calls.removeRecent({ entryId: 'nyc', text: '' })).toEqual({ removed });
     expect(engineCalls()).toEqual([['removeRecent', 'alice', { entryId: 'nyc', text: '' }]]);
   });
 });
 
-test.each([true, false])('DeleteRecents answers deleted %s', async (deleted) => {
+test.each([true, false])("DeleteRecents sends the engine's answer: deleted is %s", async (deleted) => {
   harness.autocomplete.answers.deleteRecents = () => Promise.resolve(deleted);
   expect(await calls.deleteRecents()).toEqual({ deleted });
   expect(engineCalls()).toEqual([['deleteRecents', 'alice']]);
 });
 
-test('SuggestRecents requests 10 suggestions of all kinds by default', async () => {
+test('SuggestRecents asks the engine for 10 suggestions of all kinds by default', async () => {
   harness.autocomplete.answers.suggestRecents = () =>
     Promise.resolve([newYork, { ...newYork, recent: true }]);
   const { suggestions } = await calls.suggestRecents();
@@ -75,7 +75,7 @@ describe('RecordSelection', () => {
     ]);
   });
 
-  test('answers recorded false for an unknown entry', async () => {
+  test('answers with recorded false for an unknown entry', async () => {
     harness.autocomplete.answers.recordSelection = () => Promise.resolve(undefined);
     expect(await calls.recordSelection()).toEqual({ recorded: false, selectionCount: 0n });
   });
@@ -91,7 +91,7 @@ const KIND_VALUES: readonly [MatchKind, proto.MatchKind][] = [
 ];
 
 describe('Suggest', () => {
-  test('requests 10 suggestions of all kinds by default', async () => {
+  test('asks the engine for 10 suggestions of all kinds by default', async () => {
     expect(await calls.suggest()).toEqual({
       suggestions: [newYorkMessage],
       nextPageToken: 'next',
@@ -118,16 +118,19 @@ describe('Suggest', () => {
     });
   });
 
-  test.each(KIND_VALUES)('translates the kind %s in both directions', async (kind, matchKind) => {
-    const found: Suggestion = { ...newYork, kind };
-    harness.autocomplete.answers.suggest = () =>
-      Promise.resolve({ suggestions: [found], nextPageToken: '', partial: false });
-    const { suggestions } = await calls.suggest({ matchKinds: [matchKind] });
-    expect(suggestions[0]?.matchKind).toBe(matchKind);
-    expect(engineCalls()[0]?.[1]).toMatchObject({ kinds: [kind] });
-  });
+  test.each(KIND_VALUES)(
+    'translates the match kind %s of the request and of the answer',
+    async (kind, matchKind) => {
+      const found: Suggestion = { ...newYork, kind };
+      harness.autocomplete.answers.suggest = () =>
+        Promise.resolve({ suggestions: [found], nextPageToken: '', partial: false });
+      const { suggestions } = await calls.suggest({ matchKinds: [matchKind] });
+      expect(suggestions[0]?.matchKind).toBe(matchKind);
+      expect(engineCalls()[0]?.[1]).toMatchObject({ kinds: [kind] });
+    },
+  );
 
-  test('requests each kind once, in rank order', async () => {
+  test('passes each match kind to the engine once, in rank order', async () => {
     const backwards = KIND_VALUES.map(([, value]) => value).reverse();
     await calls.suggest({ matchKinds: [...backwards, ...backwards] });
     expect(engineCalls()[0]?.[1]).toMatchObject({ kinds: MATCH_KINDS });
@@ -143,7 +146,7 @@ describe('page_size', () => {
     [100, 100],
     [101, 100],
     [1_000_000_000, 100],
-  ])('%d in Suggest and SuggestRecents means %d', async (pageSize, expected) => {
+  ])('of %d in Suggest and SuggestRecents becomes %d', async (pageSize, expected) => {
     await calls.suggest({ pageSize });
     expect(requestedPageSize()).toBe(expected);
     harness.autocomplete.reset();
@@ -157,7 +160,7 @@ describe('page_size', () => {
     [500, 500],
     [501, 500],
     [1_000_000_000, 500],
-  ])('%d in ListEntries and ListDictionaries means %d', async (pageSize, expected) => {
+  ])('of %d in ListEntries and ListDictionaries becomes %d', async (pageSize, expected) => {
     await calls.listEntries({ pageSize });
     expect(requestedPageSize()).toBe(expected);
     harness.autocomplete.reset();

@@ -28,7 +28,7 @@ afterAll(() => harness.close());
 /** A call with one bad field, the field's path, and a part of its description. */
 type BadCall = readonly [title: string, ask: () => Promise<unknown>, field: string, words: string];
 
-/** Every required text of every call. */
+/** Every required text of every call, as "call field". */
 const REQUIRED: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
   'AddRecent list': (list) => calls.addRecent({ list }),
   'RemoveRecent list': (list) => calls.removeRecent({ list }),
@@ -54,7 +54,7 @@ const REQUIRED: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
     calls.putEntries({ entries: [entry({ aliases: ['good', alias] })] }),
 };
 
-/** Every text that may be empty. */
+/** Every text that may be empty, as "call field". */
 const OPTIONAL: Readonly<Record<string, (text: string) => Promise<unknown>>> = {
   'AddRecent entry_id': (entryId) => calls.addRecent({ entryId }),
   'RemoveRecent entry_id': (entryId) => calls.removeRecent({ entryId }),
@@ -191,7 +191,7 @@ const BAD_VALUES: readonly BadCall[] = [
   ['RecordSelection count 1000001', () => calls.recordSelection({ count: 1_000_001 }), 'count', 'to 1000000'],
 ];
 
-describe('a bad field', () => {
+describe('a request with a bad field', () => {
   test.each([...missing, ...badTexts, ...BAD_VALUES])(
     'answers INVALID_FIELD without an engine call: %s',
     async (_title, ask, field, words) => {
@@ -206,7 +206,7 @@ describe('a bad field', () => {
   );
 });
 
-test('one error names every bad field', async () => {
+test('the error of one PutEntries call names every bad field', async () => {
   const error = await failureOf(
     calls.putEntries({
       dictionary: '',
@@ -222,14 +222,18 @@ test('one error names every bad field', async () => {
   ]);
 });
 
-test('the error for 1000 bad entries stays below 2100 characters', async () => {
-  const wrong = entries(1000).map((one) => ({ ...one, text: '', aliases: Array(16).fill('\0') as string[] }));
+test('the error text for 1000 bad entries is shorter than 2100 characters', async () => {
+  const wrong = entries(1000).map((valid) => ({
+    ...valid,
+    text: '',
+    aliases: Array(16).fill('\0') as string[],
+  }));
   const error = await failureOf(calls.putEntries({ entries: wrong }));
   expect(holdfastError(error)?.violations[0]?.field).toBe('entries[0].text');
   expect(error.details.length).toBeLessThan(2100);
 });
 
-describe('a value at its bound', () => {
+describe('a request with a value at its bound', () => {
   const longest = '€'.repeat(170) + 'xx';
   const good: readonly (readonly [title: string, ask: () => Promise<unknown>])[] = [
     ...Object.entries({ ...REQUIRED, ...OPTIONAL })
@@ -263,8 +267,7 @@ test('RemoveRecent requires an entry_id or a text', async () => {
 });
 
 test('PutEntries refuses a text that folds to more than 1024 bytes', async () => {
-  const [one] = entries(1);
-  const wrong = [{ ...one!, text: '\ufdfa'.repeat(160), aliases: ['\ufdfa'.repeat(31)] }];
+  const wrong = [entry({ text: '\ufdfa'.repeat(160), aliases: ['\ufdfa'.repeat(31)] })];
   const error = await failureOf(calls.putEntries({ entries: wrong }));
   expect(holdfastError(error)?.violations).toEqual([
     { field: 'entries[0].text', description: 'is 5280 bytes after folding; at most 1024 are accepted' },

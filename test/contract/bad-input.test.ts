@@ -6,7 +6,7 @@ import { acquireRequest, call, Harness } from './harness';
 import { frame, RawConnection, type RawCall } from './raw-call';
 
 const ACQUIRE = '/holdfast.v1.LockService/AcquireLock';
-const good = frame(AcquireLockRequest.encode(acquireRequest()).finish());
+const goodBody = frame(AcquireLockRequest.encode(acquireRequest()).finish());
 
 let harness: Harness;
 let connection: RawConnection;
@@ -20,8 +20,8 @@ afterAll(async () => {
   await harness.close();
 });
 afterEach(async () => {
-  // The connection must still serve a good call.
-  expect(await connection.call({ path: ACQUIRE, body: good })).toMatchObject({ code: status.OK });
+  // A bad call must not break its connection: the next good call is answered.
+  expect(await connection.call({ path: ACQUIRE, body: goodBody })).toMatchObject({ code: status.OK });
   expect(connection.closed).toBe(false);
   expect(harness.logged).toEqual([]);
 });
@@ -29,7 +29,7 @@ afterEach(async () => {
 interface BadCall extends Partial<RawCall> {
   readonly title: string;
   readonly code: status;
-  /** Undefined: an error of the gRPC library, which has no reason. */
+  /** Undefined for an error of the gRPC library. Such an error has no reason. */
   readonly reason?: string;
 }
 
@@ -62,7 +62,7 @@ const BAD_CALLS: readonly BadCall[] = [
     code: status.RESOURCE_EXHAUSTED,
   },
   {
-    title: 'an invalid gzip body',
+    title: 'a body that is not gzip',
     headers: gzip,
     body: frame(Buffer.from('no gzip at all'), true),
     code: status.INTERNAL,
@@ -86,7 +86,7 @@ const BAD_CALLS: readonly BadCall[] = [
     code: status.UNIMPLEMENTED,
   },
   { title: 'no message', body: Buffer.alloc(0), code: status.UNIMPLEMENTED },
-  { title: 'two messages', body: Buffer.concat([good, good]), code: status.UNIMPLEMENTED },
+  { title: 'two messages', body: Buffer.concat([goodBody, goodBody]), code: status.UNIMPLEMENTED },
   { title: 'an unknown method', path: '/holdfast.v1.LockService/StealLock', code: status.UNIMPLEMENTED },
   { title: 'an unknown service', path: '/holdfast.v2.LockService/AcquireLock', code: status.UNIMPLEMENTED },
   {
@@ -96,7 +96,7 @@ const BAD_CALLS: readonly BadCall[] = [
     reason: 'QUOTA_EXCEEDED',
   },
   {
-    title: 'large headers in many small fields',
+    title: 'many small headers that are large together',
     headers: Object.fromEntries(
       Array.from({ length: 100 }, (_, index) => [`x-note-${index}`, 'x'.repeat(200)]),
     ),
@@ -110,7 +110,7 @@ const BAD_CALLS: readonly BadCall[] = [
     reason: 'QUOTA_EXCEEDED',
   },
   {
-    title: 'large headers of a stream',
+    title: 'large headers to a streaming method',
     path: '/holdfast.v1.LockService/HoldLock',
     headers: { 'x-note': large },
     code: status.RESOURCE_EXHAUSTED,
@@ -120,8 +120,8 @@ const BAD_CALLS: readonly BadCall[] = [
 ];
 
 test.each(BAD_CALLS)(
-  'answers $title with an error, without an engine call',
-  async ({ code, reason, path = ACQUIRE, headers = {}, body = good }) => {
+  'a call with $title gets an error and does not reach the engine',
+  async ({ code, reason, path = ACQUIRE, headers = {}, body = goodBody }) => {
     const outcome = await connection.call({ path, headers, body });
     expect(outcome).toMatchObject({ code, reason });
     expect(outcome.message.endsWith(']')).toBe(reason !== undefined);
@@ -129,36 +129,38 @@ test.each(BAD_CALLS)(
   },
 );
 
-test('accepts a message just below 4 MiB', async () => {
+test('the field checks read a message just below 4 MiB', async () => {
   const request = acquireRequest({ name: 'x'.repeat(4 * 1024 * 1024 - 10) });
   const body = frame(AcquireLockRequest.encode(request).finish());
   const outcome = await connection.call({ path: ACQUIRE, body });
   expect(outcome).toMatchObject({ code: status.INVALID_ARGUMENT, reason: 'INVALID_FIELD' });
 });
 
-test('accepts headers of half the bound', async () => {
+test('a call with headers of half the bound is answered', async () => {
   const headers = { 'x-note': 'x'.repeat(MAX_HEADER_BYTES / 2) };
-  expect(await connection.call({ path: ACQUIRE, headers, body: good })).toMatchObject({ code: status.OK });
+  expect(await connection.call({ path: ACQUIRE, headers, body: goodBody })).toMatchObject({
+    code: status.OK,
+  });
 });
 
-test('accepts a gzip body', async () => {
+test('a call with a gzip body is answered', async () => {
   const body = frame(gzipSync(AcquireLockRequest.encode(acquireRequest()).finish()), true);
   expect(await connection.call({ path: ACQUIRE, headers: gzip, body })).toMatchObject({ code: status.OK });
 });
 
-test('a call with more headers than HTTP/2 allows ends alone', async () => {
+test('a call with more headers than HTTP/2 allows ends without a status, and its connection stays open', async () => {
   const many = Array.from({ length: 400 }, (_, index) => [`x-note-${index}`, 'x']);
-  const outcome = await connection.call({ path: ACQUIRE, headers: Object.fromEntries(many), body: good });
+  const outcome = await connection.call({ path: ACQUIRE, headers: Object.fromEntries(many), body: goodBody });
   expect(outcome.code).toBeUndefined();
   expect(harness.permits.calls).toEqual([]);
 });
 
-test('answers a request that is not gRPC with an HTTP status', async () => {
+test('a request that is not gRPC gets the HTTP status 415', async () => {
   const { headers } = await connection.call({ path: ACQUIRE, headers: { 'content-type': 'text/html' } });
   expect(headers[':status']).toBe(415);
 });
 
-test('the connection survives 1000 concurrent bad calls', async () => {
+test('each of 1000 concurrent bad calls on one connection gets an error', async () => {
   const bodies = BAD_CALLS.flatMap(({ body }) => (body && body.length < 1000 ? [body] : []));
   const calls = Array.from({ length: 1000 }, (_, index) =>
     connection.call({ path: ACQUIRE, body: bodies[index % bodies.length]! }),
@@ -166,7 +168,7 @@ test('the connection survives 1000 concurrent bad calls', async () => {
   for (const { code } of await Promise.all(calls)) expect(code).toBeGreaterThan(0);
 });
 
-test('another client is served meanwhile', async () => {
+test('another client is served while the connection of the bad calls is open', async () => {
   const client = harness.locks();
   const answer = await call(client, client.acquireLock, acquireRequest());
   expect(answer.lease?.name).toBe('hello');

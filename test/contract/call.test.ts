@@ -13,7 +13,7 @@ import { someLease } from './fake-engines';
 import { acquireRequest, call, failureOf, Harness } from './harness';
 import { frame, RawConnection } from './raw-call';
 
-/** The engine's view of a call, and the end of a call that its client cancels. */
+/** Checks the data of a call that the engine receives, and the end of a call that its client cancels. */
 
 const DAY_MS = 86_400_000;
 
@@ -26,8 +26,8 @@ beforeAll(async () => {
 beforeEach(() => harness.logged.splice(0));
 afterAll(() => harness.close());
 
-/** The engine's view of an acquire that is answered at once. */
-async function engineView(
+/** Makes an acquire that is answered at once, and returns the call as the engine received it. */
+async function receivedCall(
   options: Parameters<typeof call>[3] = {},
   by = client,
 ): Promise<Omit<Call, 'onCancelled'>> {
@@ -57,29 +57,29 @@ function waitForCancel() {
 
 test('receivedAt is the monotonic time at which the handler starts', async () => {
   const before = performance.now();
-  const { receivedAt } = await engineView();
+  const { receivedAt } = await receivedCall();
   expect(receivedAt).toBeGreaterThan(before);
   expect(receivedAt).toBeLessThan(performance.now());
 });
 
-describe('timeoutMs', () => {
+describe('timeoutMs of a call', () => {
   test('is undefined without a deadline', async () => {
-    expect((await engineView()).timeoutMs).toBeUndefined();
+    expect((await receivedCall()).timeoutMs).toBeUndefined();
   });
 
   test.each([
     [5000, 5000],
     [DAY_MS, DAY_MS],
     [20 * DAY_MS, 20 * DAY_MS],
-    // grpc-js computes a past deadline from these timeouts, and ends such a call at once.
+    // grpc-js overflows with these timeouts, and would end the call at once.
     [25 * DAY_MS, 24 * DAY_MS],
     [30 * DAY_MS, 24 * DAY_MS],
     [365 * DAY_MS, 24 * DAY_MS],
     [10_000 * DAY_MS, 24 * DAY_MS],
-  ])('for a deadline in %d ms is about %d ms', async (given, expected) => {
-    const { timeoutMs } = await engineView({ deadline: Date.now() + given });
+  ])('for a deadline %d ms from now is about %d ms', async (given, expected) => {
+    const { timeoutMs } = await receivedCall({ deadline: Date.now() + given });
     expect(timeoutMs).toBeLessThanOrEqual(expected + 1000);
-    // grpc-js sends long timeouts in whole minutes or hours.
+    // The client of grpc-js sends a long timeout in whole minutes or hours.
     expect(timeoutMs).toBeGreaterThan(expected * 0.999 - 1000);
   });
 
@@ -97,11 +97,11 @@ describe('timeoutMs', () => {
     ['soon', 'soon'],
     ['S', 'S'],
     ['', ''],
-  ])('the header %j is clamped to %j', (given, clamped) => {
+  ])('comes from the header grpc-timeout: %j counts as %j', (given, clamped) => {
     expect(clampedTimeout(given)).toBe(clamped);
   });
 
-  test('cancels the call when it expires', async () => {
+  test('limits the call: the engine is notified when the deadline has passed', async () => {
     const state = waitForCancel();
     const error = await failureOf(
       call(client, client.acquireLock, acquireRequest(), { deadline: Date.now() + 100 }),
@@ -111,10 +111,10 @@ describe('timeoutMs', () => {
   });
 });
 
-describe('connection', () => {
-  test('is one object per client connection', async () => {
-    const [first, second] = [await engineView(), await engineView()];
-    const other = await engineView({}, harness.locks());
+describe('connection of a call', () => {
+  test('is the same object for all calls of a client connection', async () => {
+    const [first, second] = [await receivedCall(), await receivedCall()];
+    const other = await receivedCall({}, harness.locks());
     expect(first.connection).toBe(second.connection);
     expect(first.connection).not.toBe(other.connection);
   });
@@ -130,15 +130,15 @@ describe('connection', () => {
   });
 });
 
-test('transportRetry is true for a retry of the gRPC library', async () => {
-  expect((await engineView()).transportRetry).toBe(false);
+test('transportRetry is true only for a retry by the gRPC library', async () => {
+  expect((await receivedCall()).transportRetry).toBe(false);
   const metadata = new Metadata();
   metadata.set('grpc-previous-rpc-attempts', '1');
-  expect((await engineView({ metadata })).transportRetry).toBe(true);
+  expect((await receivedCall({ metadata })).transportRetry).toBe(true);
 });
 
 describe('a cancelled call', () => {
-  test('notifies each listener once, and ignores the later rejection', async () => {
+  test('notifies each listener once, and ignores a later rejection of the handler', async () => {
     const state = waitForCancel();
     const pending = client.acquireLock(acquireRequest(), () => undefined);
     await eventually('the call to arrive', () => state.call);
@@ -183,7 +183,7 @@ describe('a cancelled call', () => {
     const body = frame(AcquireLockRequest.encode(acquireRequest()).finish());
     const pending = connection.call({ path: LockServiceService.acquireLock.path, body });
     await eventually('the call to arrive', () => state.arrived);
-    // The call stays open while the client answers pings.
+    // The client answers pings, so the call stays open.
     await sleep(1000);
     expect(state.cancelled).toBe(0);
     for (const socket of sockets) socket.unpipe().pause();
@@ -197,12 +197,12 @@ describe('a cancelled call', () => {
     await pinging.close();
   });
 
-  test('does not reach the engine when a suspended server reads the call and its cancellation at once', async () => {
+  test('does not reach the engine if the server reads the call and its cancellation together', async () => {
     const targetPort = Number(harness.target.split(':')[1]);
     const proxy = await TcpProxy.open({ targetPort, protocol: 'tcp' });
     const leaving = new LockClient(proxy.address);
     await leaving.get('connected');
-    // The proxy delays the call, so the server reads the call and its cancellation in one chunk.
+    // The proxy holds the call back, so the server reads the call and its cancellation in one chunk.
     proxy.blackHole('toTarget');
     const sent = proxy.bytes.toTarget;
     const stream = leaving.attach(someLease.leaseId);
@@ -212,14 +212,14 @@ describe('a cancelled call', () => {
     await eventually('the cancellation to leave', () => proxy.bytes.toTarget > called);
     harness.permits.calls.splice(0);
     proxy.passEverything();
-    // One connection is served in order, so the answer to this call comes after the cancelled call.
+    // The server reads a connection in order, so the answer to this call comes after the cancelled call.
     await leaving.get('behind');
     expect(harness.permits.calls).toEqual([['inspect', 'lock', 'behind']]);
     leaving.close();
     await proxy.close();
   });
 
-  test('logs an error that a listener throws', async () => {
+  test('logs the error of a listener that throws', async () => {
     let given: Call | undefined;
     harness.permits.answers.acquire = (arrived) => {
       given = arrived;

@@ -12,7 +12,7 @@ import { commit, entry, start } from './autocomplete-calls';
 import { drainStream, failureOf, type Harness } from './harness';
 import { leaseOf } from './services';
 
-/** Every call of the contract, from the descriptors. A new RPC needs good values for its new fields only. */
+/** Every call of the contract, read from the descriptors. A new RPC needs valid values only for its new fields. */
 
 type Method = MethodDefinition<object, object>;
 
@@ -23,7 +23,7 @@ const DEFINITIONS: Readonly<Record<string, unknown>> = {
   AutocompleteService: AutocompleteServiceService,
 };
 
-/** Good values by field. A request takes those of its own fields, and leaves all other fields unset. */
+/** Valid values by field name. A request takes the values of its own fields. */
 function goodValues(service: string): Readonly<Record<string, unknown>> {
   const { leaseId } = leaseOf(service === 'LockService' ? 'lock' : 'semaphore');
   return {
@@ -47,13 +47,13 @@ const CLIENT_STREAMS: Readonly<Record<string, readonly object[]>> = {
 };
 
 export interface ContractCall {
-  /** As in HTTP/2: `/holdfast.v1.LockService/AcquireLock`. */
+  /** The path of the HTTP/2 request, such as `/holdfast.v1.LockService/AcquireLock`. */
   readonly path: string;
-  /** Sends a good request. Resolves to the call's error; throws if the call ends OK. */
+  /** Sends a valid request. Resolves to the call's error, and throws if the call ends OK. */
   failure(harness: Harness): Promise<ServiceError>;
 }
 
-/** @param except names of methods */
+/** @param except the names of methods that are left out */
 export function contractCalls(except: readonly string[]): readonly ContractCall[] {
   const descriptors = readFileSync(join(ROOT, 'generated/descriptor.binpb'));
   return fromBinary(FileDescriptorSetSchema, descriptors)
@@ -64,7 +64,7 @@ export function contractCalls(except: readonly string[]): readonly ContractCall[
     .map(([service, name]) => contractCall(service, name));
 }
 
-/** All calls of a harness share one client: opening a connection takes longer than a call. */
+/** All calls of a harness share one client, because opening a connection takes longer than a call. */
 const clients = new WeakMap<Harness, Client>();
 
 function clientOf(harness: Harness): Client {

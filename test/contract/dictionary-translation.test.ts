@@ -51,9 +51,9 @@ const heavyEntry: Entry = {
 
 const { AccentHandling, TypoMatching } = proto;
 const PROFILES: readonly [string, proto.Profile | undefined, Profile][] = [
-  ['no profile means accents kept and typos on', undefined, { accents: 'kept', typos: true }],
+  ['no profile stands for accents kept and typos on', undefined, { accents: 'kept', typos: true }],
   [
-    'an empty profile means accents kept and typos on',
+    'an empty profile stands for accents kept and typos on',
     {
       accents: AccentHandling.ACCENT_HANDLING_UNSPECIFIED,
       typoMatching: TypoMatching.TYPO_MATCHING_UNSPECIFIED,
@@ -78,7 +78,7 @@ describe('CreateDictionary', () => {
     expect(engineCalls()).toEqual([['createDictionary', 'towns', expected]]);
   });
 
-  test('answers the dictionary with its full profile', async () => {
+  test('answers with the dictionary and its full profile', async () => {
     expect(await calls.createDictionary()).toEqual({ dictionary: townsMessage });
     const profile: Profile = { accents: 'dropped', typos: false };
     harness.autocomplete.answers.createDictionary = () => Promise.resolve({ ...towns, profile });
@@ -96,13 +96,13 @@ describe('PutEntries', () => {
     expect(engineCalls()).toEqual([['putEntries', 'towns', [heavyEntry, plain]]]);
   });
 
-  test('accepts a repeated entry_id, and keeps the order', async () => {
+  test('accepts two entries with the same entry_id, and keeps their order', async () => {
     await calls.putEntries({ entries: [entry({ text: 'first' }), entry({ text: 'last' })] });
     expect((engineCalls()[0]?.[2] as Entry[]).map(({ text }) => text)).toEqual(['first', 'last']);
   });
 });
 
-test('DeleteEntries answers the number of deleted entries', async () => {
+test('DeleteEntries answers with the number of deleted entries', async () => {
   harness.autocomplete.answers.deleteEntries = () => Promise.resolve(2);
   expect(await calls.deleteEntries({ entryIds: ['a', 'b', 'c'] })).toEqual({ deletedCount: 2 });
   expect(engineCalls()).toEqual([['deleteEntries', 'towns', ['a', 'b', 'c']]]);
@@ -111,7 +111,7 @@ test('DeleteEntries answers the number of deleted entries', async () => {
 describe('ImportDictionary', () => {
   const importing = () => new ImportCall(harness.completions());
 
-  test('starts, puts each batch, commits, and answers the dictionary', async () => {
+  test('starts the import, puts each batch, commits, and answers with the dictionary', async () => {
     const second = [entry({ entryId: 'b' }), entry({ entryId: 'b' })];
     const answer = await importing().all(start, batch([heavy]), batch(second), commit(3));
     expect(answer).toEqual({ dictionary: townsMessage });
@@ -121,7 +121,7 @@ describe('ImportDictionary', () => {
     expect(engineCalls()[3]).toEqual(['commit', 3]);
   });
 
-  test('may have no entries', async () => {
+  test('commits an import without entries', async () => {
     await importing().all(start, commit(0));
     expect(harness.autocomplete.verbs).toEqual(['startImport', 'commit']);
   });
@@ -132,7 +132,7 @@ describe('ImportDictionary', () => {
   });
 });
 
-test('ListEntries passes both bounds, and answers entries with selection counts', async () => {
+test('ListEntries passes both bounds to the engine, and answers with entries and selection counts', async () => {
   const listed: ListedEntry = { ...heavyEntry, selectionCount: 2 ** 52 };
   harness.autocomplete.answers.listEntries = () =>
     Promise.resolve({ entries: [listed], nextPageToken: 'more' });
@@ -146,7 +146,7 @@ test('ListEntries passes both bounds, and answers entries with selection counts'
   ]);
 });
 
-test('GetDictionary answers size, memory, generation and open imports', async () => {
+test('GetDictionary answers with size, memory, generation and open imports', async () => {
   const imports = [{ startTimeMs: 1_795_172_435_542, receivedCount: 2000 }];
   harness.autocomplete.answers.getDictionary = () => Promise.resolve({ ...towns, generation: 9, imports });
   expect(await calls.getDictionary()).toEqual({
@@ -169,7 +169,7 @@ test('ListDictionaries passes prefix and page token to the engine', async () => 
   expect(engineCalls()).toEqual([['listDictionaries', 't', 2, 'here']]);
 });
 
-test.each([true, false])('DeleteDictionary answers deleted %s', async (deleted) => {
+test.each([true, false])("DeleteDictionary sends the engine's answer: deleted is %s", async (deleted) => {
   harness.autocomplete.answers.deleteDictionary = () => Promise.resolve(deleted);
   expect(await calls.deleteDictionary()).toEqual({ deleted });
   expect(engineCalls()).toEqual([['deleteDictionary', 'towns']]);

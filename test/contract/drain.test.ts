@@ -17,7 +17,7 @@ function openHold(client: ReturnType<Harness['locks']>) {
   return client.holdLock({ start: { $case: 'acquire', value: acquireRequest({ requestId: UUID_V4 }) } });
 }
 
-test('turns NOT_SERVING, then ends streams with a retryable status, then closes', async () => {
+test('a drain reports NOT_SERVING, then ends streams with DRAINING, then closes the server', async () => {
   const order: string[] = [];
   const client = harness.locks();
   const health = harness.health();
@@ -41,7 +41,7 @@ test('turns NOT_SERVING, then ends streams with a retryable status, then closes'
   const stopwatch = new Stopwatch();
   await harness.drain(10_000);
   order.push('closed');
-  // An open watch must not delay the drain until its timeout.
+  // The open health watch does not delay the drain until the drain timeout.
   expect(stopwatch.chargedMs).toBeLessThan(2000);
   expect(order).toEqual(['health 2', 'stream ended', 'closed']);
   const { messages, error } = await held;
@@ -51,7 +51,7 @@ test('turns NOT_SERVING, then ends streams with a retryable status, then closes'
   expect((await watch).error?.code).toBe(status.UNAVAILABLE);
 });
 
-test('answers calls in flight', async () => {
+test('a drain waits for the answer of a call in flight', async () => {
   const client = harness.locks();
   let answer: (() => void) | undefined;
   harness.permits.answers.acquire = () => new Promise((resolve) => (answer = () => resolve(someLease)));
@@ -64,7 +64,7 @@ test('answers calls in flight', async () => {
   await drained;
 });
 
-test('does not wait for an open reflection stream', async () => {
+test('a drain does not wait for an open reflection stream', async () => {
   const stream = harness.client(ServerReflectionClient).serverReflectionInfo();
   const ended = new Promise<number>((resolve) => {
     stream.on('error', (error: { code: number }) => resolve(error.code));
@@ -77,7 +77,7 @@ test('does not wait for an open reflection stream', async () => {
   expect(await ended).toBe(status.UNAVAILABLE);
 });
 
-test('closes connections after the drain timeout, and logs a warning', async () => {
+test('a drain closes open connections after the drain timeout, and logs warnings', async () => {
   const client = harness.locks();
   harness.permits.answers.hold = () => new Promise(() => undefined);
   harness.permits.onDrain = () => new Promise(() => undefined);
@@ -92,13 +92,13 @@ test('closes connections after the drain timeout, and logs a warning', async () 
   expect(harness.logged.map(({ level }) => level)).toEqual(['warn', 'warn']);
 });
 
-test('completes when the engine fails to drain', async () => {
+test('a drain completes when the engine fails to drain, and logs the error', async () => {
   harness.permits.onDrain = () => Promise.reject(new Error('no'));
   await harness.drain(10_000);
   expect(harness.logged).toMatchObject([{ level: 'error', fields: { err: { message: 'no' } } }]);
 });
 
-test('stops listening', async () => {
+test('a drained server does not listen any more', async () => {
   const client = harness.locks();
   await harness.drain();
   const error = await failureOf(

@@ -13,7 +13,7 @@ beforeAll(async () => {
 beforeEach(() => harness.logged.splice(0));
 afterAll(() => harness.close());
 
-/** The contract's table: the code, the default delay of RetryInfo, and whether a pushback is sent. */
+/** For each reason of the contract: the code, the default delay of RetryInfo, and whether a pushback is sent. */
 const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'pushback'?]>> = {
   INVALID_FIELD: [status.INVALID_ARGUMENT, undefined],
   REQUEST_MISMATCH: [status.INVALID_ARGUMENT, undefined],
@@ -57,7 +57,7 @@ async function unaryFailure(message: string, details: ErrorDetails = {}, reason:
   return error!;
 }
 
-describe.each(ROWS)('%s', (reason, [code, retryAfterMs, pushback]) => {
+describe.each(ROWS)('the error %s', (reason, [code, retryAfterMs, pushback]) => {
   test('is sent with its code, its reason in three places, and its retry delay', async () => {
     const details = { metadata: { cause: 'EXPIRED', holder_id: 'älice' } };
     for (const error of await allFailures(new HoldfastError(reason, 'lock "hello" is held', details))) {
@@ -81,7 +81,7 @@ describe.each(ROWS)('%s', (reason, [code, retryAfterMs, pushback]) => {
     }
   });
 
-  test("sends the engine's retry delay", async () => {
+  test("is sent with the engine's retry delay, rounded to whole milliseconds", async () => {
     for (const error of await allFailures(new HoldfastError(reason, 'no', { retryAfterMs: 1234.5 }))) {
       expect(holdfastError(error)?.retryAfterMs).toBe(1234);
       expect(error.metadata.get('grpc-retry-pushback-ms')).toEqual(pushback === undefined ? [] : ['1235']);
@@ -96,7 +96,7 @@ describe('a thrown value that is not a HoldfastError', () => {
     ['a text', 'boom at line 7', 'line 7'],
     ['undefined', undefined, 'undefined'],
     ['an object that looks like a status', { code: 7, details: 'internal secret' }, 'secret'],
-  ])('answers %s with INTERNAL, and logs it whole', async (_title, thrown, leak) => {
+  ])('is answered with INTERNAL and logged whole: %s', async (_title, thrown, leak) => {
     for (const error of await allFailures(thrown)) {
       expect(error.code).toBe(status.INTERNAL);
       expect(error.details).toMatch(/^the server failed; .* \[INTERNAL\]$/);
@@ -111,7 +111,7 @@ describe('a thrown value that is not a HoldfastError', () => {
     expect(loggedMethods.sort()).toEqual(CALLS.map(({ path }) => path).sort());
   });
 
-  test('thrown synchronously by the engine is INTERNAL too', async () => {
+  test('is answered with INTERNAL even if the engine throws synchronously', async () => {
     harness.permits.answers.acquire = () => {
       throw new Error('at once');
     };
@@ -125,12 +125,15 @@ describe('a thrown value that is not a HoldfastError', () => {
     [new StoreFailure('no', 'unavailable'), 'STORE_UNAVAILABLE'],
     [new StoreFailure('no', 'full'), 'STORE_FULL'],
     [new StoreFailure('unknown', 'unavailable'), 'OUTCOME_UNKNOWN'],
-  ])('a StoreFailure that the engine did not translate (%s) answers %s', async (failure, reason) => {
-    for (const error of await allFailures(failure)) {
-      expect(holdfastError(error)?.reason).toBe(reason);
-      expect(error.details).not.toContain('carried out:');
-    }
-  });
+  ])(
+    'is answered with the matching reason if the value is a StoreFailure: %s, %s',
+    async (failure, reason) => {
+      for (const error of await allFailures(failure)) {
+        expect(holdfastError(error)?.reason).toBe(reason);
+        expect(error.details).not.toContain('carried out:');
+      }
+    },
+  );
 });
 
 describe('an error text', () => {
@@ -151,7 +154,7 @@ describe('an error text', () => {
   });
 
   test.each(['x'.repeat(5000), '日本'.repeat(2000), '%'.repeat(3000), '😀'.repeat(1000)])(
-    'is truncated before its reason, and is equal in the details: %.10s…',
+    'is truncated before its reason, and is the same in the details: %.10s…',
     async (message) => {
       const error = await unaryFailure(message, { metadata: { holder_id: 'alice' } });
       expect(encodeURI(error.details).length).toBeLessThanOrEqual(2000);

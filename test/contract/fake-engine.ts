@@ -1,18 +1,18 @@
 /**
- * Stands in for an engine behind the transport. A test sets the answers, and reads the calls that passed the field
- * checks. A new verb of the engine needs one default answer in `fake-engines.ts`.
+ * Replaces an engine behind the transport. A test sets the answers, and reads the calls that passed the field checks.
+ * A new verb of the engine needs a default answer in `fake-engines.ts`.
  */
 export class FakeEngine<Engine extends object> {
-  /** What the transport gets. */
+  /** The engine that the transport calls. */
   readonly engine: Engine;
-  /** The answers of the test, by verb. A verb without one gives its default answer. */
+  /** The answers of the test, by verb. All other verbs give their default answers. */
   answers: Partial<Engine> = {};
-  /** Each call: the verb and its arguments, without objects that are not data (Call, HoldSink). */
+  /** For each call, the verb and the arguments that are data. Call and HoldSink are left out. */
   readonly calls: unknown[][];
   onDrain: () => Promise<void> = () => Promise.resolve();
   drainCount = 0;
 
-  /** @param calls several engines may share one list, so a test sees their common order */
+  /** @param calls Two engines may share this list. The list then shows the order of their calls. */
   constructor(
     private readonly defaults: Engine,
     calls: unknown[][] = [],

@@ -69,7 +69,7 @@ export function fakePermits(): FakeEngine<PermitsEngine> {
   });
 }
 
-/** `session` is the import that `startImport` answers; its calls are in `engine.calls` too. */
+/** `startImport` answers with `session`. The calls of `session` are in `engine.calls` too. */
 export function fakeAutocomplete(): {
   readonly engine: FakeEngine<AutocompleteEngine>;
   readonly session: FakeEngine<ImportSession>;
@@ -119,7 +119,7 @@ export class FakeStore implements StoreHealth, StoreOperations {
     this.listeners.push(listener);
   }
 
-  /** Starts a quarantine. Undefined: ends it. */
+  /** Starts a quarantine. Undefined ends the quarantine. */
   setQuarantine(quarantine: Quarantine | undefined): void {
     this.quarantine = quarantine;
     for (const listener of this.listeners) listener();

@@ -28,9 +28,8 @@ export interface Logged {
 }
 
 export interface HarnessOptions {
-  /** Default: a free port of 127.0.0.1. */
   readonly address?: Address;
-  /** Interval of the pings on each connection, and the timeout of their answers. */
+  /** The interval of the pings on each connection, and the timeout of their answers. */
   readonly keepaliveMs?: number;
   readonly autocompleteLimits?: AutocompleteLimits;
   readonly extend?: (server: Server, context: CallContext) => void;
@@ -161,7 +160,7 @@ export function drainStream<Message>(
 
 export const UUID_V4 = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
 
-/** A good request, with the given fields changed. */
+/** A valid request with the given fields. */
 export function acquireRequest(fields: Partial<AcquireLockRequest> = {}): AcquireLockRequest {
   return { ...AcquireLockRequest.create({ name: 'hello' }), ...fields };
 }

@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** The states that a watch has sent so far. */
+/** The states that a watch has sent so far. The list grows. */
 function statesOf(stream: ClientReadableStream<HealthCheckResponse>): ServingStatus[] {
   const states: ServingStatus[] = [];
   stream.on('data', (message: HealthCheckResponse) => states.push(message.status));
@@ -32,7 +32,7 @@ function statesOf(stream: ClientReadableStream<HealthCheckResponse>): ServingSta
   return states;
 }
 
-test.each(SERVICES)('Check of %j follows the state of the store', async (service) => {
+test.each(SERVICES)('Check of %j answers NOT_SERVING while the store is unreachable', async (service) => {
   expect(await call(client, client.check, { service })).toEqual({ status: SERVING });
   harness.store.setReachable(false);
   expect(await call(client, client.check, { service })).toEqual({ status: NOT_SERVING });
@@ -40,13 +40,13 @@ test.each(SERVICES)('Check of %j follows the state of the store', async (service
   expect(await call(client, client.check, { service })).toEqual({ status: SERVING });
 });
 
-test('is NOT_SERVING while the store is unsuitable', async () => {
+test('Check answers NOT_SERVING while the store is unsuitable', async () => {
   harness.store.suitable = false;
   harness.store.setReachable(true);
   expect(await call(client, client.check, { service: '' })).toEqual({ status: NOT_SERVING });
 });
 
-test('is NOT_SERVING during a quarantine for holdfast.grants only', async () => {
+test('during a quarantine only holdfast.grants is NOT_SERVING', async () => {
   const grants = statesOf(client.watch({ service: 'holdfast.grants' }));
   const whole = statesOf(client.watch({ service: '' }));
   await eventually('both first states', () => grants.length + whole.length === 2);
@@ -67,14 +67,14 @@ test('Check answers NOT_FOUND for an unknown service', async () => {
   expect(error.code).toBe(status.NOT_FOUND);
 });
 
-test('List answers the state of every service', async () => {
+test('List answers with the state of every service', async () => {
   const { statuses } = await call(client, client.list, {});
   expect(new Map([...statuses].map(([name, { status: state }]) => [name, state]))).toEqual(
     new Map(SERVICES.map((name) => [name, SERVING])),
   );
 });
 
-test.each(SERVICES)('Watch of %j sends every change once', async (service) => {
+test.each(SERVICES)('Watch of %j sends every change of the state once', async (service) => {
   const states = statesOf(client.watch({ service }));
   await eventually('the first state', () => states.length === 1);
   harness.store.setReachable(true);
@@ -95,7 +95,7 @@ test('Watch of an unknown service sends SERVICE_UNKNOWN and stays open', async (
   stream.cancel();
 });
 
-test('stays NOT_SERVING during a drain when the store recovers', async () => {
+test('Watch sends no SERVING during a drain, even if the store recovers', async () => {
   let drained: (() => void) | undefined;
   harness.permits.onDrain = () => new Promise((resolve) => (drained = resolve));
   const states = statesOf(client.watch({ service: '' }));

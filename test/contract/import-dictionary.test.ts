@@ -23,7 +23,7 @@ const importing = () => new ImportCall(harness.completions());
 const called = (verb: string) =>
   eventually(`the call ${verb}`, () => harness.autocomplete.verbs.includes(verb));
 
-/** A promise that the test settles. */
+/** A promise that the test fulfils or rejects. */
 function gate() {
   let open: () => void = () => undefined;
   let refuse: (error: Error) => void = () => undefined;
@@ -34,7 +34,7 @@ function gate() {
   return { passed, open: () => open(), refuse: (error: Error) => refuse(error) };
 }
 
-test('puts a batch only after the previous batch is in the store', async () => {
+test('ImportDictionary puts a batch only after the previous batch is in the store', async () => {
   const first = gate();
   harness.importSession.answers.put = () => first.passed;
   const call = importing();
@@ -47,18 +47,18 @@ test('puts a batch only after the previous batch is in the store', async () => {
   expect(harness.autocomplete.verbs).toEqual(['startImport', 'put', 'put', 'commit']);
 });
 
-test('applies backpressure to a client that sends faster than the store writes', async () => {
+test('ImportDictionary slows a client that sends faster than the store writes', async () => {
   const first = gate();
   harness.importSession.answers.put = () => first.passed;
   const call = importing();
   call.send(start);
-  // A batch has about 1 MB, so no flow control window holds more than two batches.
-  const large = batch(entries(1000).map((one) => ({ ...one, payload: Buffer.alloc(1000) })));
+  // A batch has about 1 MB. A flow control window holds at most two batches.
+  const large = batch(entries(1000).map((small) => ({ ...small, payload: Buffer.alloc(1000) })));
   let writtenCount = 0;
   for (let sent = 0; sent < 12; sent++) call.stream.write({ part: large }, () => (writtenCount += 1));
   await called('put');
   await sleep(300);
-  // One batch is in the engine, one is read ahead, and the socket buffers hold the rest.
+  // The engine has the first batch, the server has read the second batch, and the socket buffers hold the rest.
   expect(writtenCount).toBeLessThan(8);
   first.open();
   call.send(commit(12_000));
@@ -67,7 +67,7 @@ test('applies backpressure to a client that sends faster than the store writes',
   expect(writtenCount).toBe(12);
 });
 
-test("commits only after the client's half-close", async () => {
+test("ImportDictionary commits only after the client's half-close", async () => {
   const call = importing();
   call.send(start);
   call.send(commit(0));
@@ -79,7 +79,7 @@ test("commits only after the client's half-close", async () => {
   expect(harness.autocomplete.verbs).toEqual(['startImport', 'commit']);
 });
 
-describe('abandons the import', () => {
+describe('ImportDictionary abandons the import', () => {
   test('when the client cancels', async () => {
     const call = importing();
     call.send(start);
@@ -92,7 +92,7 @@ describe('abandons the import', () => {
     expect(harness.logged).toEqual([]);
   });
 
-  test('when the client cancels during a put, after that put has ended', async () => {
+  test('when the client cancels during a put, but not before the end of that put', async () => {
     const first = gate();
     harness.importSession.answers.put = () => first.passed;
     const call = importing();
@@ -148,7 +148,7 @@ describe('abandons the import', () => {
       autocompleteLimits: { ...defaultAutocompleteLimits, maxImports: 1, maxImportIdleMs: 200 },
     });
     const client = impatient.completions();
-    // The time of a slow store does not count as the client's idle time.
+    // The store is slower than maxImportIdleMs. Its time does not count as the client's idle time.
     impatient.importSession.answers.put = () => sleep(400);
     const call = new ImportCall(client);
     call.send(start);
@@ -175,7 +175,7 @@ describe('abandons the import', () => {
   });
 });
 
-test('a draining server still answers a commit that has started', async () => {
+test('ImportDictionary answers a commit that started before the drain', async () => {
   const committing = gate();
   harness.importSession.answers.commit = () => committing.passed.then(() => towns);
   const answer = importing().all(start, commit(0));
@@ -188,7 +188,7 @@ test('a draining server still answers a commit that has started', async () => {
   expect(harness.autocomplete.verbs).toEqual(['startImport', 'commit']);
 });
 
-test('does not abandon an import whose commit the engine refused', async () => {
+test('ImportDictionary does not abandon an import after a refused commit', async () => {
   harness.importSession.answers.commit = () =>
     Promise.reject(new HoldfastError('INVALID_FIELD', 'commit.entry_count is 2, but 1 entry was sent'));
   const error = await failureOf(importing().all(start, batch([entry()]), commit(2)));
@@ -196,7 +196,7 @@ test('does not abandon an import whose commit the engine refused', async () => {
   expect(harness.autocomplete.verbs).toEqual(['startImport', 'put', 'commit']);
 });
 
-test('does not abandon an import that could not start', async () => {
+test('ImportDictionary does not abandon an import that could not start', async () => {
   harness.autocomplete.answers.startImport = () =>
     Promise.reject(new HoldfastError('DICTIONARY_EXISTS', 'dictionary "towns" drops accents'));
   const error = await failureOf(importing().all(start, commit(0)));
@@ -204,7 +204,7 @@ test('does not abandon an import that could not start', async () => {
   expect(harness.autocomplete.verbs).toEqual(['startImport']);
 });
 
-test('refuses an import above maxImports until another import ends', async () => {
+test('ImportDictionary answers QUOTA_EXCEEDED while maxImports imports are open', async () => {
   const { maxImports } = defaultAutocompleteLimits;
   const open = Array.from({ length: maxImports }, () => importing());
   for (const call of open) call.send(start);

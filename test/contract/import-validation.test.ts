@@ -16,7 +16,7 @@ afterAll(() => harness.close());
 
 const unknownAccents = 9 as AccentHandling;
 
-/** Parts of an import with a bad last part, the bad field's path, and a part of its description. */
+/** An import with a bad last part, the path of the bad field, and a part of the field's description. */
 type BadImport = readonly [title: string, parts: (Part | undefined)[], field: string, words: string];
 
 const NOT_STARTED: readonly BadImport[] = [
@@ -61,7 +61,7 @@ const STARTED: readonly BadImport[] = [
   ['a commit of 2^53 entries', [start, commit(2n ** 53n)], 'commit.entry_count', '9007199254740992'],
 ];
 
-describe('a bad import', () => {
+describe('an import with a bad part', () => {
   const expectRefusal = async (parts: readonly (Part | undefined)[], field: string, words: string) => {
     const error = await failureOf(new ImportCall(harness.completions()).all(...parts));
     expect(error.code).toBe(status.INVALID_ARGUMENT);
@@ -72,7 +72,7 @@ describe('a bad import', () => {
   };
 
   test.each(NOT_STARTED)(
-    'answers INVALID_FIELD and starts nothing: %s',
+    'gets INVALID_FIELD before the import starts: %s',
     async (_title, parts, field, words) => {
       await expectRefusal(parts, field, words);
       expect(harness.autocomplete.calls).toEqual([]);
@@ -80,7 +80,7 @@ describe('a bad import', () => {
   );
 
   test.each(STARTED)(
-    'answers INVALID_FIELD and abandons the import: %s',
+    'gets INVALID_FIELD, and the import is abandoned: %s',
     async (_title, parts, field, words) => {
       await expectRefusal(parts, field, words);
       expect(harness.autocomplete.verbs.filter((verb) => verb !== 'put')).toEqual(['startImport', 'abandon']);

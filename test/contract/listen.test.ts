@@ -1,27 +1,26 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { ListenError } from '../../src/transport/grpc/listen';
 import { someLease } from './fake-engines';
 import { acquireRequest, call, Harness } from './harness';
-import { makeScratchFolder } from '../support/processes/scratch-folder';
+import { scratchFolder } from '../support/scratch-folder';
 
-// grpc-js would also print the expected errors on the console.
+// Without this setting grpc-js prints the expected errors on the console.
 setLogVerbosity(logVerbosity.NONE);
 
 let folder: string;
 let path: string;
 const open: Harness[] = [];
 beforeEach(() => {
-  folder = makeScratchFolder('listen');
+  folder = scratchFolder();
   path = join(folder, 'h.sock');
 });
 afterEach(async () => {
   await Promise.all(open.splice(0).map((harness) => harness.close()));
-  rmSync(folder, { recursive: true });
 });
 
 async function listen(address: Parameters<typeof Harness.start>[0]): Promise<Harness> {
@@ -37,7 +36,7 @@ async function serves(harness: Harness): Promise<boolean> {
 }
 
 test.each(['127.0.0.1', 'localhost', '::1'])(
-  'listens on a free port of %s and returns its number',
+  'the server listens on a free port of %s, and returns the port number',
   async (host) => {
     const harness = await listen({ address: { kind: 'tcp', host, port: 0 } });
     expect(harness.target).toMatch(host === '::1' ? /^\[::1\]:[1-9]\d*$/ : /^[\w.]+:[1-9]\d*$/);
@@ -45,7 +44,7 @@ test.each(['127.0.0.1', 'localhost', '::1'])(
   },
 );
 
-test('refuses a port in use with a plain sentence', async () => {
+test('the server refuses a port in use with a plain sentence', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
@@ -56,13 +55,13 @@ test('refuses a port in use with a plain sentence', async () => {
   taken.close();
 });
 
-test('refuses an address of another machine', async () => {
+test('the server refuses an address of another machine', async () => {
   const attempt = listen({ address: { kind: 'tcp', host: '192.0.2.1', port: 0 } });
   await expect(attempt).rejects.toThrow('this machine has no such address');
 });
 
-describe('a Unix socket', () => {
-  test('serves, has one connection object per client, and is removed on close', async () => {
+describe('a server on a Unix socket', () => {
+  test('has a connection object for each client, and removes the socket file when the server closes', async () => {
     const harness = await listen({ address: { kind: 'unix', path } });
     expect(harness.target).toBe(`unix:${path}`);
     const connections: object[] = [];
@@ -77,7 +76,7 @@ describe('a Unix socket', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test('of a killed server is replaced', async () => {
+  test('replaces the socket file of a killed server', async () => {
     const child = fork(
       '-e',
       [`require('net').createServer().listen(${JSON.stringify(path)}, () => process.send(1))`],
@@ -93,19 +92,19 @@ describe('a Unix socket', () => {
     expect(await serves(await listen({ address: { kind: 'unix', path } }))).toBe(true);
   });
 
-  test('with a listener is kept', async () => {
+  test('does not replace a socket file with a listener', async () => {
     const first = await listen({ address: { kind: 'unix', path } });
     await expect(listen({ address: { kind: 'unix', path } })).rejects.toThrow('already listens there');
     expect(await serves(first)).toBe(true);
   });
 
-  test('never replaces a file', async () => {
+  test('does not replace a file that is not a socket', async () => {
     writeFileSync(path, 'precious');
     await expect(listen({ address: { kind: 'unix', path } })).rejects.toThrow('a file that is not a socket');
     expect(existsSync(path)).toBe(true);
   });
 
-  test('is refused in a folder that does not exist', async () => {
+  test('does not start in a folder that does not exist', async () => {
     const nowhere = join(folder, 'no', 'h.sock');
     await expect(listen({ address: { kind: 'unix', path: nowhere } })).rejects.toThrow(ListenError);
   });

@@ -1,6 +1,6 @@
 import { ServerProcess } from '../support/processes/server-process';
 
-// The server tries to reach Redis for ten seconds.
+// This test takes ten seconds, because the server tries to reach Redis for so long.
 test('the server refuses to start without Redis, and hides the password', async () => {
   const refused = ServerProcess.start({ redisUrl: 'redis://:s3cret@127.0.0.1:1' });
   const error = (await refused.catch((failure: unknown) => failure)) as Error;

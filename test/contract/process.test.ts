@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { credentials } from '@grpc/grpc-js';
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
@@ -9,9 +9,9 @@ import { RedisProcess } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 import { acquireRequest, call, UUID_V4 } from './harness';
 import { Stopwatch } from '../support/stopwatch';
-import { makeScratchFolder } from '../support/processes/scratch-folder';
+import { scratchFolder } from '../support/scratch-folder';
 
-/** The server as a process: start, refusal to start, end. */
+/** Checks how the server process starts, refuses to start, and ends. */
 
 const TLS = [join(__dirname, 'tls'), join(__dirname, '../../../test/contract/tls')].find(existsSync)!;
 const TLS_FILES = { HOLDFAST_TLS_CERT: join(TLS, 'cert.pem'), HOLDFAST_TLS_KEY: join(TLS, 'key.pem') };
@@ -39,7 +39,7 @@ function connect(target: string, channel = credentials.createInsecure()): LockSe
   return client;
 }
 
-/** Holds a lock by a stream. The returned function says whether the stream has ended. */
+/** Holds a lock by a stream. Returns a function that tells whether the stream has ended. */
 async function hold(server: ServerProcess, name: string): Promise<() => boolean> {
   const stream = connect(server.listen).holdLock({
     start: { $case: 'acquire', value: acquireRequest({ name, requestId: UUID_V4 }) },
@@ -50,10 +50,10 @@ async function hold(server: ServerProcess, name: string): Promise<() => boolean>
   return () => ended;
 }
 
-describe('refuses to start with one sentence', () => {
+describe('the server process refuses to start, and prints the reason without a stack trace,', () => {
   test.each<readonly [string, Record<string, string>, readonly string[]]>([
     [
-      'that names every wrong setting',
+      'with wrong settings',
       { HOLDFAST_MAX_WAITERS: 'many', HOLDFAST_LOG_LEVEL: 'loud', HOLDFAST_REDIS_PREFXI: 'x' },
       [
         'HOLDFAST_MAX_WAITERS must be',
@@ -62,7 +62,7 @@ describe('refuses to start with one sentence', () => {
       ],
     ],
     [
-      'without its certificate file',
+      'with a certificate file that does not exist',
       { ...TLS_FILES, HOLDFAST_TLS_CERT: '/nowhere/cert.pem' },
       ['holdfast: HOLDFAST_TLS_CERT cannot be read', 'ENOENT'],
     ],
@@ -89,7 +89,7 @@ describe('refuses to start with one sentence', () => {
   });
 });
 
-test('serves TLS clients that trust its certificate, and refuses plaintext clients', async () => {
+test('the server process serves TLS clients that trust its certificate, and refuses plaintext clients', async () => {
   const server = await start(TLS_FILES);
   const named = server.listen.replace('127.0.0.1', 'localhost');
   const trusting = connect(named, credentials.createSsl(readFileSync(join(TLS, 'cert.pem'))));
@@ -100,9 +100,8 @@ test('serves TLS clients that trust its certificate, and refuses plaintext clien
   await expect(attempt).rejects.toThrow(/UNAVAILABLE|DEADLINE_EXCEEDED/);
 });
 
-test('serves a Unix socket', async () => {
-  const folder = makeScratchFolder('process');
-  closers.push(() => rmSync(folder, { recursive: true }));
+test('the server process serves a Unix socket', async () => {
+  const folder = scratchFolder();
   const server = await start({}, `unix:${join(folder, 'h.sock')}`);
   const client = connect(server.listen);
   const { lease } = await call(client, client.acquireLock, acquireRequest({ name: 'socket' }));
@@ -111,11 +110,11 @@ test('serves a Unix socket', async () => {
   expect(existsSync(join(folder, 'h.sock'))).toBe(false);
 });
 
-describe('ends', () => {
-  /** The last renewal takes long: Redis does not answer. */
-  const slow = { HOLDFAST_COMMAND_TIMEOUT: '20s' };
+describe('the server process', () => {
+  /** The last renewal of a drain waits 20 s for a Redis that does not answer. */
+  const slowRenewal = { HOLDFAST_COMMAND_TIMEOUT: '20s' };
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('in order on %s', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('drains and exits with code 0 on %s', async (signal) => {
     const server = await start();
     const ended = await hold(server, signal);
     server.signal(signal);
@@ -126,8 +125,8 @@ describe('ends', () => {
     server.assertNoUnhandled();
   });
 
-  test('at once on a second SIGTERM', async () => {
-    const server = await start(slow);
+  test('exits at once with code 143 on a second SIGTERM', async () => {
+    const server = await start(slowRenewal);
     await hold(server, 'second');
     await redis.stop();
     server.signal('SIGTERM');
@@ -139,7 +138,7 @@ describe('ends', () => {
     expect(exit).toEqual({ code: 143, signal: null });
   });
 
-  test('in order on two SIGINT, as the terminal and npm send them for one Ctrl-C', async () => {
+  test('drains and exits with code 0 on two SIGINT, because npm repeats the SIGINT of the terminal', async () => {
     const server = await start();
     await hold(server, 'ctrl-c');
     server.signal('SIGINT');
@@ -148,8 +147,8 @@ describe('ends', () => {
     expect(exit).toEqual({ code: 0, signal: null });
   });
 
-  test('after the drain timeout when a renewal hangs', async () => {
-    const server = await start({ ...slow, HOLDFAST_DRAIN_TIMEOUT: '1s' });
+  test('exits with code 0 after the drain timeout when a renewal gets no reply', async () => {
+    const server = await start({ ...slowRenewal, HOLDFAST_DRAIN_TIMEOUT: '1s' });
     const ended = await hold(server, 'overdue');
     await redis.stop();
     const stopwatch = new Stopwatch();

@@ -38,7 +38,7 @@ describe('GetServerInfo', () => {
     });
   });
 
-  it('shows UNREACHABLE for an unreachable store in quarantine', async () => {
+  it('shows UNREACHABLE while the store is both unreachable and in quarantine', async () => {
     harness.store.setQuarantine({ remainingMs: 12_500, cause: 'clock' });
     harness.store.setReachable(false);
     expect((await info()).storeState).toBe(StoreState.STORE_STATE_UNREACHABLE);
@@ -46,7 +46,7 @@ describe('GetServerInfo', () => {
 });
 
 describe('EndQuarantine', () => {
-  it('ends the quarantine, and describes the risk in its answer and the log', async () => {
+  it('ends the quarantine, and describes the risk in the answer and in the log', async () => {
     harness.store.setQuarantine({ remainingMs: 95_000, cause: 'restarted' });
     const { endedQuarantine, risk } = await end('all workers were stopped');
     expect(endedQuarantine).toEqual({
@@ -61,7 +61,7 @@ describe('EndQuarantine', () => {
     });
   });
 
-  it('changes nothing without a quarantine', async () => {
+  it('changes nothing if there is no quarantine', async () => {
     expect(await end('to be sure')).toEqual({ endedQuarantine: undefined, risk: '' });
     expect(harness.logged.filter(({ level }) => level === 'warn')).toEqual([]);
   });
@@ -70,7 +70,7 @@ describe('EndQuarantine', () => {
     ['no reason', ''],
     ['a reason that is too long', 'x'.repeat(513)],
     ['a reason with a line break', 'well\nknown'],
-  ])('is refused with %s', async (_, reason) => {
+  ])('answers INVALID_FIELD to %s', async (_, reason) => {
     harness.store.onEndQuarantine = () => Promise.reject(new Error('the store was called'));
     const error = await failureOf(end(reason));
     expect(error.code).toBe(status.INVALID_ARGUMENT);
@@ -81,16 +81,19 @@ describe('EndQuarantine', () => {
   it.each([
     ['no', 'STORE_UNAVAILABLE', /nothing was done/],
     ['unknown', 'OUTCOME_UNKNOWN', /repeat the call/],
-  ] as const)('says whether the store was changed when the store fails: %s', async (done, reason, text) => {
-    harness.store.onEndQuarantine = () => Promise.reject(new StoreFailure(done, 'unavailable'));
-    const error = await failureOf(end('to be sure'));
-    expect(error.code).toBe(status.UNAVAILABLE);
-    expect(error.metadata.get('holdfast-reason')).toEqual([reason]);
-    expect(error.details).toMatch(text);
-  });
+  ] as const)(
+    'tells whether the quarantine was ended when the store fails (ended: %s)',
+    async (done, reason, text) => {
+      harness.store.onEndQuarantine = () => Promise.reject(new StoreFailure(done, 'unavailable'));
+      const error = await failureOf(end('to be sure'));
+      expect(error.code).toBe(status.UNAVAILABLE);
+      expect(error.metadata.get('holdfast-reason')).toEqual([reason]);
+      expect(error.details).toMatch(text);
+    },
+  );
 });
 
-test('QUARANTINED carries the remaining time in its text and its pushback', async () => {
+test('the error QUARANTINED has the remaining time in its text and in its pushback', async () => {
   const lock = { service: 'lock', name: 'report' } as const;
   harness.permits.answers.acquire = () => Promise.reject(quarantined(lock, 61_234.5));
   const client = harness.locks();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { QueryStream } from '../../src/transport/autocomplete/suggest-stream';
 
-/** QueryStream without gRPC. */
+/** Checks QueryStream without gRPC. */
 
 interface Lookup {
   readonly query: number;
@@ -42,30 +42,30 @@ function stream() {
     () => (ended = 'OK'),
     (error: unknown) => (ended = error),
   );
-  const looking = () => lookups.map(({ query }) => query);
-  return { queries, lookups, looking, written, client, ended: () => ended };
+  const lookedUp = () => lookups.map(({ query }) => query);
+  return { queries, lookups, lookedUp, written, client, ended: () => ended };
 }
 
-test('looks up a query at once and answers it', async () => {
-  const { queries, lookups, looking, written } = stream();
+test('QueryStream looks up the first query at once, and writes the answer', async () => {
+  const { queries, lookups, lookedUp, written } = stream();
   queries.push(1);
-  expect(looking()).toEqual([1]);
+  expect(lookedUp()).toEqual([1]);
   await lookups[0]!.answer();
   expect(written).toEqual([1]);
-  expect(looking()).toEqual([]);
+  expect(lookedUp()).toEqual([]);
 });
 
-test('looks up one query at a time, and skips all waiting queries but the newest', async () => {
-  const { queries, lookups, looking, written } = stream();
+test('QueryStream looks up one query at a time, and then only the newest waiting query', async () => {
+  const { queries, lookups, lookedUp, written } = stream();
   for (const query of [1, 2, 3, 4]) queries.push(query);
-  expect(looking()).toEqual([1]);
+  expect(lookedUp()).toEqual([1]);
   await lookups[0]!.answer();
-  expect(looking()).toEqual([4]);
+  expect(lookedUp()).toEqual([4]);
   await lookups[0]!.answer();
   expect(written).toEqual([4]);
 });
 
-test('answers a query that comes after an answer', async () => {
+test('QueryStream answers each query that comes after the previous answer', async () => {
   const { queries, lookups, written } = stream();
   for (const query of [1, 2, 3]) {
     queries.push(query);
@@ -74,23 +74,23 @@ test('answers a query that comes after an answer', async () => {
   expect(written).toEqual([1, 2, 3]);
 });
 
-test('starts no lookup while the client does not read, then looks up the newest query', async () => {
-  const { queries, lookups, looking, written, client } = stream();
+test('QueryStream starts no lookup while the client does not read, and then looks up the newest query', async () => {
+  const { queries, lookups, lookedUp, written, client } = stream();
   client.reads = false;
   queries.push(1);
   await lookups[0]!.answer();
   queries.push(2);
   queries.push(3);
   await settled();
-  expect(looking()).toEqual([]);
+  expect(lookedUp()).toEqual([]);
   client.reads = true;
   queries.resume();
-  expect(looking()).toEqual([3]);
+  expect(lookedUp()).toEqual([3]);
   await lookups[0]!.answer();
   expect(written).toEqual([1, 3]);
 });
 
-describe('finish', () => {
+describe('finish() of QueryStream', () => {
   test('ends the stream after the answer to the last query', async () => {
     const { queries, lookups, written, ended } = stream();
     queries.push(1);
@@ -103,7 +103,7 @@ describe('finish', () => {
     expect(ended()).toBe('OK');
   });
 
-  test('ends the stream at once without a waiting query, also if the client has not read', async () => {
+  test('ends the stream at once if no query waits, even if the client does not read', async () => {
     const { queries, lookups, client, ended } = stream();
     client.reads = false;
     queries.push(1);
@@ -113,7 +113,7 @@ describe('finish', () => {
     expect(ended()).toBe('OK');
   });
 
-  test('waits for a query that waits for a slow client', async () => {
+  test('does not end the stream before a query that waits for a slow client is answered', async () => {
     const { queries, lookups, written, client, ended } = stream();
     client.reads = false;
     queries.push(1);
@@ -131,9 +131,9 @@ describe('finish', () => {
 
 test.each([
   ['with an error', new Error('draining')],
-  ['without one', undefined],
-])('abort %s ends the stream without further answers', async (_title, error) => {
-  const { queries, lookups, looking, written, ended } = stream();
+  ['without an error', undefined],
+])('abort() of QueryStream %s ends the stream without further answers', async (_title, error) => {
+  const { queries, lookups, lookedUp, written, ended } = stream();
   queries.push(1);
   queries.push(2);
   queries.abort(error);
@@ -143,21 +143,21 @@ test.each([
   queries.push(3);
   queries.resume();
   await settled();
-  expect(looking()).toEqual([]);
+  expect(lookedUp()).toEqual([]);
   expect(written).toEqual([]);
 });
 
-test('a rejected lookup ends the stream with its error', async () => {
-  const { queries, lookups, looking, ended } = stream();
+test('QueryStream ends with the error of a lookup that fails', async () => {
+  const { queries, lookups, lookedUp, ended } = stream();
   const defect = new Error('defect');
   queries.push(1);
   queries.push(2);
   await lookups[0]!.fail(defect);
   expect(ended()).toBe(defect);
-  expect(looking()).toEqual([]);
+  expect(lookedUp()).toEqual([]);
 });
 
-test('an error of write ends the stream', async () => {
+test('QueryStream ends with the error of a write that fails', async () => {
   const queries = new QueryStream<number, number>({
     lookUp: (query) => Promise.resolve(query),
     write: () => {
@@ -168,7 +168,7 @@ test('an error of write ends the stream', async () => {
   await expect(queries.ended).rejects.toThrow('broken');
 });
 
-test('any plan keeps the order, one lookup at a time, and answers the last query', async () => {
+test('QueryStream keeps the order, makes one lookup at a time, and answers the last query, for any sequence of steps', async () => {
   const steps = fc.constantFrom('query', 'answer', 'stop reading', 'read');
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { maxLength: 40 }), async (plan) => {

@@ -7,22 +7,22 @@ import {
 import { decodeStatusDetails } from '../../clients/typescript/status-details';
 
 export interface RawOutcome {
-  /** `grpc-status`. Undefined: the call ended without a status. */
+  /** The header `grpc-status`. Undefined if the call ended without a status. */
   readonly code: number | undefined;
   readonly message: string;
-  /** The reason in the details. Undefined: the status has no details. */
+  /** The reason in the details. Undefined if the status has no details. */
   readonly reason: string | undefined;
   readonly headers: IncomingHttpHeaders;
-  /** The answer's messages, in their frames. */
+  /** The frames of the answer's messages. */
   readonly body: Buffer;
 }
 
 export interface RawCall {
   readonly path: string;
   readonly headers?: OutgoingHttpHeaders;
-  /** The request's messages, in their frames. */
+  /** The frames of the request's messages. */
   readonly body?: Buffer;
-  /** Ends the request after `body`. Default: true. */
+  /** Whether the request ends after `body`. Default: true. */
   readonly halfClose?: boolean;
 }
 
@@ -34,7 +34,7 @@ export function frame(message: Uint8Array, compressed = false): Buffer {
   return Buffer.concat([head, message]);
 }
 
-/** Sends raw HTTP/2 requests, also those that no gRPC library sends. */
+/** Sends raw HTTP/2 requests, even requests that no gRPC library sends. */
 export class RawConnection {
   private readonly session: ClientHttp2Session;
   closed = false;
@@ -42,7 +42,7 @@ export class RawConnection {
   constructor(target: string) {
     this.session = connect(`http://${target}`);
     this.session.on('close', () => (this.closed = true));
-    // The server may close a connection after a protocol violation; tests check `closed`.
+    // The server may close a connection after a protocol violation. Tests check `closed`.
     this.session.on('error', () => undefined);
   }
 

@@ -17,7 +17,7 @@ afterAll(() => harness.close());
 
 type Question = NonNullable<ServerReflectionRequest['messageRequest']>;
 
-/** Sends all questions on one stream, as tools do. */
+/** Sends all questions on one stream, as grpcurl and other tools do. */
 async function ask(
   questions: readonly Question[],
   type: typeof ServerReflectionClient | typeof ServerReflectionClientV1Alpha = ServerReflectionClient,
@@ -53,7 +53,7 @@ const LOCK_FILES = [
 describe.each([
   ['v1', ServerReflectionClient],
   ['v1alpha', ServerReflectionClientV1Alpha],
-] as const)('%s', (_version, type) => {
+] as const)('reflection %s', (_version, type) => {
   test('lists every service of the server', async () => {
     const [answer] = await ask([{ $case: 'listServices', value: '' }], type);
     expect(answer?.validHost).toBe('h');
@@ -71,7 +71,7 @@ describe.each([
     ]);
   });
 
-  test('answers with the file of a service first, then all its imports', async () => {
+  test('answers with the file of a service, followed by all imports of the file', async () => {
     const [answer] = await ask([{ $case: 'fileContainingSymbol', value: 'holdfast.v1.LockService' }], type);
     expect([...filesIn(answer).keys()]).toEqual(LOCK_FILES);
   });
@@ -89,25 +89,25 @@ test.each([
   ['a nested enum', 'grpc.health.v1.HealthCheckResponse.ServingStatus', 'grpc/health/v1/health.proto'],
   ['a value of a nested enum', 'grpc.health.v1.HealthCheckResponse.SERVING', 'grpc/health/v1/health.proto'],
   ['an imported message', 'google.protobuf.Duration', 'google/protobuf/duration.proto'],
-  ['a file that nothing imports', 'holdfast.v1.ErrorReason', 'holdfast/v1/error_reason.proto'],
+  ['a message in a file that nothing imports', 'holdfast.v1.ErrorReason', 'holdfast/v1/error_reason.proto'],
   ['the reflection service', 'grpc.reflection.v1.ServerReflection', 'grpc/reflection/v1/reflection.proto'],
-])('finds the file of %s', async (_title, value, file) => {
+])('reflection finds the file of %s', async (_title, value, file) => {
   const [answer] = await ask([{ $case: 'fileContainingSymbol', value }]);
   expect([...filesIn(answer).keys()][0]).toBe(file);
 });
 
-test('answers with every import of every file', async () => {
+test('reflection answers with every import of every file', async () => {
   const [services] = await ask([{ $case: 'listServices', value: '' }]);
   const response = services?.messageResponse;
   const listed = response?.$case === 'listServicesResponse' ? response.value.service : [];
   for (const { name } of listed) {
     const [answer] = await ask([{ $case: 'fileContainingSymbol', value: name }]);
     const files = filesIn(answer);
-    for (const imports of files.values()) for (const one of imports) expect([...files.keys()]).toContain(one);
+    expect([...files.keys()]).toEqual(expect.arrayContaining([...files.values()].flat()));
   }
 });
 
-test('sends an import once per stream, and a requested file every time', async () => {
+test('reflection sends an imported file once per stream, and a requested file every time', async () => {
   const answers = await ask([
     { $case: 'fileByFilename', value: 'holdfast/v1/lock_service.proto' },
     { $case: 'fileByFilename', value: 'holdfast/v1/server_service.proto' },
@@ -120,7 +120,7 @@ test('sends an import once per stream, and a requested file every time', async (
   ]);
 });
 
-test('answers an empty list for a message without extensions', async () => {
+test('reflection answers with an empty list for a message without extensions', async () => {
   const [answer] = await ask([{ $case: 'allExtensionNumbersOfType', value: 'holdfast.v1.Lease' }]);
   expect(answer?.messageResponse).toEqual({
     $case: 'allExtensionNumbersResponse',
@@ -139,7 +139,7 @@ test.each<readonly [Question | undefined, status]>([
   ],
   [{ $case: 'allExtensionNumbersOfType', value: 'holdfast.v1.Nothing' }, status.NOT_FOUND],
   [undefined, status.INVALID_ARGUMENT],
-])('answers %j with an error, and the stream goes on', async (question, errorCode) => {
+])('reflection answers %j with an error, and then answers the next question', async (question, errorCode) => {
   const [first, second] = await ask([question!, { $case: 'listServices', value: '' }]);
   expect(first?.messageResponse).toMatchObject({ $case: 'errorResponse', value: { errorCode } });
   expect(second?.messageResponse?.$case).toBe('listServicesResponse');

@@ -11,7 +11,7 @@ beforeAll(async () => {
 beforeEach(() => harness.permits.calls.splice(0));
 afterAll(() => harness.close());
 
-describe('SemaphoreService alone', () => {
+describe('SemaphoreService', () => {
   let client: SemaphoreServiceClient;
   beforeAll(() => {
     client = harness.client(SemaphoreServiceClient);
@@ -56,7 +56,7 @@ describe('SemaphoreService alone', () => {
     holderCount: 17,
   };
 
-  test('GetSemaphore answers the holders and waiters of the semaphore', async () => {
+  test('GetSemaphore answers with the holders and waiters of the semaphore', async () => {
     harness.permits.answers.inspect = () => Promise.resolve(view);
     expect(await call(client, client.getSemaphore, { name: 'hello' })).toEqual({ semaphore: message });
     expect(harness.permits.calls).toEqual([['inspect', 'semaphore', 'hello']]);
@@ -69,7 +69,7 @@ describe('SemaphoreService alone', () => {
     [0, 4, 4],
     [2 ** 31 - 1, 2 ** 31 - 1, 0],
   ])(
-    'GetSemaphore with limit %d and %d permits used shows %d overcommitted',
+    'GetSemaphore with a limit of %d and %d used permits shows %d overcommitted permits',
     async (limit, usedCount, overcommittedCount) => {
       harness.permits.answers.inspect = () => Promise.resolve({ ...view, limit, usedCount });
       const { semaphore } = await call(client, client.getSemaphore, { name: 'hello' });

@@ -4,21 +4,21 @@ import { serializer } from '../../src/transport/grpc/serialize';
 
 const serialize = serializer(GetLockRequest);
 
-test('writes the same bytes as the generated code, at any length', () => {
+test('the serializer writes the same bytes as the generated code, at any length', () => {
   for (const length of [0, 1, 127, 128, 5000, 3, 100_000, 1]) {
     const message = { name: '€'.repeat(length) };
     expect(serialize(message).equals(LockServiceService.getLock.requestSerialize(message))).toBe(true);
   }
 });
 
-test('keeps the bytes of a message when the next message is written', () => {
+test('the serializer does not change the bytes of a message when the next message is written', () => {
   const first = serialize({ name: 'first' });
   const copy = Buffer.from(first);
   serialize({ name: 'other' });
   expect(first.equals(copy)).toBe(true);
 });
 
-test('starts the next message empty after a failed write', () => {
+test('the serializer drops the bytes of a write that failed', () => {
   const broken = serializer<{ name: string; bad: boolean }>({
     encode: (message, writer = new BinaryWriter()) => {
       GetLockRequest.encode(message, writer);

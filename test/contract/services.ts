@@ -14,14 +14,14 @@ import { encodeLeaseId } from '../../src/engine/leases/lease-id';
 import { someLease } from './fake-engines';
 import { acquireRequest, call, drainStream, type Harness } from './harness';
 
-/** Fields of an acquire request. Each service takes the fields that it has. */
+/** The fields of an acquire request of either service. A service ignores the fields of the other service. */
 export type Fields = Partial<AcquireLockRequest> & Partial<AcquirePermitsRequest>;
 type Start = { $case: 'acquire'; value: Fields } | { $case: 'leaseId'; value: string };
 interface LeaseAnswer {
   lease?: proto.Lease | undefined;
 }
 
-/** The calls that LockService and SemaphoreService share, so one test covers both services. */
+/** The calls that LockService and SemaphoreService have in common. One test covers both services. */
 export interface LeaseCalls {
   readonly service: Service;
   /** A lease_id of this service. */
@@ -32,7 +32,7 @@ export interface LeaseCalls {
   ): Promise<{ messages: { holdEvent?: proto.HoldEvent | undefined }[]; error: ServiceError | undefined }>;
   renew(request: { leaseId: string; ttl: Duration | undefined }): Promise<LeaseAnswer>;
   release(leaseId: string): Promise<{ released: boolean; lossCause: proto.LossCause }>;
-  /** GetLock or GetSemaphore. */
+  /** Calls GetLock or GetSemaphore. */
   get(name: string): Promise<unknown>;
 }
 

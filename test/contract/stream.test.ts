@@ -22,7 +22,7 @@ interface OpenHold {
   readonly end: (error?: Error) => void;
 }
 
-/** Opens a HoldLock whose engine side the test controls. */
+/** Opens a HoldLock call. The test plays the engine of this call. */
 async function open() {
   let opened: OpenHold | undefined;
   harness.permits.answers.hold = (call, _service, _start, sink) =>
@@ -39,7 +39,7 @@ async function open() {
 type Stream = ReturnType<typeof client.holdLock>;
 type Event = NonNullable<HoldEvent['event']>;
 
-/** Reads a stream to its end. A paused stream is read after the test resumes it. */
+/** Reads a stream to its end. A paused stream is read after the test resumes the stream. */
 function read(stream: Stream): Promise<Event[]> {
   const events: Event[] = [];
   return new Promise((resolve) => {
@@ -51,33 +51,33 @@ function read(stream: Stream): Promise<Event[]> {
   });
 }
 
-/** More events than the HTTP/2 windows and all buffers hold while the client does not read. */
+/** A number of events that the HTTP/2 windows and all buffers cannot hold while the client does not read. */
 const FLOOD = 60_000;
 
 async function flood(engine: OpenHold): Promise<void> {
   for (let sent = 1; sent <= FLOOD; sent++) {
     engine.sink.send({ kind: 'renewed', expireOffsetMs: sent });
-    // The sockets need time between events.
+    // The sockets get time to write between the events.
     if (sent % 1000 === 0) await sleep(1);
   }
 }
 
-describe('a client that reads slowly', () => {
-  test('misses replaced renewals, but no state change of its lease', async () => {
+describe('a client that does not read its hold stream', () => {
+  test('later gets every state change of its lease, and the newest renewal of many', async () => {
     const { stream, engine } = await open();
     const reading = read(stream.pause());
     engine.sink.send({ kind: 'granted', lease: someLease });
     await flood(engine);
     engine.sink.send({ kind: 'renewal-failed', expireOffsetMs: FLOOD + 1, cause: 'store-unavailable' });
     engine.sink.send({ kind: 'lost', cause: 'expired' });
-    // The stream ends OK: on an error grpc-js's client discards unread messages.
+    // The stream ends OK, because the client of grpc-js discards unread messages on an error.
     engine.end();
     await sleep(50);
     stream.resume();
     const events = await reading;
     expect(events[0]?.$case).toBe('granted');
     expect(events.at(-1)).toEqual({ $case: 'lost', value: { cause: LossCause.LOSS_CAUSE_EXPIRED } });
-    // The newest renewal result is there, and most replaced results are not.
+    // A newer renewal event replaces an unsent older renewal event.
     expect(events.at(-2)?.$case).toBe('renewalFailed');
     expect(events.length).toBeLessThan(FLOOD / 2);
     expect(events.length).toBeGreaterThan(10);
@@ -87,7 +87,7 @@ describe('a client that reads slowly', () => {
     expect(offsets).toEqual([...offsets].sort((a, b) => a - b));
   });
 
-  test('receives the waiting events when it reads again', async () => {
+  test('gets the waiting events and all new events when the client reads again', async () => {
     const { stream, engine } = await open();
     const reading = read(stream.pause());
     await flood(engine);
@@ -105,7 +105,7 @@ describe('a client that reads slowly', () => {
     expect(events.slice(-2).map(({ $case }) => $case)).toEqual(['granted', 'released']);
   });
 
-  test('and disconnects leaves no waiting event', async () => {
+  test('causes no error on the server when the client disconnects', async () => {
     const { stream, engine } = await open();
     let cancelled = 0;
     engine.call.onCancelled(() => (cancelled += 1));
@@ -123,7 +123,7 @@ describe('a client that reads slowly', () => {
   });
 });
 
-test('ignores events after the end of the stream', async () => {
+test('a hold stream ignores events of the engine after its end', async () => {
   const { stream, engine } = await open();
   const reading = read(stream);
   engine.sink.send({ kind: 'granted', lease: someLease });

@@ -15,7 +15,7 @@ import type { RequestReader } from '../../src/transport/grpc/request-reader';
 import { eventually } from '../support/eventually';
 import { failureOf, Harness } from './harness';
 
-/** The wrappers around client-streaming and bidirectional handlers. */
+/** Checks the wrappers around client-streaming and bidirectional handlers. */
 
 type Text = GetLockRequest;
 const { requestSerialize: write, requestDeserialize: read } = LockServiceService.getLock;
@@ -60,7 +60,7 @@ interface ClientSide {
   on(event: 'end', listener: () => void): void;
 }
 
-/** Opens a call of one kind. `ended` resolves to all its answers. */
+/** Opens a client-streaming (`up`) or bidirectional (`both`) call. `ended` resolves to all answers. */
 function open(kind: 'up' | 'both', metadata = new Metadata(), options: object = {}) {
   const answers: string[] = [];
   let stream!: ClientSide;
@@ -89,7 +89,7 @@ async function readAll(requests: RequestReader<Text>): Promise<string[]> {
   }
 }
 
-/** Sets the same handler for both kinds. */
+/** Sets the same handler for both kinds of calls. */
 function handle(does: (call: Call) => Promise<void>): void {
   handlers.up = async (_requests, call) => {
     await does(call);
@@ -98,7 +98,7 @@ function handle(does: (call: Call) => Promise<void>): void {
   handlers.both = async (_stream, call) => does(call);
 }
 
-test('reads a client stream in order and answers once', async () => {
+test('a client-streaming handler reads all messages in order, and answers once', async () => {
   handlers.up = async (requests) => ({ name: (await readAll(requests)).join('+') });
   const { stream, ended } = open('up');
   for (let index = 0; index < 40; index++) stream.write({ name: String(index) });
@@ -106,7 +106,7 @@ test('reads a client stream in order and answers once', async () => {
   expect(await ended).toEqual([Array.from({ length: 40 }, (_, index) => index).join('+')]);
 });
 
-test('may answer a client stream before its end', async () => {
+test("a client-streaming handler may answer before the client's last message", async () => {
   handlers.up = async (requests) => ({ name: `first: ${(await requests.next())?.name}` });
   const { stream, ended } = open('up');
   stream.write({ name: 'a' });
@@ -114,7 +114,7 @@ test('may answer a client stream before its end', async () => {
   expect(await ended).toEqual(['first: a']);
 });
 
-test('interrupt rejects the pending read and every later read', async () => {
+test('interrupt() rejects the pending read and every later read of a client stream', async () => {
   const interruption = new HoldfastError('DRAINING', 'stopping');
   let requests: RequestReader<Text> | undefined;
   let again: unknown;
@@ -131,7 +131,10 @@ test('interrupt rejects the pending read and every later read', async () => {
   stream.end();
 });
 
-describe.each(['up', 'both'] as const)('a handler of the %s stream', (kind) => {
+describe.each([
+  ['client-streaming', 'up'],
+  ['bidirectional', 'both'],
+] as const)('a %s handler', (_title, kind) => {
   test('that rejects with a HoldfastError ends the call with that error', async () => {
     handle(() => Promise.reject(new HoldfastError('NO_SUCH_DICTIONARY', 'a\u{D800}b')));
     const error = await failureOf(open(kind).ended);
@@ -140,7 +143,7 @@ describe.each(['up', 'both'] as const)('a handler of the %s stream', (kind) => {
     expect(harness.logged).toEqual([]);
   });
 
-  test('that rejects with another error ends the call with INTERNAL, and hides its text', async () => {
+  test('that rejects with another error ends the call with INTERNAL, and the error text is only in the log', async () => {
     handle(() => Promise.reject(new Error('secret')));
     const error = await failureOf(open(kind).ended);
     expect(error.code).toBe(status.INTERNAL);
@@ -166,7 +169,7 @@ describe.each(['up', 'both'] as const)('a handler of the %s stream', (kind) => {
     expect(asked).toBe(0);
   });
 
-  test.each(['resolves', 'rejects'])('that %s after a cancellation logs nothing', async (how) => {
+  test.each(['resolves', 'rejects'])('that %s after a cancellation causes no log line', async (how) => {
     let cancelled = 0;
     let finish: () => void = () => undefined;
     handle((call) => {

@@ -38,12 +38,12 @@ function open(client = harness.completions()) {
       stream.write({ queryId: BigInt(queryId), suggest: suggestRequest(fields) }),
     ended: () => eventually('the stream to end', () => end),
     isOpen: () => end === undefined,
-    /** Resolves after the server has read all earlier messages: one connection is served in order. */
+    /** Resolves after the server has read all earlier messages, because a connection is read in order. */
     allRead: () => call(client, client.getDictionary, { dictionary: 'behind' }),
   };
 }
 
-/** Holds every lookup until the test releases it by its query. */
+/** Holds every lookup until the test releases the lookup by its query. */
 function holdLookups() {
   const held = new Map<string, (page: SuggestPage) => void>();
   harness.autocomplete.answers.suggest = ({ query }) => new Promise((resolve) => held.set(query, resolve));
@@ -54,7 +54,7 @@ function holdLookups() {
   };
 }
 
-test('answers a query under its id with the answer of Suggest', async () => {
+test('SuggestStream answers a query under its id, and the answer is the answer of Suggest', async () => {
   const { ask, answers } = open();
   ask(-7, { query: 'yo', recentsList: 'alice', pageSize: 3 });
   const [answer] = await eventually('the answer', () => answers.length > 0 && answers);
@@ -65,7 +65,7 @@ test('answers a query under its id with the answer of Suggest', async () => {
   expect(streamed).toEqual(called);
 });
 
-test('a newer query supersedes all queries without an answer', async () => {
+test('SuggestStream answers only the newest of several unanswered queries', async () => {
   const lookups = holdLookups();
   const { ask, ids, stream, ended, allRead } = open();
   ask(1, { query: 'n' });
@@ -83,7 +83,7 @@ test('a newer query supersedes all queries without an answer', async () => {
   expect(lookups.queries()).toEqual(['n', 'new']);
 });
 
-describe('answers an error and goes on', () => {
+describe('SuggestStream answers with an error message, and stays open,', () => {
   test.each<[string, Partial<SuggestRequest>, string]>([
     [
       'for a query without a dictionary',
@@ -139,7 +139,7 @@ describe('answers an error and goes on', () => {
     });
   });
 
-  test('for a defect of the server, without its text', async () => {
+  test('for a defect of the server, and does not show the text of the defect', async () => {
     harness.autocomplete.answers.suggest = () => Promise.reject(new Error('secret at key {t}:x'));
     const { ask, answers } = open();
     ask(1);
@@ -152,8 +152,8 @@ describe('answers an error and goes on', () => {
   });
 });
 
-test('starts no lookup while the client does not read, then looks up the newest query', async () => {
-  // An answer has half a megabyte, so a few answers fill every flow control window.
+test('SuggestStream starts no lookup while the client does not read, and then looks up the newest query', async () => {
+  // An answer has half a megabyte. A few such answers fill every flow control window.
   const large = { ...newYork, payload: Buffer.alloc(500_000) };
   harness.autocomplete.answers.suggest = ({ query }) =>
     Promise.resolve({ suggestions: [large], nextPageToken: query, partial: false });
@@ -177,7 +177,7 @@ test('starts no lookup while the client does not read, then looks up the newest 
   expect(await ended()).toBe('OK');
 });
 
-describe("after the client's half-close", () => {
+describe("SuggestStream after the client's half-close", () => {
   test('answers the last query, and ends OK', async () => {
     const lookups = holdLookups();
     const { stream, ask, ids, ended, isOpen, allRead } = open();
@@ -198,7 +198,7 @@ describe("after the client's half-close", () => {
   });
 });
 
-test('a cancelled stream logs nothing and frees its place', async () => {
+test('a cancelled SuggestStream causes no log line, and does not count for maxSuggestStreams any more', async () => {
   const lookups = holdLookups();
   const client = harness.completions();
   for (let round = 0; round < 5; round++) {
@@ -212,8 +212,8 @@ test('a cancelled stream logs nothing and frees its place', async () => {
   expect(harness.logged).toEqual([]);
 });
 
-describe('a drain', () => {
-  test('ends idle and busy streams at once with DRAINING', async () => {
+describe('SuggestStream during a drain', () => {
+  test('ends at once with DRAINING, whether idle or busy', async () => {
     const lookups = holdLookups();
     const { ask, ids, ended } = open();
     const idle = open();
@@ -231,14 +231,14 @@ describe('a drain', () => {
     lookups.release('n');
   });
 
-  /** The answer proves that the server has opened the stream. */
+  /** Waits for an answer, because the answer shows that the server has opened the stream. */
   async function idleIsOpen({ ask, answers }: ReturnType<typeof open>): Promise<void> {
     ask(1, { dictionary: '' });
     await eventually('the stream to open', () => answers.length === 1);
   }
 });
 
-test('refuses a stream above maxSuggestStreams until another stream ends', async () => {
+test('SuggestStream answers QUOTA_EXCEEDED while maxSuggestStreams streams are open', async () => {
   const [first, second] = [open(), open()];
   for (const { ask, answers } of [first, second]) {
     ask(1);

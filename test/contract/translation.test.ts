@@ -50,7 +50,7 @@ const EVENTS: readonly [EngineEvent, HoldEvent['event']][] = [
   ],
 ];
 
-/** The own fields of each service's acquire, and the engine's request for them. */
+/** The acquire fields that only one service has, and the engine's request for these fields. */
 const AMOUNTS: Readonly<Record<Service, readonly (readonly [Fields, object])[]>> = {
   lock: [
     [{}, { mode: 'exclusive', permitCount: 1 }],
@@ -76,7 +76,7 @@ describe.each(SERVICES)('the %s service', (service) => {
     calls = leaseCalls(harness, service);
   });
 
-  test.each(AMOUNTS[service])('passes an acquire with %p to the engine', async (own, amount) => {
+  test.each(AMOUNTS[service])('passes an acquire with the fields %p to the engine', async (own, amount) => {
     const fields = {
       ...own,
       ttl: ms(5000),
@@ -118,14 +118,17 @@ describe.each(SERVICES)('the %s service', (service) => {
     [false, 'revoked', LossCause.LOSS_CAUSE_REVOKED],
     [false, 'store-reset', LossCause.LOSS_CAUSE_STORE_RESET],
     [false, 'store-unavailable', LossCause.LOSS_CAUSE_STORE_UNAVAILABLE],
-  ] as const)('answers a release with released %s and cause %s', async (released, lossCause, cause) => {
-    harness.permits.answers.release = () => Promise.resolve({ released, lossCause });
-    const { leaseId } = calls;
-    expect(await calls.release(leaseId)).toEqual({ released, lossCause: cause });
-    expect(harness.permits.calls).toEqual([['release', service, leaseId]]);
-  });
+  ] as const)(
+    "sends the engine's answer to a release: released is %s, the cause is %s",
+    async (released, lossCause, cause) => {
+      harness.permits.answers.release = () => Promise.resolve({ released, lossCause });
+      const { leaseId } = calls;
+      expect(await calls.release(leaseId)).toEqual({ released, lossCause: cause });
+      expect(harness.permits.calls).toEqual([['release', service, leaseId]]);
+    },
+  );
 
-  test('streams every hold event in order, and ends OK', async () => {
+  test('sends every event of a hold in order, and ends OK', async () => {
     harness.permits.answers.hold = (_call, _service, _start, sink) => {
       for (const [event] of EVENTS) sink.send(event);
       return Promise.resolve();
@@ -144,7 +147,7 @@ describe.each(SERVICES)('the %s service', (service) => {
   });
 });
 
-test('GetLock answers the holders and waiters of the lock', async () => {
+test('GetLock answers with the holders and waiters of the lock', async () => {
   harness.permits.answers.inspect = (_service, name) =>
     Promise.resolve({
       name,
@@ -185,7 +188,7 @@ test('GetLock answers the holders and waiters of the lock', async () => {
   });
 });
 
-test('GetServerInfo answers version, bounds, features and store state', async () => {
+test('GetServerInfo answers with version, bounds, features and store state', async () => {
   const info = harness.info();
   harness.store.warnings = ['appendonly is off: a restart of the store forgets leases'];
   const expected = {

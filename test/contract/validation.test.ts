@@ -4,6 +4,7 @@ import { SemaphoreServiceClient } from '../../generated/typescript/holdfast/v1/s
 import { holdfastError } from '../../clients/typescript';
 import type { Service } from '../../src/engine/leases/lease';
 import { call, failureOf, Harness, UUID_V4 } from './harness';
+import { ms } from './lease-messages';
 import { leaseCalls, leaseOf, SERVICES, type Fields, type LeaseCalls } from './services';
 
 let harness: Harness;
@@ -14,8 +15,6 @@ beforeAll(async () => {
 });
 beforeEach(() => harness.permits.calls.splice(0));
 afterAll(() => harness.close());
-
-const ms = (value: number) => ({ seconds: BigInt(Math.trunc(value / 1000)), nanos: (value % 1000) * 1e6 });
 
 const unknownMode = (value: number): LockMode => value;
 
@@ -116,7 +115,7 @@ describe.each(SERVICES)('the %s service answers INVALID_FIELD', (service) => {
     expect(harness.permits.calls).toEqual([]);
   });
 
-  test('with every bad field', async () => {
+  test('for an acquire with several bad fields, and names each bad field', async () => {
     const own = { mode: unknownMode(9), permitCount: 0, initialLimit: -7 };
     const error = await failureOf(
       calls[service].acquire({
@@ -157,12 +156,12 @@ describe.each(SERVICES)('the %s service answers INVALID_FIELD', (service) => {
     ]);
   });
 
-  test('for a bad ttl of a renewal, and for its lease_id if that is bad too', async () => {
+  test('for a renewal with a bad ttl, and names a bad lease_id too', async () => {
     const { renew, leaseId } = calls[service];
     const ttl = ms(5);
     expect(await violationsOf(renew({ leaseId, ttl }))).toEqual(['ttl']);
     expect(await violationsOf(renew({ leaseId: 'nonsense', ttl }))).toEqual(['ttl', 'lease_id']);
-    const [other] = SERVICES.filter((one) => one !== service) as [Service];
+    const [other] = SERVICES.filter((candidate) => candidate !== service) as [Service];
     const foreign = leaseOf(other).leaseId;
     expect(await violationsOf(renew({ leaseId: foreign, ttl }))).toEqual(['ttl', 'lease_id']);
     expect(harness.permits.calls).toEqual([]);
@@ -174,7 +173,7 @@ describe.each(SERVICES)('the %s service answers INVALID_FIELD', (service) => {
   });
 });
 
-describe('SemaphoreService alone answers INVALID_FIELD', () => {
+describe('SemaphoreService answers INVALID_FIELD', () => {
   let client: SemaphoreServiceClient;
   beforeAll(() => {
     client = harness.client(SemaphoreServiceClient);
@@ -207,7 +206,7 @@ describe('SemaphoreService alone answers INVALID_FIELD', () => {
     expect(harness.permits.calls).toEqual([]);
   });
 
-  test('with every bad field of SetSemaphoreLimit', async () => {
+  test('for SetSemaphoreLimit with several bad fields, and names each bad field', async () => {
     const fields = { name: '', limit: -5, expectedLimit: -6 };
     expect(await violationsOf(setLimit(fields))).toEqual(['name', 'limit', 'expected_limit']);
     expect(await violationsOf(setLimit({ name: '' }))).toEqual(['name', 'limit']);
@@ -220,7 +219,7 @@ describe('SemaphoreService alone answers INVALID_FIELD', () => {
   });
 });
 
-test('passes LOCK_MODE_SHARED to the engine, in a unary call and in a stream', async () => {
+test('LockService passes LOCK_MODE_SHARED to the engine, in a unary call and in a stream', async () => {
   const value = { mode: LockMode.LOCK_MODE_SHARED, requestId: UUID_V4 };
   await calls.lock.acquire(value);
   await calls.lock.hold({ $case: 'acquire', value });
@@ -230,7 +229,7 @@ test('passes LOCK_MODE_SHARED to the engine, in a unary call and in a stream', a
   ]);
 });
 
-describe.each(SERVICES)('the %s service passes to the engine unchanged', (service) => {
+describe.each(SERVICES)('the %s service passes to the engine', (service) => {
   async function engineRequest(fields: Fields): Promise<unknown> {
     await calls[service].acquire(fields);
     return harness.permits.calls[0]?.[2];
@@ -262,12 +261,12 @@ describe.each(SERVICES)('the %s service passes to the engine unchanged', (servic
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  test('16 pairs, and a holder_id of 256 bytes', async () => {
+  test('16 pairs of metadata, and a holder_id of 256 bytes', async () => {
     const holderId = 'ä'.repeat(128);
     expect(await engineRequest({ holderId, metadata: pairs(16, '') })).toMatchObject({ holderId });
   });
 
-  test('a request_id, but in lower case', async () => {
+  test('a request_id in lower case', async () => {
     expect(await engineRequest({ requestId: UUID_V4.toUpperCase() })).toMatchObject({ requestId: UUID_V4 });
     const v7 = '01A1F89D-8653-7389-BF63-8DE08A05C850';
     harness.permits.calls.splice(0);
@@ -278,20 +277,20 @@ describe.each(SERVICES)('the %s service passes to the engine unchanged', (servic
     [undefined, 30_000],
     [ms(100), 100],
     [ms(120_000), 120_000],
-    // Rounded down: no caller holds longer than requested.
+    // The ttl is rounded down, so that no caller holds longer than requested.
     [{ seconds: 1n, nanos: 999_999 }, 1000],
-  ])('the ttl %j, as %p ms', async (ttl, ttlMs) => {
+  ])('the ttl %j as %p ms', async (ttl, ttlMs) => {
     expect(await engineRequest({ ttl })).toMatchObject({ ttlMs });
   });
 
   test.each([
     [undefined, undefined],
     [ms(0), 0],
-    // Rounded up: a wait never becomes "try once".
+    // The wait_timeout is rounded up, so that a short wait never becomes 0, which means "try once".
     [{ seconds: 0n, nanos: 1 }, 1],
     [ms(2500), 2500],
     [{ seconds: 315_576_000_000n, nanos: 0 }, 315_576_000_000_000],
-  ])('the wait_timeout %j, as %p ms', async (waitTimeout, waitTimeoutMs) => {
+  ])('the wait_timeout %j as %p ms', async (waitTimeout, waitTimeoutMs) => {
     expect(await engineRequest({ waitTimeout })).toMatchObject({ waitTimeoutMs });
   });
 });

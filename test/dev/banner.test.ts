@@ -13,7 +13,7 @@ function firstCall(listen: string): string {
 }
 
 describe('the banner of npm start', () => {
-  it('names the address, the store and the data folder, and says DEVELOPMENT', () => {
+  it('shows the address, the store, the data folder and the word DEVELOPMENT', () => {
     const text = banner({ listen: '127.0.0.1:50051', redis: 'unused', version: '1.2.3' }, STORE);
     expect(text).toContain('Holdfast 1.2.3');
     expect(text).toContain('DEVELOPMENT');
@@ -23,7 +23,7 @@ describe('the banner of npm start', () => {
     expect(text).toContain('npm run worker -- alice');
   });
 
-  it('shows a first call to the address of the server', () => {
+  it('shows a command for a first call to the address of the server', () => {
     expect(firstCall('127.0.0.1:50051')).toBe(
       'npx buf curl --protocol grpc ' +
         `--data '{"name":"hello","holder_id":"alice","ttl":"30s","wait_timeout":"0s"}' ` +

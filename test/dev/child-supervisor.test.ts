@@ -5,24 +5,13 @@ import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { ChildSupervisor, type ChildExit, type ChildSupervisorOptions } from '../../src/dev/child-supervisor';
 import { eventually } from '../support/eventually';
+import { isAlive, untilGone } from '../support/processes/is-alive';
 import { scratchFolder } from '../support/scratch-folder';
 
 const BUILT_SUPERVISOR = resolve(__dirname, '../../dist/src/dev/child-supervisor.js');
-/** A child that ignores SIGTERM, and prints a line once it does. */
+/** A child that ignores SIGTERM. The line "ready" shows that the child ignores the signal from now on. */
 const STUBBORN = "process.on('SIGTERM', () => {}); console.log('ready'); setInterval(() => {}, 1000)";
 const IDLE = 'setInterval(() => {}, 1000)';
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
-function gone(pid: number, timeoutMs = 5_000): Promise<true> {
-  return eventually(`process ${pid} to be gone`, () => !isAlive(pid), { timeoutMs });
-}
 
 /** A field of /proc/<pid>/stat. Index 0 is the first field after the command. */
 function statField(pid: number, index: number): string | undefined {
@@ -53,30 +42,30 @@ describe('ChildSupervisor', () => {
     const { parent, child } = await startParent({ removeAtEnd: folder });
     expect(isAlive(child)).toBe(true);
     parent.kill('SIGKILL');
-    await gone(child);
+    await untilGone(child, 5_000);
     await eventually('the folder to be removed', () => !existsSync(folder));
   });
 
   it('ends a child that ignores SIGTERM when the parent is killed', async () => {
     const { parent, child } = await startParent({ args: ['-e', STUBBORN] });
     parent.kill('SIGKILL');
-    await gone(child);
+    await untilGone(child, 5_000);
   });
 
-  it('does not end the child while the parent is only stopped', async () => {
+  it('does not end the child while the parent is stopped by SIGSTOP', async () => {
     const { parent, child } = await startParent({});
     parent.kill('SIGSTOP');
     await new Promise((done) => setTimeout(done, 1_000));
     expect(isAlive(child)).toBe(true);
     parent.kill('SIGCONT');
     parent.kill('SIGKILL');
-    await gone(child);
+    await untilGone(child, 5_000);
   });
 
   it('starts the child in its own process group and session, which Ctrl-C does not reach', async () => {
     const supervisor = new ChildSupervisor(options());
     const child = await supervisor.start();
-    // Fields 2 and 3 are the process group and the session. The terminal sends Ctrl-C to its foreground group.
+    // Fields 2 and 3 are the process group and the session. The terminal sends Ctrl-C only to its foreground group.
     expect(statField(child, 2)).not.toBe(statField(process.pid, 2));
     expect(statField(child, 3)).not.toBe(statField(process.pid, 3));
     await supervisor.end();
@@ -92,7 +81,7 @@ describe('ChildSupervisor', () => {
     const [line] = (await connected) as [{ destroy(): void }];
     expect(isAlive(child)).toBe(true);
     line.destroy();
-    await gone(child);
+    await untilGone(child, 5_000);
     server.close();
   });
 
@@ -133,7 +122,7 @@ describe('ChildSupervisor', () => {
     const supervisor = new ChildSupervisor(options({ onExit: (exit) => exits.push(exit) }));
     const child = await supervisor.start();
     process.kill(Number(statField(child, 1)), 'SIGKILL');
-    await gone(child);
+    await untilGone(child, 5_000);
     await eventually('onExit to be called', () => exits.length === 1);
     const second = await supervisor.start();
     expect(isAlive(second)).toBe(true);

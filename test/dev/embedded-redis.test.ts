@@ -52,7 +52,7 @@ describe('EmbeddedRedis', () => {
     expect(await config('port')).toBe('0');
   });
 
-  it('reports a new folder only when no Redis ever ran in it, even if its data was removed', async () => {
+  it('reports isNew only for the first start in a folder, even if the data was removed later', async () => {
     const first = await start();
     expect(first.isNew).toBe(true);
     await first.stop();
@@ -108,7 +108,7 @@ describe('EmbeddedRedis', () => {
     expect(await ask(await start(), 'PING')).toBe('PONG');
   });
 
-  it('stops a Redis that an earlier start left running, and starts with its data', async () => {
+  it('stops a Redis that an earlier start left running, and starts with the data of that Redis', async () => {
     const { command, env } = await findRedisServer({ env: process.env, note: () => undefined });
     const data = join(folder, 'redis');
     const socket = join(folder, 'redis.sock');

@@ -26,7 +26,7 @@ describe('the pid lock', () => {
     file = join(scratchFolder(), 'some', 'folder', 'a.lock');
   });
 
-  it('is refused while another process holds it, and names that process', async () => {
+  it('is refused while another process holds the lock, and the answer has the id of that process', async () => {
     const owner = await holder(file);
     expect(tryPidLock(file)).toEqual({ taken: false, pid: owner.pid });
     owner.kill('SIGKILL');
@@ -43,7 +43,7 @@ describe('the pid lock', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('is free when another process has the process id of the owner', () => {
+  it('is free when the process id of the owner now belongs to another process', () => {
     const lock = tryPidLock(file);
     expect(lock.taken).toBe(true);
     const mine = JSON.parse(readFileSync(file, 'utf8')) as { birth: string };
@@ -59,7 +59,7 @@ describe('the pid lock', () => {
     expect(tryPidLock(file).taken).toBe(true);
   });
 
-  it('is held by an empty file only while the file is new', () => {
+  it('counts as held while an empty lock file is new, and as free when an empty lock file is a minute old', () => {
     tryPidLock(join(file, '..', 'other'));
     writeFileSync(file, '');
     expect(tryPidLock(file).taken).toBe(false);
@@ -68,7 +68,7 @@ describe('the pid lock', () => {
     expect(tryPidLock(file).taken).toBe(true);
   });
 
-  it('admits one process at a time, even with leftover files', async () => {
+  it('admits one process at a time, even if ended processes leave lock files', async () => {
     const log = join(scratchFolder(), 'log');
     const program = `
       const fs = require('node:fs');
@@ -92,7 +92,7 @@ describe('the pid lock', () => {
     expect(words.filter((word, i) => word !== (i % 2 === 0 ? 'in' : 'out'))).toEqual([]);
   });
 
-  it('reads the start time of a running process, and none of a process that has ended', () => {
+  it('processStart returns the start time of a running process, and undefined for an ended process', () => {
     expect(processStart(process.pid)).toBe(processStart(process.pid));
     const ended = spawnSync(process.execPath, ['-e', 'console.log(process.pid)']).stdout.toString();
     expect(processStart(Number(ended))).toBeUndefined();

@@ -18,7 +18,7 @@ libhiredis1.1.0
   Depends: libc6
 `;
 
-/** A simulated machine: a folder of tools that is the whole PATH, and an empty home folder. */
+/** A simulated machine. Its PATH has only the folder of the simulated tools, and its home folder is empty. */
 class Machine {
   readonly folder = scratchFolder();
   readonly bin = join(this.folder, 'bin');
@@ -110,7 +110,7 @@ describe('findRedisServer on the PATH', () => {
     expect(await machine.find()).toMatchObject({ product: 'Valkey' });
   });
 
-  it('names a version that is too old, and says what to install or set', async () => {
+  it('reports a version that is too old, and names the package and the setting that help', async () => {
     const machine = new Machine().server('redis-server', 'Redis server v=6.2.14');
     const refusal = await machine.refusal();
     expect(refusal).toMatch(/redis-server is version 6\.2\.14; version 7\.0 or newer is needed/);
@@ -118,7 +118,7 @@ describe('findRedisServer on the PATH', () => {
     expect(refusal).toMatch(/HOLDFAST_REDIS_URL/);
   });
 
-  it('refuses another program of that name and a broken program', async () => {
+  it('refuses a redis-server that is not Redis, and a valkey-server that does not run', async () => {
     const machine = new Machine()
       .tool('redis-server', 'echo hello')
       .tool('valkey-server', 'echo "cannot open shared object file" >&2; exit 127');
@@ -128,8 +128,8 @@ describe('findRedisServer on the PATH', () => {
   });
 });
 
-describe("findRedisServer with the distribution's package", () => {
-  it('unpacks the package with the libraries that are not installed, and prints one note', async () => {
+describe('findRedisServer without a server on the PATH', () => {
+  it('unpacks the package of the distribution with the libraries that are not installed, and prints one note', async () => {
     const machine = new Machine().debian({ lists: true });
     const found = await machine.find();
     expect(found.version).toBe('7.2.4');
@@ -163,11 +163,13 @@ describe("findRedisServer with the distribution's package", () => {
     expect((await machine.find()).version).toBe('7.2.4');
   });
 
-  it('works for two calls at the same time, and leaves no unfinished folder', async () => {
+  it('gives two concurrent calls the same program, and leaves no unfinished folder', async () => {
     const machine = new Machine().debian({ lists: true });
-    const [one, other] = await Promise.all([machine.find(), machine.find()]);
-    expect(one).toEqual(other);
-    expect(spawnSync(one.command, ['--version'], { env: one.env }).stdout.toString()).toMatch(/v=7\.2\.4/);
+    const [first, second] = await Promise.all([machine.find(), machine.find()]);
+    expect(first).toEqual(second);
+    expect(spawnSync(first.command, ['--version'], { env: first.env }).stdout.toString()).toMatch(
+      /v=7\.2\.4/,
+    );
     expect(readdirSync(join(machine.cache, 'holdfast'))).toHaveLength(1);
   });
 
@@ -183,7 +185,7 @@ describe("findRedisServer with the distribution's package", () => {
     await expect(new Machine().find()).rejects.toThrow(/there is no apt-get on this machine/);
   });
 
-  // The other tests use simulated tools. This one downloads with the tools of the machine.
+  // The other tests use simulated tools. This test downloads with the real tools of the machine.
   (existsSync('/usr/bin/apt-get') ? it : it.skip)(
     'downloads the real package, and the program runs',
     async () => {

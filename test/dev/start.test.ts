@@ -4,20 +4,13 @@ import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
 import { ChildSupervisor, type ChildExit } from '../../src/dev/child-supervisor';
 import { eventually } from '../support/eventually';
+import { isAlive, untilGone } from '../support/processes/is-alive';
 import { lifeline } from '../support/processes/lifeline';
 import { RedisProcess } from '../support/processes/redis-process';
 import { scratchFolder } from '../support/scratch-folder';
 
 const PROGRAM = resolve(__dirname, '../../dist/src/dev/start.js');
 const LONG_WAIT = { timeoutMs: 20_000 };
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 /** The program behind `npm start`, run as a child process. */
 class Started {
@@ -44,7 +37,7 @@ class Started {
     });
   }
 
-  /** Waits for the end of the banner and for the log line "listening", which come in either order. */
+  /** Waits for the end of the banner and for the log line "listening". The order of the two is not fixed. */
   async ready(): Promise<this> {
     await this.supervisor.start();
     const printed = (text: string): boolean => this.text.includes(text);
@@ -104,10 +97,6 @@ describe('npm start', () => {
     return Number(/process_id:(\d+)/.exec(info)?.[1]);
   }
 
-  function gone(pid: number): Promise<true> {
-    return eventually(`process ${pid} to be gone`, () => !isAlive(pid), LONG_WAIT);
-  }
-
   it('prints its address, its data folder and a first call', async () => {
     const { text } = await start().ready();
     const listen = /"listen":"(127\.0\.0\.1:\d+)"/.exec(text)?.[1];
@@ -127,17 +116,17 @@ describe('npm start', () => {
     expect(await onRedis((client) => client.get('kept'))).toBe('yes');
   });
 
-  it('ends its Redis when it is killed, and can be started again at once', async () => {
+  it('ends its Redis when npm start is killed, and can be started again at once', async () => {
     const first = await start().ready();
     const pid = await redisPid();
     await onRedis((client) => client.set('kept', 'yes'));
     first.supervisor.signal('SIGKILL');
     await start().ready();
-    await gone(pid);
+    await untilGone(pid);
     expect(await onRedis((client) => client.get('kept'))).toBe('yes');
   });
 
-  it('ends together with its Redis when the npm that started it is killed', async () => {
+  it('ends its server and its Redis when the npm process is killed', async () => {
     const npm = `
       const { spawn } = require('node:child_process');
       const env = { ...process.env, npm_lifecycle_event: 'start' };
@@ -148,8 +137,8 @@ describe('npm start', () => {
     const { serverPid } = started;
     expect(isAlive(serverPid)).toBe(true);
     started.supervisor.signal('SIGKILL');
-    await gone(serverPid);
-    await gone(pid);
+    await untilGone(serverPid);
+    await untilGone(pid);
   });
 
   it('refuses a second start in the same folder, and the first process keeps running', async () => {

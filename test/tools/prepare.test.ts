@@ -23,7 +23,7 @@ interface Outcome {
   readonly output: string;
 }
 
-/** A small project with the real scripts. Its only package wraps this project's compiler, so it installs offline. */
+/** A small project with the real scripts. Its only package wraps this project's compiler, so npm needs no network. */
 class Project {
   readonly root = scratchFolder();
 
@@ -184,14 +184,14 @@ describe('prepare.mjs', () => {
     expect(await project.prepare('--quiet')).toEqual({ code: 0, output: '' });
   });
 
-  it('installs again after an interrupted install', async () => {
-    // A killed `npm ci` leaves some packages, and neither of the two files that are written last.
+  it('installs again after an install that was interrupted', async () => {
+    // A killed `npm ci` leaves some packages. These two files are written last, so they are missing.
     rmSync(project.path('node_modules/.holdfast-installed'));
     rmSync(project.path('node_modules/.package-lock.json'));
     expect((await project.prepare()).output).toMatch(/not installed yet: npm ci/);
   });
 
-  it('accepts a manual install', async () => {
+  it('does not install again after a manual npm ci', async () => {
     rmSync(project.path('node_modules/.holdfast-installed'));
     expect((await project.prepare()).output).not.toMatch(/npm ci/);
   });
@@ -218,7 +218,7 @@ describe('prepare.mjs', () => {
     expect(project.read('dist/src/main.js')).toContain('first');
   });
 
-  it('names the required Node version when the running one is too old', async () => {
+  it('names the required Node version when the running Node is too old', async () => {
     const manifest = JSON.parse(project.read('package.json')) as object;
     project.json('package.json', { ...manifest, engines: { node: '>=999.1' } });
     const refused = await project.prepare('--quiet');

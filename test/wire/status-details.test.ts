@@ -37,7 +37,7 @@ test('the client decodes the details that the server encodes', () => {
   );
 });
 
-test('the details are Any messages of the types that every gRPC library knows', () => {
+test('the details are Any messages of the types ErrorInfo, RetryInfo and BadRequest', () => {
   const bytes = encodeStatusDetails({
     ...plain,
     retryAfterMs: 1500,
@@ -72,17 +72,17 @@ test('the decoder skips unknown fields and details of other types', () => {
 });
 
 test.each([
-  ['truncated', encodeStatusDetails(plain).subarray(0, -3)],
+  ['truncated bytes', encodeStatusDetails(plain).subarray(0, -3)],
   ['a wrong wire type', Uint8Array.of(15, 255, 255)],
   ['a length beyond the end', Uint8Array.of(18, 127, 1)],
 ])('the decoder returns undefined for bytes that are not a Status: %s', (_title, bytes) => {
   expect(decodeStatusDetails(bytes)).toBeUndefined();
 });
 
-describe('details above 4 KiB', () => {
+describe('status details above 4 KiB', () => {
   const long = 'x'.repeat(400);
 
-  test('lose their last violations, and count them', () => {
+  test('leave out the last violations, and say how many are left out', () => {
     const violations = Array.from({ length: 30 }, (_, index) => ({ field: `f${index}`, description: long }));
     const bytes = encodeStatusDetails({ ...plain, retryAfterMs: 1000, violations });
     expect(bytes.length).toBeLessThanOrEqual(MAX_STATUS_DETAILS_BYTES);
@@ -94,7 +94,7 @@ describe('details above 4 KiB', () => {
     expect(decoded?.retryAfterMs).toBe(1000);
   });
 
-  test('lose their last metadata entries, but keep the reason', () => {
+  test('leave out the last metadata entries, and keep the reason', () => {
     const metadata = new Map(Array.from({ length: 30 }, (_, index) => [`k${index}`, long]));
     const bytes = encodeStatusDetails({ ...plain, metadata });
     expect(bytes.length).toBeLessThanOrEqual(MAX_STATUS_DETAILS_BYTES);

@@ -22,7 +22,7 @@ describe('durationToMs', () => {
     ['less than -10,000 years', -315_576_000_001n, 0],
     ['the largest int64', 2n ** 63n - 1n, 0],
     ['the smallest int64', -(2n ** 63n), 0],
-  ])('is undefined for %s', (_title, seconds, nanos) => {
+  ])('returns undefined for %s', (_title, seconds, nanos) => {
     expect(durationToMs({ seconds, nanos })).toBeUndefined();
   });
 });
@@ -50,7 +50,7 @@ describe('msToDuration', () => {
   });
 });
 
-test('msToTimestamp has nanos that count forwards, also before 1970', () => {
+test('msToTimestamp returns nanos that are not negative, also before 1970', () => {
   expect(msToTimestamp(1_700_000_000_123.9)).toEqual({ seconds: 1_700_000_000n, nanos: 123_000_000 });
   expect(msToTimestamp(-1)).toEqual({ seconds: -1n, nanos: 999_000_000 });
 });

@@ -3,7 +3,7 @@ import { deadline, duration, holdfastError } from '../../../clients/typescript';
 import { durationToMs } from '../../../clients/typescript/duration';
 import { encodeStatusDetails } from '../../../src/wire/status-details';
 
-describe('duration', () => {
+describe('duration()', () => {
   test.each([
     [0, 0n, 0],
     [30_000, 30n, 0],
@@ -11,7 +11,7 @@ describe('duration', () => {
     [0.000_4, 0n, 400],
     [-250, 0n, -250_000_000],
     [2 ** 40, 1_099_511_627n, 776_000_000],
-  ])('of %s ms is %s s and %s ns', (ms, seconds, nanos) => {
+  ])('converts %s ms to %s s and %s ns', (ms, seconds, nanos) => {
     expect(duration(ms)).toEqual({ seconds, nanos });
     expect(durationToMs(duration(ms))).toBeCloseTo(ms, 6);
   });
@@ -21,16 +21,16 @@ describe('duration', () => {
   });
 });
 
-describe('deadline', () => {
-  test('is t0 + expire_offset after a quick answer', () => {
+describe('deadline()', () => {
+  test('returns t0 + expire_offset for a quick answer', () => {
     expect(deadline(1000, duration(29_900), duration(30_000), 1005)).toBe(30_900);
   });
 
-  test('is receipt + ttl after a long wait', () => {
+  test('returns receipt + ttl for an answer after a long wait', () => {
     expect(deadline(1000, duration(90_000), duration(30_000), 1005)).toBe(31_005);
   });
 
-  test('uses the present time as the default receipt', () => {
+  test('uses the present time if no time of receipt is given', () => {
     const before = performance.now();
     const until = deadline(before, duration(1e9), duration(500));
     expect(until).toBeGreaterThanOrEqual(before + 500);
@@ -41,12 +41,12 @@ describe('deadline', () => {
     [undefined, duration(1000)],
     [duration(1000), undefined],
     [{ seconds: 1n, nanos: -1 }, duration(1000)],
-  ])('is -Infinity for a lease with the expire_offset %p and the ttl %p', (offset, ttl) => {
+  ])('returns -Infinity for a lease with the expire_offset %p and the ttl %p', (offset, ttl) => {
     expect(deadline(1000, offset, ttl, 1000)).toBe(-Infinity);
   });
 });
 
-describe('holdfastError', () => {
+describe('holdfastError()', () => {
   const details = encodeStatusDetails({
     code: status.ABORTED,
     message: 'held [CONTENDED]',
@@ -76,12 +76,12 @@ describe('holdfastError', () => {
   test.each([
     ['missing', {}],
     ['malformed', { 'grpc-status-details-bin': Buffer.from('nonsense') }],
-  ])('reads the trailers when the details are %s', (_title, more) => {
+  ])('reads reason and retry delay from the trailers when the details are %s', (_title, more) => {
     const error = serviceError({ 'holdfast-reason': 'DRAINING', 'grpc-retry-pushback-ms': '100', ...more });
     expect(holdfastError(error)).toMatchObject({ reason: 'DRAINING', retryAfterMs: 100, violations: [] });
   });
 
-  test('is undefined for the details of another service', () => {
+  test('returns undefined for the details of another service', () => {
     const foreign = encodeStatusDetails({
       code: 10,
       message: '',
@@ -101,7 +101,7 @@ describe('holdfastError', () => {
     ['an error with null metadata', Object.assign(new Error('no'), { metadata: null })],
     ['undefined', undefined],
     ['a text', 'CONTENDED'],
-  ])('is undefined for %s', (_title, error) => {
+  ])('returns undefined for %s', (_title, error) => {
     expect(holdfastError(error)).toBeUndefined();
   });
 });

@@ -1,14 +1,6 @@
 import { existsSync } from 'node:fs';
-import { eventually } from '../eventually';
+import { untilGone } from './is-alive';
 import { RedisProcess } from './redis-process';
-
-function isAlive(pid: number | undefined): boolean {
-  try {
-    return process.kill(Number(pid), 0);
-  } catch {
-    return false;
-  }
-}
 
 describe('RedisProcess', () => {
   let redis: RedisProcess;
@@ -72,6 +64,6 @@ describe('RedisProcess', () => {
     const [, folder] = (await other.command('CONFIG', 'GET', 'dir')) as [string, string];
     await other.close();
     expect(existsSync(folder)).toBe(false);
-    await eventually('the process to be gone', () => !isAlive(pid));
+    await untilGone(pid!);
   });
 });
