@@ -3,7 +3,7 @@ import { grantsWaitingReaders } from '../support/waiting-readers';
 
 let fixture: PermitsFixture;
 beforeAll(async () => {
-  // Thousands of commands are in flight at once.
+  // Thousands of commands are in flight at the same time.
   fixture = await PermitsFixture.open({ commandTimeoutMs: 20_000, frozenClock: true });
 });
 afterAll(() => fixture?.close());

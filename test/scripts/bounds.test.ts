@@ -5,16 +5,16 @@ import { is } from '../support/reply-kinds';
 
 const BATCH = 64;
 
-/** A script handles at most one batch, so it never blocks Redis for long, and answers `more`. */
-describe('bounds of a script', () => {
+/** A script handles at most one batch, so that Redis is never blocked for long. `more` asks for the next batch. */
+describe('a script', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
-    // Thousands of commands are in flight at once.
+    // Thousands of commands are in flight at the same time.
     fixture = await PermitsFixture.open({ commandTimeoutMs: 20_000, frozenClock: true });
   });
   afterAll(() => fixture.close());
 
-  /** `count` requests of s1 for one permit each of a semaphore with a limit of 300, one after the other. */
+  /** Makes requests of server s1 for one permit each of a semaphore with a limit of 300, one after the other. */
   async function requests(count: number, act: (one: Requester) => Promise<unknown>, ttlMs = 5000) {
     const semaphore = fixture.resource('semaphore');
     const all: Requester[] = [];
@@ -56,7 +56,7 @@ describe('bounds of a script', () => {
     expect(server.mores).toBe(before + 1);
     expect(server.rechecks).toEqual(waiters.slice(0, BATCH).map(({ requestId }) => requestId));
     const newcomer = await fixture.request('s1', semaphore);
-    // The new request's own script makes the next batch of offers, and the new request waits behind all others.
+    // The script of the new request makes the next batch of offers. The new request takes the last place.
     expect(is('waiting', await newcomer.queue()).position).toBe(150 - 2 * BATCH + 1);
     await server.store.touch(semaphore, []);
     const tokens: bigint[] = [];
@@ -71,14 +71,17 @@ describe('bounds of a script', () => {
     ['acquire', (one: Requester) => one.queue()],
     ['claim', (one: Requester) => one.claim()],
     ['withdrawal', (one: Requester) => one.withdraw()],
-  ])('answers a %s that the own lease has expired, even behind 100 other expired leases', async (_, act) => {
-    const { semaphore, all } = await requests(100, (one) => one.try());
-    const last = await fixture.request('s1', semaphore, { ttlMs: 5001 });
-    await last.try();
-    await fixture.passInUse(semaphore, 5002);
-    expect(await act(last)).toEqual({ kind: 'finished', cause: 'expired' });
-    expect((await fixture.stored(semaphore)).sets.ends).toHaveLength(all.length - BATCH);
-  });
+  ])(
+    'answers `finished` to a %s of an expired lease, even if 100 other leases expired before',
+    async (_, act) => {
+      const { semaphore, all } = await requests(100, (one) => one.try());
+      const last = await fixture.request('s1', semaphore, { ttlMs: 5001 });
+      await last.try();
+      await fixture.passInUse(semaphore, 5002);
+      expect(await act(last)).toEqual({ kind: 'finished', cause: 'expired' });
+      expect((await fixture.stored(semaphore)).sets.ends).toHaveLength(all.length - BATCH);
+    },
+  );
 
   it('hides expired leases that are not purged yet from inspections, acquires and limit changes', async () => {
     const { semaphore } = await requests(200, (one) => one.try());

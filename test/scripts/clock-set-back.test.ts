@@ -5,7 +5,7 @@ import { is } from '../support/reply-kinds';
 
 const HOUR_MS = 3_600_000;
 
-/** Stored times would last longer by the step of the clock. */
+/** After a step back, every stored end lies farther in the future. Scripts must shorten these times. */
 describe('when the clock of Redis is set back', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describe('when the clock of Redis is set back', () => {
     expect((await fixture.stored(semaphore)).numbers.moving).toBeUndefined();
   });
 
-  it('the lease of a crashed holder ends after its ttl', async () => {
+  it('the lease of a crashed holder ends within its ttl', async () => {
     const lock = fixture.resource();
     is('granted', await (await fixture.request('s1', lock, { ttlMs: 10_000 })).try());
     await fixture.pass(lock, -HOUR_MS);
@@ -48,7 +48,7 @@ describe('when the clock of Redis is set back', () => {
     is('granted', await (await fixture.request('s1', lock)).try());
   });
 
-  it('an offer lapses 3 s after the step', async () => {
+  it('an offer lapses at most 3 s after the step', async () => {
     const lock = fixture.resource();
     const [alice, bob] = [await fixture.request('s1', lock), await fixture.request('s2', lock)];
     is('granted', await alice.try());
@@ -61,7 +61,7 @@ describe('when the clock of Redis is set back', () => {
     is('granted', await bob.claim());
   });
 
-  it('a dead server is judged dead 3 s later, and a living server is not', async () => {
+  it('a dead server is judged dead within 5 s, and a live server is not', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 60_000 });
     const [gone, bob] = [await fixture.request('s2', lock), await fixture.request('s3', lock)];
@@ -70,7 +70,7 @@ describe('when the clock of Redis is set back', () => {
     is('waiting', await bob.queue());
     await fixture.pass(lock, -HOUR_MS);
     await bob.touch();
-    // Neither server is judged within the grace.
+    // No server is judged in the first 3 s after the step.
     expect((await fixture.stored(lock)).sets.queue).toHaveLength(2);
     await fixture.passInUse(lock, 5000);
     await fixture.beat(lock, 's3');

@@ -4,8 +4,8 @@ import { PARTS, type Part } from '../support/permits-stored';
 import type { Requester } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
 
-/** A manual DEL of one key must not block a resource, fail a script or grant permits twice. */
-describe('after a manual DEL of one key', () => {
+/** A manual DEL of one key of a resource must not block the resource, fail a script or grant permits twice. */
+describe('after a manual DEL of one key of a resource', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
     fixture = await PermitsFixture.open({ frozenClock: true });
@@ -29,14 +29,14 @@ describe('after a manual DEL of one key', () => {
     return { lock, ended, alice, bob, carol, dave };
   }
 
-  /** What the server of a waiting call does once a second; true if the call was granted. */
+  /** Performs the touch and claim that the server of a waiting call sends each second. Returns true after a grant. */
   async function heartbeat(waiter: Requester): Promise<boolean> {
     const [word] = (await waiter.touch()).waiters;
     return word === 'recheck' && (await waiter.claim()).kind === 'granted';
   }
 
   it.each(PARTS)(
-    '%s: the holder holds alone while it can renew, and the waiters follow in order',
+    '(key %s) no waiter is granted while the holder can renew, and later the waiters are granted in order',
     async (part) => {
       const { lock, alice, bob, carol } = await busyLock();
       await remove(lock, part);
@@ -57,14 +57,14 @@ describe('after a manual DEL of one key', () => {
         await fixture.passInUse(lock, 1000);
       }
       expect(granted).toEqual(['bob', 'carol']);
-      // No remains take permits: a new request gets the lock at once.
+      // No left-over data occupies permits, so a new request gets the lock immediately.
       await fixture.passInUse(lock, 11_000);
       is('granted', await (await fixture.request('s3', lock)).try());
       expect((await fixture.stored(lock)).sets.queue).toEqual([]);
     },
   );
 
-  it.each(PARTS)('%s: every command still gets an answer', async (part) => {
+  it.each(PARTS)('(key %s) every command still gets an answer', async (part) => {
     const commands: ((who: Requester) => Promise<{ kind: string }>)[] = [
       (who) => who.try(),
       (who) => who.queue(),
@@ -83,7 +83,7 @@ describe('after a manual DEL of one key', () => {
     }
   });
 
-  it('ends: a lease without an end is gone, and a renewal does not restore it', async () => {
+  it('(key ends) the lease is gone, and a renewal does not restore the lease', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { stream: true });
     is('granted', await alice.queue());
@@ -97,7 +97,7 @@ describe('after a manual DEL of one key', () => {
     is('granted', await bob.renew(bob.secret));
   });
 
-  it('offers: the waiter queues again, and only one request gets the lock', async () => {
+  it('(key offers) the waiter queues again, and only one request gets the lock', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock);
     const bob = await fixture.request('s2', lock);
@@ -110,7 +110,7 @@ describe('after a manual DEL of one key', () => {
     expect((await fixture.stored(lock)).sets.ends).toHaveLength(1);
   });
 
-  it('queue: a waiter comes back to its own place', async () => {
+  it('(key queue) a waiter that claims gets its own place again', async () => {
     const { lock, bob, carol } = await busyLock();
     const newcomer = await fixture.request('s3', lock);
     await remove(lock, 'queue');
@@ -121,14 +121,14 @@ describe('after a manual DEL of one key', () => {
     expect((await newcomer.touch()).waiters).toEqual([3]);
   });
 
-  it('state: remains of the old resource in other keys do not affect the new resource', async () => {
+  it('(key state) left-over data in the other keys does not affect new leases', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 5000 });
     is('granted', await alice.try());
     await remove(lock, 'state');
     const bob = await fixture.request('s1', lock, { ttlMs: 60_000 });
     is('granted', await bob.try());
-    // Alice's retry waits with the request id of the old lease, which ends meanwhile.
+    // The old lease of this request id ends while the request waits again.
     is('waiting', await alice.queue());
     await fixture.passInUse(lock, 6000);
     is('refused', await (await fixture.request('s1', lock)).try());
@@ -136,7 +136,7 @@ describe('after a manual DEL of one key', () => {
     expect((await fixture.stored(lock)).sets.offers).toEqual([]);
   });
 
-  it('state: a touch does not answer `more` because of the remains of a long queue', async () => {
+  it('(key state) a touch does not answer `more` because of a left-over long queue', async () => {
     const lock = fixture.resource();
     is('granted', await (await fixture.request('s1', lock)).try());
     for (let i = 0; i < 70; i += 1) await (await fixture.request('s2', lock)).queue();
@@ -148,7 +148,7 @@ describe('after a manual DEL of one key', () => {
     expect(server.mores).toBe(before);
   });
 
-  it('all permits of a semaphore can be granted again after the holders have gone', async () => {
+  it('all permits of a semaphore can be granted again after its holders and waiters have ended', async () => {
     for (const part of PARTS) {
       const semaphore = fixture.resource('semaphore');
       const holders = await Promise.all(
@@ -168,7 +168,7 @@ describe('after a manual DEL of one key', () => {
     }
   });
 
-  it('a touch of an unknown resource creates no key', async () => {
+  it('a touch or a withdrawal for an unknown resource creates no key', async () => {
     const lock = fixture.resource();
     const bob = await fixture.request('s1', lock);
     await bob.touch();

@@ -17,7 +17,7 @@ const create = (name: string, profile: string) => fixture.run(dictionaryCreate, 
 const drop = (name: string) => fixture.run(dictionaryDrop, name);
 const put = (name: string, id: string, text: string) =>
   fixture.run(dictionaryWrite, name, 'kt1', '', ...putArgs(foldedEntry(id, text)));
-/** Profile, generation and number of entries. */
+/** The profile, the generation and the number of entries of a dictionary. */
 const view = async (name: string) => {
   const [word, profile, generation, entries] = await fixture.run(dictionaryInspect, name);
   return word === 'OK' ? [profile, generation, entries] : word;
@@ -31,7 +31,7 @@ describe('dictionary-create', () => {
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
-  it('changes nothing of a dictionary with the same profile', async () => {
+  it('leaves an existing dictionary with the same profile unchanged', async () => {
     const name = fixture.name();
     await create(name, 'kt1');
     await put(name, 'a', 'a');
@@ -68,7 +68,7 @@ describe('dictionary-drop', () => {
     expect(await fixture.redis.command('EXISTS', fixture.key(name))).toBe('0');
   });
 
-  it('deletes a dictionary at once, and answers UNKNOWN to a second drop', async () => {
+  it('deletes a dictionary immediately, and answers UNKNOWN to a second drop', async () => {
     const name = fixture.name();
     await create(name, 'kt1');
     await put(name, 'a', 'a');
@@ -80,7 +80,7 @@ describe('dictionary-drop', () => {
     expect(await fixture.redis.command('EXISTS', fixture.key(name))).toBe('0');
   });
 
-  it('allows a new empty dictionary of the name with another profile at once', async () => {
+  it('frees the name immediately for an empty dictionary with another profile', async () => {
     const name = fixture.name();
     await create(name, 'd-1');
     await fixture.run(dictionaryWrite, name, 'd-1', '', ...putArgs(foldedEntry('a', 'a')));
@@ -92,7 +92,7 @@ describe('dictionary-drop', () => {
     expect(await view(name)).toEqual(['kt1', '2', '1']);
   });
 
-  it('ends imports, also of a dictionary that does not exist yet', async () => {
+  it('ends the imports of a dictionary, even before the dictionary exists', async () => {
     for (const made of [true, false]) {
       const name = fixture.name();
       if (made) await create(name, 'kt1');

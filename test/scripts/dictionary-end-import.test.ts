@@ -24,7 +24,7 @@ describe('dictionary-end-import', () => {
   const idsOf = async (name: string) =>
     (await allListed(fixture.engine, { dictionary: name })).map(({ entryId }) => entryId);
 
-  /** A dictionary with one entry, and an import with one entry for each id. */
+  /** Creates a dictionary with one entry, and one import with one entry for each id. */
   async function importing(...ids: string[]): Promise<string> {
     const name = fixture.name();
     await fixture.run(dictionaryCreate, name, 'kt1');
@@ -45,7 +45,7 @@ describe('dictionary-end-import', () => {
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
-  it('answers a repeated commit as before, and changes nothing', async () => {
+  it('gives a repeated commit the same answer, and changes nothing', async () => {
     const name = await importing('import');
     await commit(name, 'import');
     await put(name, '', foldedEntry('later', 'later'));
@@ -65,7 +65,7 @@ describe('dictionary-end-import', () => {
     expect((await inspect(name))[5]).toHaveLength(1);
   });
 
-  it('ends all other imports, which then get LOST', async () => {
+  it('ends all other imports, and answers LOST to their later calls', async () => {
     const name = await importing('one', 'two', 'three');
     expect(await commit(name, 'two')).toEqual(['OK']);
     for (const id of ['one', 'three']) {
@@ -81,7 +81,7 @@ describe('dictionary-end-import', () => {
     ['the import', 'import', ['a', 'giant', 'import']],
     ['another import', 'other', ['import']],
     ['the live generation', '', ['giant', 'import']],
-  ])('answers AGAIN during a large change of %s', async (_what, id, expected) => {
+  ])('answers AGAIN to a commit until a large change of %s is finished', async (_what, id, expected) => {
     const name = await importing('import', 'other');
     if (id === 'import') await put(name, id, foldedEntry('a', 'a'));
     expect((await put(name, id, giantEntry('giant'))).slice(0, 3)).toEqual(['OK', '1', '0']);
@@ -98,7 +98,7 @@ describe('dictionary-end-import', () => {
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
-  it('abandons an import, also a second time, and keeps the dictionary', async () => {
+  it('abandons an import, accepts a second abandon, and keeps the dictionary', async () => {
     const name = await importing('import', 'other');
     expect(await abandon(name, 'import')).toEqual(['OK']);
     expect(await abandon(name, 'import')).toEqual(['OK']);

@@ -9,7 +9,7 @@ import { DictionaryFixture, foldedEntry, giantEntry, putArgs } from '../support/
 
 const PROFILE = { accents: 'kept', typos: true, foldVersion: 1 } as const;
 
-/** The exact memory of all keys of a generation. */
+/** A Lua script that returns the exact memory of all keys of a generation. */
 const MEMORY = `
 local sum = 0
 for _, key in ipairs(redis.call('KEYS', '*:' .. ARGV[1] .. ':*')) do
@@ -24,7 +24,7 @@ describe('dictionary-inspect', () => {
   });
   afterAll(() => fixture?.close());
 
-  /** Measures every element of a key. Redis picks samples by its random hash seed, so their sum would vary. */
+  /** The script, changed to measure every element of a key. With few samples, the result depends on a random seed. */
   const exactInspect = dictionaryInspect.replace("'SAMPLES', 5", "'SAMPLES', 0");
   const inspect = (name: string) => fixture.run(dictionaryInspect, name);
   const create = (name: string) => fixture.run(dictionaryCreate, name, 'kt1');
@@ -35,7 +35,7 @@ describe('dictionary-inspect', () => {
     return Number(seconds) * 1_000_000 + Number(us);
   };
 
-  it('answers UNKNOWN before the first import is committed and after the drop', async () => {
+  it('answers UNKNOWN before the dictionary exists and after its drop', async () => {
     const name = fixture.name();
     expect(await inspect(name)).toEqual(['UNKNOWN']);
     await fixture.run(dictionaryStartImport, name, '', 'kt1', 'import');
@@ -46,7 +46,7 @@ describe('dictionary-inspect', () => {
     expect(await inspect(name)).toEqual(['UNKNOWN']);
   });
 
-  it('counts each entry once, and neither deleted nor unfinished entries', async () => {
+  it('counts each entry once, and leaves deleted and unfinished entries out', async () => {
     const name = fixture.name();
     await create(name);
     const count = async () => (await inspect(name))[3];
@@ -86,7 +86,7 @@ describe('dictionary-inspect', () => {
     ['a few entries', 5, 0],
     ['thousands of entries', 3000, 0],
     ['thousands of entries, every third with a payload', 2000, 1024],
-  ])('answers about the memory in bytes: %s', async (_what, count, payload) => {
+  ])('answers the memory within 30 %% of the exact bytes, for %s', async (_what, count, payload) => {
     const name = fixture.name();
     await create(name);
     const entries = Array.from({ length: count }, (_, i) =>
@@ -98,7 +98,7 @@ describe('dictionary-inspect', () => {
     const live = String(await fixture.meta(name, 'live'));
     const bytes = Number(await fixture.redis.command('EVAL', MEMORY, 0, live));
     const said = Number((await fixture.run(exactInspect, name))[4]);
-    // The reply leaves out the state, which takes about 100 bytes.
+    // The reply does not count the state key of about 100 bytes.
     expect(said).toBeGreaterThanOrEqual(bytes * 0.7 - 200);
     expect(said).toBeLessThanOrEqual(bytes * 1.3);
     if (count >= 2000) expect(said).toBeGreaterThan(count * (100 + payload / 3));

@@ -11,7 +11,7 @@ describe('dictionary-list', () => {
   const list = async (name: string, from = '', to = '', pageSize = 2) =>
     (await allListed(fixture.engine, { dictionary: name, from, to, pageSize })).map(({ entryId }) => entryId);
 
-  it('shows a text that folds to nothing before all others', async () => {
+  it('lists an entry with an empty folded text before all other entries', async () => {
     const name = fixture.name();
     await fixture.engine.createDictionary(name, { accents: 'dropped', typos: true });
     await fixture.engine.putEntries(name, [

@@ -27,13 +27,8 @@ describe('dictionary-start-import', () => {
   const end = (name: string, id: string, verb: 'commit' | 'abandon') =>
     fixture.run(dictionaryEndImport, name, id, verb);
   const inspect = (name: string) => fixture.run(dictionaryInspect, name);
-  /** As if the import had been silent since then. */
-  const silence = async (name: string, id: string, seconds: number) => {
-    const state = fixture.partKey(name, 'state', await fixture.meta(name, `build:${id}`));
-    await fixture.redis.command('HINCRBY', state, 'heard', -seconds * 1_000_000);
-  };
 
-  it('answers the profile in force: the wanted or the usual profile for a new dictionary', async () => {
+  it('answers the profile in force, and gives a new dictionary the wanted profile or else the usual profile', async () => {
     const [wanted, usual] = [fixture.name(), fixture.name()];
     expect(await start(wanted, 'import', 'd-1')).toEqual(['OK', 'd-1']);
     expect(await start(usual, 'import')).toEqual(['OK', 'kt1']);
@@ -51,7 +46,7 @@ describe('dictionary-start-import', () => {
     expect(await start(name, 'import', 'kt1')).toEqual(['EXISTS', 'd-1']);
   });
 
-  it('shows no dictionary before the first import is committed', async () => {
+  it('creates no dictionary before the first import is committed', async () => {
     const name = fixture.name();
     await start(name, 'import');
     expect(await put(name, 'import', 'a', 'b')).toEqual(['OK', '2', '1', ['1', '1']]);
@@ -62,11 +57,11 @@ describe('dictionary-start-import', () => {
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
-  it('answers BUSY during four imports, until an import ends', async () => {
+  it('answers BUSY to a fifth import until one of four imports ends', async () => {
     const name = fixture.name();
     for (const id of ['1', '2', '3', '4']) expect(await start(name, id)).toEqual(['OK', 'kt1']);
     expect(await start(name, '5')).toEqual(['BUSY']);
-    // A start of one of the four imports may be repeated.
+    // The start of a running import may be repeated.
     expect(await start(name, '4')).toEqual(['OK', 'kt1']);
     await end(name, '2', 'abandon');
     expect(await start(name, '5')).toEqual(['OK', 'kt1']);
@@ -75,12 +70,12 @@ describe('dictionary-start-import', () => {
     expect(await start(name, '2')).toEqual(['OK', 'kt1']);
   });
 
-  it('ends an import that was silent for a minute and takes its place', async () => {
+  it('ends an import that was silent for a minute, and starts the new import in its place', async () => {
     const name = fixture.name();
     for (const id of ['1', '2', '3', '4']) await start(name, id);
-    await silence(name, '3', 59);
+    await fixture.silenceImport(name, '3', 59);
     expect(await start(name, '5')).toEqual(['BUSY']);
-    await silence(name, '3', 2);
+    await fixture.silenceImport(name, '3', 2);
     expect(await start(name, '5')).toEqual(['OK', 'kt1']);
     expect(await put(name, '3', 'a')).toEqual(['LOST']);
     expect((await put(name, '4', 'a'))[0]).toBe('OK');
@@ -89,21 +84,21 @@ describe('dictionary-start-import', () => {
   it('ends a silent import even if the clock was set back meanwhile', async () => {
     const name = fixture.name();
     for (const id of ['1', '2', '3', '4']) await start(name, id);
-    await silence(name, '1', -61);
+    await fixture.silenceImport(name, '1', -61);
     expect(await start(name, '5')).toEqual(['OK', 'kt1']);
     expect(await put(name, '1', 'a')).toEqual(['LOST']);
   });
 
   it.each([
     ['wants another profile', 'd-1', 'kt1'],
-    ['wants none', 'd-1', ''],
-    ['wants the same', 'kt1', 'kt1'],
+    ['wants any profile', 'd-1', ''],
+    ['wants the same profile', 'kt1', 'kt1'],
   ])(
-    'starts a new dictionary where only a silent import is left, and the caller %s',
+    'starts a new dictionary if only a silent import of the name is left and the caller %s',
     async (_what, before, wanted) => {
       const name = fixture.name();
       await start(name, 'silent', before);
-      await silence(name, 'silent', 61);
+      await fixture.silenceImport(name, 'silent', 61);
       expect(await start(name, 'import', wanted)).toEqual(['OK', 'kt1']);
       expect(await put(name, 'import', 'a')).toEqual(['OK', '1', '1', ['1']]);
       expect(await end(name, 'import', 'commit')).toEqual(['OK']);
@@ -112,12 +107,12 @@ describe('dictionary-start-import', () => {
     },
   );
 
-  it('continues an import that is started again with the same id, however late', async () => {
+  it('continues an import that is started again with the same id, even after a minute of silence', async () => {
     const name = fixture.name();
     await start(name, 'import');
     await put(name, 'import', 'a');
     const build = await fixture.meta(name, 'build:import');
-    await silence(name, 'import', 61);
+    await fixture.silenceImport(name, 'import', 61);
     expect(await start(name, 'import')).toEqual(['OK', 'kt1']);
     expect(await fixture.meta(name, 'build:import')).toBe(build);
     await put(name, 'import', 'b');

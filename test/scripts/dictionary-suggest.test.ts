@@ -18,7 +18,7 @@ describe('dictionary-suggest', () => {
   ];
 
   it.each(kindsOfEmpty.map((kinds) => [kinds.join(', ') || 'any', kinds] as const))(
-    'shows all entries for an empty query, and ends with the last entry: %s',
+    'shows all entries exactly once for an empty query and the kinds: %s',
     async (_names, kinds) => {
       const name = fixture.name();
       await fixture.engine.createDictionary(name, { accents: 'kept', typos: true });
@@ -29,7 +29,7 @@ describe('dictionary-suggest', () => {
     },
   );
 
-  it('shows nothing for an empty query of kinds that it cannot match', async () => {
+  it('shows nothing for an empty query and the kinds exact and typo', async () => {
     const name = fixture.name();
     await fixture.engine.createDictionary(name, { accents: 'kept', typos: true });
     await fixture.engine.putEntries(name, [entry('a', 'a')]);

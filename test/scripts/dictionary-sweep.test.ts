@@ -17,7 +17,7 @@ describe('dictionary-sweep', () => {
   });
   afterAll(() => fixture?.close());
 
-  /** Ends a step after about 600 parts of the index. */
+  /** The script, changed to end a step after about 600 parts of the index. */
   const shortSweep = withoutClock(dictionarySweep, 5);
   const PROFILE = { accents: 'kept', typos: true, foldVersion: 1 } as const;
   const create = (name: string) => fixture.run(dictionaryCreate, name, 'kt1');
@@ -30,18 +30,13 @@ describe('dictionary-sweep', () => {
   const hasNothing = async (name: string) =>
     (await fixture.redis.command('EXISTS', fixture.key(name))) === '0';
 
-  /** Sweeps until nothing is left to do: the last reply, and the number of MORE replies before it. */
+  /** Sweeps until the reply is not MORE. Returns the last reply and the number of MORE replies. */
   async function swept(name: string): Promise<[last: unknown, more: number]> {
     for (let more = 0; ; more += 1) {
       const answer = await sweep(name);
       if (answer !== 'MORE') return [answer, more];
     }
   }
-
-  const silence = async (name: string, id: string, seconds: number) => {
-    const state = fixture.partKey(name, 'state', await fixture.meta(name, `build:${id}`));
-    await fixture.redis.command('HINCRBY', state, 'heard', -seconds * 1_000_000);
-  };
 
   it('answers GONE if there is no dictionary, and creates none', async () => {
     const name = fixture.name();
@@ -78,9 +73,9 @@ describe('dictionary-sweep', () => {
       if (made) await create(name);
       await start(name, 'import');
       await put(name, 'import', ...one);
-      await silence(name, 'import', 59);
+      await fixture.silenceImport(name, 'import', 59);
       expect((await swept(name))[0]).toBe('BUILDING');
-      await silence(name, 'import', 2);
+      await fixture.silenceImport(name, 'import', 2);
       expect((await swept(name))[0]).toBe(made ? 'CLEAN' : 'GONE');
       expect(await put(name, 'import', ...one)).toEqual(['LOST']);
       expect(await fixture.check(name)).toEqual([]);
@@ -88,15 +83,15 @@ describe('dictionary-sweep', () => {
     },
   );
 
-  it('keeps an import alive with each batch', async () => {
+  it('keeps an import that received a batch within the last minute', async () => {
     const name = fixture.name();
     await start(name, 'import');
-    await silence(name, 'import', 61);
+    await fixture.silenceImport(name, 'import', 61);
     await put(name, 'import', ...one);
     expect((await swept(name))[0]).toBe('BUILDING');
   });
 
-  it('removes a large generation in several steps, while the name can be used again', async () => {
+  it('removes a large dropped generation in several steps, while a new dictionary has its name', async () => {
     const name = fixture.name();
     await create(name);
     const entries = Array.from({ length: 1500 }, (_, i) =>
@@ -120,7 +115,7 @@ describe('dictionary-sweep', () => {
     expect(await fixture.check(name)).toEqual([]);
   });
 
-  it('finishes a started change in several steps', async () => {
+  it('finishes an unfinished change in several steps', async () => {
     const name = fixture.name();
     await create(name);
     await put(name, '', ...putArgs(giantEntry('giant')));
@@ -151,7 +146,7 @@ describe('dictionary-sweep', () => {
     await put(name, 'import', ...putArgs(giantEntry('giant')));
     expect(await fixture.meta(name, 'jobs')).not.toBeNull();
     await fixture.run(dictionaryEndImport, name, 'import', 'abandon');
-    // The next script does not continue the change.
+    // The next script does not continue the change of the abandoned import.
     expect(await put(name, '', ...one)).toEqual(['OK', '1', '1', ['1']]);
     expect(await fixture.meta(name, 'jobs')).toBeNull();
     expect((await swept(name))[0]).toBe('CLEAN');

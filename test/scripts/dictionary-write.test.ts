@@ -11,12 +11,11 @@ describe('dictionary-write', () => {
   });
   afterAll(() => fixture?.close());
 
-  /** Runs the script once and returns its reply. */
   const run = (name: string, ...args: string[]) => fixture.run(dictionaryWrite, name, ...args);
   const idsOf = async (name: string) =>
     (await allListed(fixture.engine, { dictionary: name })).map(({ entryId }) => entryId);
 
-  it('answers UNKNOWN, PROFILE or LOST if there is nothing to change', async () => {
+  it('answers UNKNOWN, PROFILE or LOST without a matching dictionary or import', async () => {
     const name = fixture.name();
     const put = putArgs(foldedEntry('a', 'a'));
     expect(await run(name, 'kt1', '', ...put)).toEqual(['UNKNOWN']);
@@ -30,7 +29,7 @@ describe('dictionary-write', () => {
     expect(await run(name, '', '', 'delete', 'a', '', '', '', '', '')).toEqual(['OK', '1', '1', ['0']]);
   });
 
-  it('starts a change that is too large for one script, and shows nothing of it before it is finished', async () => {
+  it('changes a very large entry in several scripts, and hides the entry until the change is finished', async () => {
     const name = fixture.name();
     await fixture.engine.createDictionary(name, PROFILE);
     await fixture.engine.putEntries(name, [entry('first', 'first')]);
@@ -42,13 +41,13 @@ describe('dictionary-write', () => {
     expect(await idsOf(name)).toEqual(['first']);
     expect((await fixture.engine.getDictionary(name)).entryCount).toBe(1);
     expect(await fixture.check(name, { unfinished: true })).toEqual([]);
-    // The next script finishes the change before its own change.
+    // The next script finishes the large change before it makes its own change.
     await fixture.engine.putEntries(name, [entry('next', 'next')]);
     expect((await idsOf(name)).sort()).toEqual(['first', 'large', 'next']);
     expect(await fixture.checkAtRest(name)).toEqual([]);
   });
 
-  it('removes a large entry in steps, and hides the entry at once', async () => {
+  it('hides a deleted large entry immediately, and removes its data in steps', async () => {
     const name = fixture.name();
     await fixture.engine.createDictionary(name, PROFILE);
     await run(name, 'kt1', '', ...putArgs(giantEntry('large')));

@@ -7,7 +7,7 @@ const [X, Y, Z] = ['a', 'b', 'c'].map((letter) => letter.repeat(40)) as [string,
 const Q_MS = 20_000;
 const Q_US = Q_MS * 1000;
 const NEVER = Number.MAX_SAFE_INTEGER;
-/** The longest time between two commands of a test on a busy machine. */
+/** The assumed bound of the time between two commands of a test, on a busy machine. */
 const SLACK_US = 5_000_000;
 
 interface Adoption {
@@ -69,7 +69,7 @@ class Bucket {
   }
 }
 
-/** True if grants pause for a whole quarantine from now. */
+/** Checks that grants pause for a whole quarantine from now. */
 const isWhole = (leftUs: number, whole = Q_US) => leftUs > whole - SLACK_US && leftUs <= whole;
 
 describe('epoch-adopt', () => {
@@ -93,30 +93,37 @@ describe('epoch-adopt', () => {
     ['of a new store', {}, { isNew: true }],
     ['of a restart', { runId: X, isNew: true }, { known: X }],
     ['of a clock set forward', { runId: Y, isNew: true }, { setForwardUs: 1000 }],
-  ])('changes nothing when the report %s comes too late', async (_, before, late) => {
-    const bucket = new Bucket();
-    if ('runId' in before) await bucket.adopt(before);
-    const text = await bucket.text();
-    expect(await bucket.adopt({ runId: Y, ...late, notAfter: 1 })).toMatchObject({
-      word: 'STALE',
-      leftUs: 0,
-    });
-    expect(await bucket.text()).toBe(text);
-  });
+  ])(
+    'answers STALE and changes nothing if the report %s arrives after its deadline',
+    async (_, before, late) => {
+      const bucket = new Bucket();
+      if ('runId' in before) await bucket.adopt(before);
+      const text = await bucket.text();
+      expect(await bucket.adopt({ runId: Y, ...late, notAfter: 1 })).toMatchObject({
+        word: 'STALE',
+        leftUs: 0,
+      });
+      expect(await bucket.text()).toBe(text);
+    },
+  );
 
   it.each([
-    ['always, then always', { before: 'a', after: 'a', known: '' }, false],
-    ['always, then always, and the server knew that run', { before: 'a', after: 'a', known: X }, false],
+    ['continues (always, then always)', { before: 'a', after: 'a', known: '' }, false],
     [
-      'always, then always, and the server knew a run in between',
+      'continues (always, then always; the server knew the run before)',
+      { before: 'a', after: 'a', known: X },
+      false,
+    ],
+    [
+      'pauses (always, then always; the server knew a run in between)',
       { before: 'a', after: 'a', known: Z },
       true,
     ],
-    ['always, then less', { before: 'a', after: 'w', known: X }, true],
-    ['less, then always', { before: 'w', after: 'a', known: X }, true],
-    ['less, then less', { before: 'w', after: 'w', known: X }, true],
+    ['pauses (always, then less)', { before: 'a', after: 'w', known: X }, true],
+    ['pauses (less, then always)', { before: 'w', after: 'a', known: X }, true],
+    ['pauses (less, then less)', { before: 'w', after: 'w', known: X }, true],
   ] as const)(
-    'adopts a new run of Redis, with writes synced to disk %s',
+    'adopts the epoch of a new run, and %s (writes synced to disk in the old and the new run)',
     async (_, { before, after, known }, pauses) => {
       const bucket = new Bucket();
       await bucket.adopt({ runId: X, durability: before, isNew: true });
@@ -128,7 +135,7 @@ describe('epoch-adopt', () => {
     },
   );
 
-  it('keeps the cause `restarted` if the clock of the new run is also ahead', async () => {
+  it('keeps the cause `restarted` if the clock of the new run was also set forward', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X, isNew: true, durability: 'w' });
     expect(await bucket.adopt({ runId: Y, setForwardUs: 1000 })).toMatchObject({ cause: 'restarted' });
@@ -143,7 +150,7 @@ describe('epoch-adopt', () => {
     expect(await bucket.adopt({ runId: Y })).toMatchObject({ overlap: '0' });
   });
 
-  it('keeps the weakest durability of a run, because leases granted then may be lost', async () => {
+  it('keeps the weakest durability of a run, because leases granted in that time may be lost', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X, isNew: true });
     expect(await bucket.adopt({ runId: X, durability: 'w' })).toMatchObject({ still: 0, weakest: 'w' });
@@ -151,7 +158,7 @@ describe('epoch-adopt', () => {
     expect(await bucket.adopt({ runId: Y, durability: 'a' })).toMatchObject({ still: 1, weakest: 'a' });
   });
 
-  it('neither restarts nor shortens the pause when it is repeated or sent by another server', async () => {
+  it('neither restarts nor shortens the pause if the same or another server adopts again', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X });
     const first = await bucket.text();
@@ -168,12 +175,12 @@ describe('epoch-adopt', () => {
     const { leftUs, longestMs } = await bucket.adopt({ runId: X, quarantineMs: 3 * Q_MS });
     expect(longestMs).toBe(String(3 * Q_MS));
     expect(isWhole(leftUs, 3 * Q_US - 5_000_000)).toBe(true);
-    // The next pause is as long, whichever server adopts.
+    // The next pause has the same length, even if another server adopts with a shorter quarantine.
     const next = await bucket.adopt({ runId: Y, durability: 'w', quarantineMs: 1 });
     expect(isWhole(next.leftUs, 3 * Q_US)).toBe(true);
   });
 
-  it('continues the pause over a restart that loses no data', async () => {
+  it('continues the pause after a restart that loses no data', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X });
     await bucket.pass(5000);
@@ -202,7 +209,7 @@ describe('epoch-adopt', () => {
     expect(await bucket.text()).toBe(`${X} a ${Q_MS} 0`);
   });
 
-  it('never makes the pause longer than the quarantine when the clock was set back', async () => {
+  it('shortens the pause to one quarantine if the clock was set back', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X });
     await bucket.pass(-3_600_000);
@@ -231,7 +238,7 @@ describe('epoch-end', () => {
     expect(await bucket.adopt({ runId: X })).toMatchObject({ still: 0 });
   });
 
-  it('changes nothing for another run of Redis or after its deadline', async () => {
+  it('changes nothing if the run is another run or the deadline is over', async () => {
     const bucket = new Bucket();
     await bucket.adopt({ runId: X });
     const before = await bucket.text();

@@ -9,7 +9,7 @@ const RETENTION_MS = 600;
 /** Keys of idle names expire. The expiry of a key never decides about a lease. */
 const EPOCH = /^test:\{\d+\}:epoch$/;
 
-describe('expiry of keys', () => {
+describe('the expiry of keys', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
     fixture = await PermitsFixture.open({ retentionMs: RETENTION_MS });
@@ -81,12 +81,12 @@ describe('expiry of keys', () => {
     await carol.giveBack();
     expect(await goneAt(lock)).not.toContain(-1);
     for (const key of (await fixture.redis.command('KEYS', '*')) as string[]) {
-      if (EPOCH.test(key)) continue; // the epochs of the 1,024 buckets do not expire
+      if (EPOCH.test(key)) continue; // Epoch keys do not expire.
       expect(await fixture.redis.command('PTTL', key)).not.toBe('-1');
     }
   });
 
-  it('removes all keys, and fencing tokens still rise', async () => {
+  it('removes all keys, and later fencing tokens are still greater', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 100 });
     const { fencingToken } = is('granted', await alice.try());
@@ -98,7 +98,7 @@ describe('expiry of keys', () => {
     expect(again.fencingToken).toBeGreaterThan(fencingToken);
   });
 
-  it('removes a semaphore that a request created, and keeps a limit that was set', async () => {
+  it('removes a semaphore that a request created, but keeps a limit that SetSemaphoreLimit set', async () => {
     const [made, set] = [fixture.resource('semaphore'), fixture.resource('semaphore')];
     await fixture.setLimit(set, 2);
     for (const semaphore of [made, set])

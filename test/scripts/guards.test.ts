@@ -1,4 +1,3 @@
-import { StoreFailure } from '../../src/engine/errors';
 import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture } from '../support/permits-fixture';
 import type { TestServer } from '../support/permits-server';
@@ -6,9 +5,10 @@ import type { Stored } from '../support/permits-stored';
 import { brokenInvariants } from '../support/permits-invariants';
 import type { Requester } from '../support/permits-requester';
 import { is } from '../support/reply-kinds';
+import { failureOf } from '../support/store-failure';
 
-/** What each script does on a Redis that may have lost leases, and when it runs too late. */
-describe('the epoch check', () => {
+/** The answers of each script on a Redis that may have lost leases, and after the script's deadline. */
+describe('the epoch check of scripts', () => {
   let fixture: PermitsFixture;
   let server: TestServer;
   beforeAll(async () => {
@@ -35,7 +35,7 @@ describe('the epoch check', () => {
       : fixture.redis.command('SET', key, epoch));
   };
 
-  /** By reply word: sets up the condition under which scripts must not grant. */
+  /** Sets up the condition under which scripts answer with the reply word and do not grant. */
   const reasons = {
     STALE: async (resource: Resource) => {
       const epoch = (await fixture.redis.command('GET', fixture.epochKey(resource))) as string;
@@ -84,22 +84,12 @@ describe('the epoch check', () => {
     return { semaphore, alice, ended, carol, bob };
   }
 
-  async function turnedBack(command: Promise<unknown>): Promise<StoreFailure> {
-    const failure: unknown = await command.then(
-      (reply) => reply,
-      (error: unknown) => error,
-    );
-    if (!(failure instanceof StoreFailure))
-      throw new Error(`expected a StoreFailure, got ${JSON.stringify(failure)}`);
-    return failure;
-  }
-
   const without = (stored: Stored, { requestId }: Requester) => ({
     records: Object.entries(stored.records).filter(([id]) => id !== requestId),
     sets: Object.values(stored.sets).map((members) => members.filter(({ id }) => id !== requestId)),
   });
 
-  describe.each(names)('%s', (name) => {
+  describe.each(names)('with the answer %s', (name) => {
     const grants: Record<string, (by: Awaited<ReturnType<typeof scene>>) => Promise<unknown>> = {
       'an acquire': async ({ semaphore }) => (await fixture.request('s1', semaphore)).queue(),
       'an acquire that does not wait': async ({ semaphore }) =>
@@ -112,11 +102,11 @@ describe('the epoch check', () => {
       'a lower limit': ({ semaphore }) => fixture.setLimit(semaphore, 1),
       'a deletion': ({ semaphore }) => fixture.remove(semaphore, { force: true }),
     };
-    it.each(Object.keys(grants))('%s changes nothing', async (what) => {
+    it.each(Object.keys(grants))('refuses %s without a change', async (what) => {
       const by = await scene();
       await reasons[name](by.semaphore);
       const before = await fixture.stored(by.semaphore);
-      const failure = await turnedBack(grants[what]!(by));
+      const failure = await failureOf(grants[what]!(by));
       expect(failure.carriedOut).toBe('no');
       expect(server.turnedBack).toEqual([wordOf(name)]);
       expect(await fixture.stored(by.semaphore)).toEqual(before);
@@ -125,7 +115,7 @@ describe('the epoch check', () => {
       if (name === 'QUARANTINED') expect(left).toBeLessThanOrEqual(Number(QUARANTINE_US) / 1000);
     });
 
-    it('a release frees its own permits and changes no other request', async () => {
+    it('lets a release free its own permits and change no other request', async () => {
       const { semaphore, alice } = await scene();
       const before = await fixture.stored(semaphore);
       await reasons[name](semaphore);
@@ -137,24 +127,24 @@ describe('the epoch check', () => {
       expect(is('finished', await alice.release(alice.secret)).cause).toBe('released');
     });
 
-    it('a release of an expired lease answers the cause', async () => {
+    it('answers a release of an expired lease with the cause `expired`', async () => {
       const { semaphore, ended } = await scene();
       await reasons[name](semaphore);
       expect(is('finished', await ended.release(ended.secret)).cause).toBe('expired');
     });
 
-    it('a withdrawal ends the wait and is answered with the reply word', async () => {
+    it('lets a withdrawal end the wait, and answers the withdrawal with the reply word', async () => {
       const { semaphore, bob } = await scene();
       const before = await fixture.stored(semaphore);
       await reasons[name](semaphore);
-      expect((await turnedBack(bob.withdraw())).carriedOut).toBe('no');
+      expect((await failureOf(bob.withdraw())).carriedOut).toBe('no');
       expect(server.turnedBack).toEqual([wordOf(name)]);
       const after = await fixture.stored(semaphore);
       expect(without(after, bob)).toEqual(without(before, bob));
       expect(after.records[bob.requestId]).toMatchObject({ state: 'detached' });
     });
 
-    it('a grant is given back and offered to no other request', async () => {
+    it('lets a grant be given back, and offers its permits to no other request', async () => {
       const { semaphore, alice } = await scene();
       const before = await fixture.stored(semaphore);
       await reasons[name](semaphore);
@@ -167,59 +157,68 @@ describe('the epoch check', () => {
 
   const notLate = names.filter((name) => name !== 'STALE');
 
-  it.each(notLate)('%s: a renewal renews its own lease and changes no other request', async (name) => {
-    const { semaphore, alice } = await scene();
-    await fixture.passInUse(semaphore, 10_000);
-    const before = await fixture.stored(semaphore);
-    await reasons[name](semaphore);
-    expect(is('granted', await alice.renew(alice.secret)).remainingMs).toBe(60_000);
-    const after = await fixture.stored(semaphore);
-    expect(without(after, alice)).toEqual(without(before, alice));
-  });
+  it.each(notLate)(
+    'lets a renewal renew its own lease and change no other request, in spite of %s',
+    async (name) => {
+      const { semaphore, alice } = await scene();
+      await fixture.passInUse(semaphore, 10_000);
+      const before = await fixture.stored(semaphore);
+      await reasons[name](semaphore);
+      expect(is('granted', await alice.renew(alice.secret)).remainingMs).toBe(60_000);
+      const after = await fixture.stored(semaphore);
+      expect(without(after, alice)).toEqual(without(before, alice));
+    },
+  );
 
-  it.each(notLate)('%s: a renewal does not restore an expired lease', async (name) => {
-    const { semaphore, ended } = await scene();
-    await reasons[name](semaphore);
-    expect(is('finished', await ended.renew(ended.secret)).cause).toBe('expired');
-    is('finished', await ended.renew(ended.secret));
-  });
+  it.each(notLate)(
+    'answers a renewal of an expired lease with the cause `expired`, in spite of %s',
+    async (name) => {
+      const { semaphore, ended } = await scene();
+      await reasons[name](semaphore);
+      expect(is('finished', await ended.renew(ended.secret)).cause).toBe('expired');
+      is('finished', await ended.renew(ended.secret));
+    },
+  );
 
-  it('STALE: a late renewal changes nothing', async () => {
+  it('answers STALE to a renewal after its deadline, and changes nothing', async () => {
     const { semaphore, alice, ended } = await scene();
     await fixture.passInUse(semaphore, 10_000);
     const before = await fixture.stored(semaphore);
     await reasons.STALE(semaphore);
-    await turnedBack(alice.renew(alice.secret));
-    await turnedBack(ended.renew(ended.secret));
+    await failureOf(alice.renew(alice.secret));
+    await failureOf(ended.renew(ended.secret));
     expect(await fixture.stored(semaphore)).toEqual(before);
   });
 
   it.each([
-    ['EPOCH', 'is not renewed if it ends while the other Redis may grant', 11_000, false],
-    ['EPOCH', 'is renewed if it lasts longer than that', 19_000, true],
-    ['QUARANTINED', 'is not renewed if it ends while the other Redis may grant', 11_000, false],
-    ['QUARANTINED', 'is renewed if it lasts longer than that', 19_000, true],
-  ])('%s while another Redis may still grant: a lease %s', async (reason, _, leftMs, isRenewed) => {
-    const [overlapMs, ttlMs] = [12_000, 20_000];
-    const lock = fixture.resource();
-    const alice = await fixture.request('s1', lock, { ttlMs });
-    is('granted', await alice.try());
-    await fixture.passInUse(lock, ttlMs - leftMs);
-    const now = BigInt(await fixture.now());
-    const pause = `${RUN} a 60000 ${overlapMs} ${now} ${now + QUARANTINE_US} 0 restarted`;
-    if (reason === 'QUARANTINED') await change(lock, pause);
-    server.epochArguments = [`${RUN} a 60000 ${overlapMs}`, NEVER];
-    const before = await fixture.stored(lock);
-    if (isRenewed) {
-      expect(is('granted', await alice.renew(alice.secret)).remainingMs).toBe(ttlMs);
-    } else {
-      await turnedBack(alice.renew(alice.secret));
-      expect(await fixture.stored(lock)).toEqual(before);
-    }
-    is('released', await alice.release(alice.secret));
-  });
+    ['refuses (EPOCH)', 'within', 11_000, false],
+    ['renews (EPOCH)', 'after', 19_000, true],
+    ['refuses (QUARANTINED)', 'within', 11_000, false],
+    ['renews (QUARANTINED)', 'after', 19_000, true],
+  ])(
+    '%s a lease that ends %s the time in which another master may still grant',
+    async (what, _, leftMs, isRenewed) => {
+      const [overlapMs, ttlMs] = [12_000, 20_000];
+      const lock = fixture.resource();
+      const alice = await fixture.request('s1', lock, { ttlMs });
+      is('granted', await alice.try());
+      await fixture.passInUse(lock, ttlMs - leftMs);
+      const now = BigInt(await fixture.now());
+      const pause = `${RUN} a 60000 ${overlapMs} ${now} ${now + QUARANTINE_US} 0 restarted`;
+      if (what.includes('QUARANTINED')) await change(lock, pause);
+      server.epochArguments = [`${RUN} a 60000 ${overlapMs}`, NEVER];
+      const before = await fixture.stored(lock);
+      if (isRenewed) {
+        expect(is('granted', await alice.renew(alice.secret)).remainingMs).toBe(ttlMs);
+      } else {
+        await failureOf(alice.renew(alice.secret));
+        expect(await fixture.stored(lock)).toEqual(before);
+      }
+      is('released', await alice.release(alice.secret));
+    },
+  );
 
-  it('an offer is not taken while grants pause', async () => {
+  it('does not turn an offer into a grant on withdrawal while grants pause', async () => {
     const lock = fixture.resource();
     const [alice, bob] = [await fixture.request('s1', lock), await fixture.request('s1', lock)];
     is('granted', await alice.try());
@@ -227,21 +226,24 @@ describe('the epoch check', () => {
     is('released', await alice.release(alice.secret));
     expect((await fixture.stored(lock)).records[bob.requestId]).toMatchObject({ state: 'offered' });
     await reasons.QUARANTINED(lock);
-    await turnedBack(bob.withdraw());
+    await failureOf(bob.withdraw());
     expect((await fixture.stored(lock)).records[bob.requestId]).toMatchObject({ state: 'offered' });
   });
 
-  it.each(notLate)('%s: a withdrawal gives back a grant that no client knows of', async (name) => {
-    const lock = fixture.resource();
-    const alice = await fixture.request('s1', lock);
-    is('granted', await alice.try());
-    await reasons[name](lock);
-    await turnedBack(alice.withdraw());
-    expect((await fixture.stored(lock)).records[alice.requestId]).toMatchObject({ state: 'detached' });
-    expect((await fixture.stored(lock)).sets.ends).toEqual([]);
-  });
+  it.each(notLate)(
+    'lets a withdrawal give back a grant that no client knows, in spite of %s',
+    async (name) => {
+      const lock = fixture.resource();
+      const alice = await fixture.request('s1', lock);
+      is('granted', await alice.try());
+      await reasons[name](lock);
+      await failureOf(alice.withdraw());
+      expect((await fixture.stored(lock)).records[alice.requestId]).toMatchObject({ state: 'detached' });
+      expect((await fixture.stored(lock)).sets.ends).toEqual([]);
+    },
+  );
 
-  it('a lease that only seems expired because the clock was set forward is renewed while grants pause for the step', async () => {
+  it('renews a lease that seems expired only because the clock was set forward, while grants pause for that step', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 20_000 });
     const bob = await fixture.request('s1', lock, { ttlMs: 20_000 });
@@ -252,16 +254,16 @@ describe('the epoch check', () => {
     // A lease that had expired before the step stays expired.
     await fixture.passInUse(lock, 81_000);
     is('finished', await alice.renew(alice.secret));
-    await turnedBack(bob.try());
+    await failureOf(bob.try());
   });
 
-  it('the first script after the pause grants again', async () => {
+  it('lets the first script after the pause grant', async () => {
     const lock = fixture.resource();
     const now = BigInt(await fixture.now());
     await change(lock, `${RUN} a 60000 ${now - 9n} ${now - 1n} 0 restarted`);
     server.epochArguments = [`${RUN} a 60000 0`, NEVER];
     is('granted', await (await fixture.request('s1', lock)).try());
-    // The same epoch, written by a server that allows longer leases.
+    // Another server wrote the epoch of the same run with a longer quarantine.
     await change(lock, `${RUN} w 90000 0`);
     is('refused', await (await fixture.request('s1', lock)).try());
   });

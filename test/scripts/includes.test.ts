@@ -6,9 +6,9 @@ const FOLDER = join(ROOT, 'src', 'redis', 'scripts');
 
 interface LuaFile {
   readonly includes: readonly string[];
-  /** Names that the file declares outside of functions, and fields of records. */
+  /** The names that the file declares outside of functions, and its fields of records. */
   readonly declares: ReadonlySet<string>;
-  /** All names that the file declares, parameters too. */
+  /** All names that the file declares, including parameters. */
   readonly owns: ReadonlySet<string>;
   readonly uses: ReadonlySet<string>;
 }
@@ -44,7 +44,7 @@ const fileOf = (path: string): LuaFile => {
   return file;
 };
 
-/** The names of all files that a file includes, directly or not. */
+/** The names that the directly and indirectly included files declare. */
 function available(path: string): Set<string> {
   return new Set(fileOf(path).includes.flatMap((one) => [...fileOf(one).declares, ...available(one)]));
 }

@@ -2,15 +2,15 @@ import type { Resource } from '../../src/engine/leases/lease';
 import { PermitsFixture } from '../support/permits-fixture';
 import { is } from '../support/reply-kinds';
 
-/** How scripts judge whether a server is alive: per server and resource. */
-describe('liveness of waiters', () => {
+/** Scripts judge for each resource and each server whether the server is alive. */
+describe('a script that judges whether servers are alive', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
     fixture = await PermitsFixture.open({ frozenClock: true });
   });
   afterAll(() => fixture.close());
 
-  /** Alice holds on s1; bob waits on s2, and carol waits behind him on s1. */
+  /** Alice holds the lock on server s1. Bob waits first, on server s2. Carol waits second, on server s1. */
   async function lockWithWaiters() {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 60_000 });
@@ -22,7 +22,7 @@ describe('liveness of waiters', () => {
     return { lock, alice, bob, carol };
   }
 
-  /** Time passes in which s1 runs scripts and s2 does not. */
+  /** Lets time pass in which server s1 runs scripts and server s2 does not. */
   async function silenceOfS2(lock: Resource, ms: number): Promise<void> {
     await fixture.passInUse(lock, ms);
     await fixture.beat(lock, 's1');
@@ -88,14 +88,14 @@ describe('liveness of waiters', () => {
     is('queue-full', await newcomer.queue());
     expect(await s1.remove(semaphore, { force: false })).toMatchObject({ kind: 'in-use', waiterCount: 100 });
     await fixture.passInUse(semaphore, 10_001);
-    is('queue-full', await newcomer.queue()); // the places are still kept
+    is('queue-full', await newcomer.queue()); // The places of the waiters are still kept.
     await fixture.passInUse(semaphore, 10_001);
     is('waiting', await newcomer.queue());
     is('withdrawn', await newcomer.withdraw());
     is('removed', await s1.remove(semaphore, { force: false }));
   });
 
-  it('never judges the calling server silent', async () => {
+  it('never judges its own server dead', async () => {
     const { lock, alice, bob } = await lockWithWaiters();
     await fixture.passInUse(lock, 20_000);
     is(
@@ -105,7 +105,7 @@ describe('liveness of waiters', () => {
     expect(await idsIn(lock, 'offers')).toEqual([bob.requestId]);
   });
 
-  it('judges only the head of the queue', async () => {
+  it('leaves silent waiters in the queue until the lock can be offered', async () => {
     const { lock, alice, bob, carol } = await lockWithWaiters();
     await silenceOfS2(lock, 9000);
     await alice.renew(alice.secret);
@@ -146,7 +146,7 @@ describe('liveness of waiters', () => {
       expect(await idsIn(lock, 'detached')).toEqual([bob.requestId]);
     });
 
-    it('extends an offer that lapsed in the stall by 3 s, with the same fencing token', async () => {
+    it('extends an offer that lapsed in the stall by 3 s, and keeps its fencing token', async () => {
       const { lock, alice, bob, carol } = await lockWithWaiters();
       await alice.release(alice.secret);
       const token = (await fixture.stored(lock)).numbers.token as string;
@@ -180,7 +180,7 @@ describe('liveness of waiters', () => {
     });
   });
 
-  it('does not count less than 3 s as a stall', async () => {
+  it('does not count a pause of less than 3 s as a stall', async () => {
     const { lock, alice, carol, bob } = await lockWithWaiters();
     await silenceOfS2(lock, 2000);
     await carol.touch();
@@ -197,10 +197,10 @@ describe('liveness of waiters', () => {
     expect((await fixture.stored(lock)).sets.live.map(({ id }) => id)).toEqual(['s1']);
   });
 
-  it('lets no waiter of a dead server block a rarely used name', async () => {
+  it('grants a rarely used lock although a waiter of a dead server had an offer', async () => {
     const { lock, alice, carol } = await lockWithWaiters();
     await carol.withdraw();
-    await alice.release(alice.secret); // the lock is offered to bob, and his server is dead
+    await alice.release(alice.secret); // The release offers the lock to bob, and the server of bob is dead.
     let tries = 0;
     for (let answer = 'refused'; answer !== 'granted'; tries += 1) {
       expect(tries).toBeLessThan(4);
@@ -209,7 +209,7 @@ describe('liveness of waiters', () => {
     }
   });
 
-  it('forgets kept places even if every script comes 4 s after the previous one', async () => {
+  it('forgets kept places even if every script runs 4 s after the previous script', async () => {
     const lock = fixture.resource();
     is('granted', await (await fixture.request('s1', lock, { ttlMs: 120_000 })).try());
     for (let i = 0; i < 12; i += 1) {
@@ -231,7 +231,7 @@ describe('liveness of waiters', () => {
     expect((await fixture.stored(lock)).sets.live.map(({ id }) => id)).toEqual(['s1']);
   });
 
-  it('goes on with a long queue at the waiter where the previous script stopped', async () => {
+  it('continues its walk of a long queue where the previous script stopped', async () => {
     const lock = fixture.resource();
     is('granted', await (await fixture.request('s1', lock, { ttlMs: 120_000 })).try());
     const living = await fixture.request('s1', lock);
@@ -244,7 +244,7 @@ describe('liveness of waiters', () => {
     expect(await idsIn(lock, 'queue')).toEqual([living.requestId]);
   });
 
-  it('loses only the hint if the Redis user may not publish', async () => {
+  it('offers the lock even if the Redis user may not publish hints', async () => {
     await fixture.redis.command('ACL', 'SETUSER', 'quiet', 'on', '>secret', '~*', '+@all', 'resetchannels');
     await fixture.server('s9', fixture.redis.url.replace('redis://', 'redis://quiet:secret@'));
     const lock = fixture.resource();

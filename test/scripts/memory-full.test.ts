@@ -1,8 +1,8 @@
-import { StoreFailure } from '../../src/engine/errors';
 import { PermitsFixture } from '../support/permits-fixture';
 import { is } from '../support/reply-kinds';
+import { failureOf } from '../support/store-failure';
 
-/** Redis is out of memory with `noeviction`: holders can renew and release, and new requests are refused. */
+/** Redis has the policy `noeviction` and no free memory. Holders can renew and release. New requests are refused. */
 describe('when the memory of Redis is full', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
@@ -17,9 +17,7 @@ describe('when the memory of Redis is full', () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock);
     await fill();
-    const failure = await alice.try().catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(StoreFailure);
-    expect(failure).toMatchObject({ kind: 'full', carriedOut: 'no' });
+    expect(await failureOf(alice.try())).toMatchObject({ kind: 'full', carriedOut: 'no' });
     await fixture.redis.command('CONFIG', 'SET', 'maxmemory', '0');
     expect((await fixture.stored(lock)).records).toEqual({});
     is('granted', await alice.try());
@@ -36,7 +34,7 @@ describe('when the memory of Redis is full', () => {
     expect(await alice.release(alice.secret)).toEqual({ kind: 'finished', cause: 'released' });
   });
 
-  it('a stream takes a lease over, renews it and releases it', async () => {
+  it('a stream takes over, renews and releases a lease', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock);
     is('granted', await alice.try());

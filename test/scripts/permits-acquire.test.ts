@@ -10,8 +10,8 @@ describe('permits-acquire', () => {
   });
   afterAll(() => fixture.close());
 
-  describe('a new request', () => {
-    it('gets a free lock for the whole ttl, with the time of Redis as its fencing token (chapter 17)', async () => {
+  describe('for a new request', () => {
+    it('grants a free lock for the whole ttl, with the time of Redis as the fencing token (chapter 17)', async () => {
       const alice = await fixture.request('s1', fixture.resource(), { ttlMs: 12_345 });
       const lease = is('granted', await alice.try());
       expect(lease).toMatchObject({
@@ -23,7 +23,7 @@ describe('permits-acquire', () => {
       expect(lease.fencingToken).toBe(BigInt(await fixture.now()));
     });
 
-    it('is refused a held lock if it does not wait, and the reply shows the holder and the remaining time', async () => {
+    it('refuses a held lock to a request that does not wait, and shows the holder and the remaining time', async () => {
       const lock = fixture.resource();
       const alice = await fixture.request('s1', lock, {
         holderId: 'alice',
@@ -48,7 +48,7 @@ describe('permits-acquire', () => {
       expect((await fixture.stored(lock)).sets.queue).toEqual([]);
     });
 
-    it('takes the last place in the queue', async () => {
+    it('gives a request that waits the last place in the queue', async () => {
       const lock = fixture.resource();
       await (await fixture.request('s1', lock)).try();
       const waiters = await Promise.all(['s1', 's2', 's1'].map((server) => fixture.request(server, lock)));
@@ -63,7 +63,7 @@ describe('permits-acquire', () => {
       expect(new Set(tickets).size).toBe(3);
     });
 
-    it('never overtakes a waiter, not even when the lock has just expired', async () => {
+    it('lets no new request overtake a waiter, even if the lock has just expired', async () => {
       const lock = fixture.resource();
       await (await fixture.request('s1', lock, { ttlMs: 5000 })).try();
       const waiter = await fixture.request('s2', lock);
@@ -74,7 +74,7 @@ describe('permits-acquire', () => {
       is('granted', await waiter.claim());
     });
 
-    it('gets QUEUE_FULL when waiters and kept places reach the maximum', async () => {
+    it('answers QUEUE_FULL if the waiters and kept places have reached the maximum', async () => {
       const lock = fixture.resource();
       const options = { maxWaiters: 2 };
       await (await fixture.request('s1', lock)).try();
@@ -91,14 +91,14 @@ describe('permits-acquire', () => {
         kind: 'queue-full',
         waiterCount: 2,
       });
-      // A request that has a place needs no other.
+      // A request with a place in the queue needs no further place.
       is('waiting', await first.queue());
       is('waiting', await second.queue());
     });
   });
 
-  describe('a repeated request', () => {
-    it('gets the same lease again, with its remaining time', async () => {
+  describe('for a repeated request', () => {
+    it('answers the same lease with its remaining time', async () => {
       const lock = fixture.resource();
       const alice = await fixture.request('s1', lock, { ttlMs: 30_000 });
       const first = is('granted', await alice.try());
@@ -115,7 +115,7 @@ describe('permits-acquire', () => {
       expect(second.remainingMs).toBeGreaterThan(19_000);
     });
 
-    it('keeps its place, and the newest call speaks for the request', async () => {
+    it('keeps the place, and answers `superseded` to all calls but the newest', async () => {
       const lock = fixture.resource();
       await (await fixture.request('s1', lock)).try();
       const bob = await fixture.request('s1', lock);
@@ -136,21 +136,24 @@ describe('permits-acquire', () => {
       ['mode', { mode: 'shared', permits: LOCK_LIMIT }],
       ['permit_count', { permits: 1 }],
       ['holder_id', { holderId: 'eve' }],
-    ] as const)('gets MISMATCH with another %s, both waiting and held', async (field, other) => {
-      const lock = fixture.resource();
-      const alice = await fixture.request('s1', lock, { holderId: 'alice' });
-      const bob = await fixture.request('s1', lock, { holderId: 'bob' });
-      const { secret } = is('granted', await alice.try());
-      const place = is('waiting', await bob.queue());
-      for (const { requestId, options } of [alice, bob]) {
-        const repeat = await fixture.request('s1', lock, { ...options, ...other, requestId, stream: true });
-        expect(await repeat.queue()).toEqual({ kind: 'mismatch', field });
-      }
-      is('granted', await alice.renew(secret));
-      expect(is('waiting', await bob.queue()).ticket).toBe(place.ticket);
-    });
+    ] as const)(
+      'answers MISMATCH to another %s, whether the request waits or holds',
+      async (field, other) => {
+        const lock = fixture.resource();
+        const alice = await fixture.request('s1', lock, { holderId: 'alice' });
+        const bob = await fixture.request('s1', lock, { holderId: 'bob' });
+        const { secret } = is('granted', await alice.try());
+        const place = is('waiting', await bob.queue());
+        for (const { requestId, options } of [alice, bob]) {
+          const repeat = await fixture.request('s1', lock, { ...options, ...other, requestId, stream: true });
+          expect(await repeat.queue()).toEqual({ kind: 'mismatch', field });
+        }
+        is('granted', await alice.renew(secret));
+        expect(is('waiting', await bob.queue()).ticket).toBe(place.ticket);
+      },
+    );
 
-    it('leaves the queue if it no longer waits, and its place is kept', async () => {
+    it('ends the wait if the repeated request does not wait, and keeps the place', async () => {
       const lock = fixture.resource();
       await (await fixture.request('s1', lock)).try();
       const bob = await fixture.request('s1', lock);
@@ -162,7 +165,7 @@ describe('permits-acquire', () => {
       expect(is('waiting', await bob.queue())).toMatchObject({ ticket: place.ticket, position: 1 });
     });
 
-    it('makes room for the waiters behind it when it leaves the queue', async () => {
+    it('offers permits to the later waiters if the repeated request does not wait', async () => {
       const semaphore = fixture.resource('semaphore');
       const options = { initialLimit: 3 };
       is('granted', await (await fixture.request('s1', semaphore, { ...options, permits: 2 })).try());
@@ -175,7 +178,7 @@ describe('permits-acquire', () => {
       is('granted', await light.claim());
     });
 
-    it('claims its offer', async () => {
+    it('grants the offer of the request', async () => {
       const lock = fixture.resource();
       const alice = await fixture.request('s1', lock);
       const bob = await fixture.request('s1', lock, { ttlMs: 7000 });
@@ -187,7 +190,7 @@ describe('permits-acquire', () => {
       expect((await fixture.stored(lock)).sets.offers).toEqual([]);
     });
 
-    it('gets FINISHED for a minute after the release, and is a new request afterwards', async () => {
+    it('answers FINISHED for a minute after the release, and then treats the request as new', async () => {
       const lock = fixture.resource();
       const alice = await fixture.request('s1', lock);
       const lease = is('granted', await alice.try());
@@ -201,7 +204,7 @@ describe('permits-acquire', () => {
       expect(fresh.secret).toBe(repeat.secret);
     });
 
-    it('gets FINISHED if its own lease has expired, even if no script has purged the lease yet', async () => {
+    it('answers FINISHED if the lease has expired, even if no script has purged the lease yet', async () => {
       const lock = fixture.resource();
       const alice = await fixture.request('s1', lock, { ttlMs: 5000 });
       await alice.try();
@@ -210,8 +213,8 @@ describe('permits-acquire', () => {
     });
   });
 
-  describe('a stream', () => {
-    it('takes the lease over: renews it, keeps the longer ttl and supersedes the older stream', async () => {
+  describe('for a stream', () => {
+    it('transfers the lease to the newer stream, renews the lease and keeps the longer ttl', async () => {
       const lock = fixture.resource();
       const older = await fixture.request('s1', lock, { stream: true, ttlMs: 5000 });
       const first = is('granted', await older.queue());
@@ -234,7 +237,7 @@ describe('permits-acquire', () => {
       is('granted', await newer.keepAlive(first.secret));
     });
 
-    it('never shortens the lease by a takeover with a shorter ttl', async () => {
+    it('does not shorten the lease if the newer stream has a shorter ttl', async () => {
       const lock = fixture.resource();
       const older = await fixture.request('s1', lock, { stream: true, ttlMs: 9000 });
       await older.queue();
@@ -248,7 +251,7 @@ describe('permits-acquire', () => {
       expect(ttlMs).toBe(9000);
     });
 
-    it('keeps the lease when a unary acquire repeats the request', async () => {
+    it('keeps the lease of the stream if a unary acquire repeats the request', async () => {
       const lock = fixture.resource();
       const stream = await fixture.request('s1', lock, { stream: true });
       const { secret } = is('granted', await stream.queue());
@@ -258,8 +261,8 @@ describe('permits-acquire', () => {
     });
   });
 
-  describe('permits and limits', () => {
-    it('gets UNKNOWN for a semaphore that does not exist, and stores nothing', async () => {
+  describe('for permits of a semaphore or a shared lock', () => {
+    it('answers UNKNOWN if the semaphore does not exist, and stores nothing', async () => {
       const semaphore = fixture.resource('semaphore');
       expect(await (await fixture.request('s1', semaphore)).queue()).toEqual({ kind: 'unknown-resource' });
       expect(await fixture.redis.command('EXISTS', fixture.key(semaphore, 'state'))).toBe('0');
@@ -275,7 +278,7 @@ describe('permits-acquire', () => {
       expect((await fixture.stored(semaphore)).numbers).toMatchObject({ limit: '3', used: '3' });
     });
 
-    it('gets NEVER_FITS at once for more permits than the limit', async () => {
+    it('answers NEVER_FITS immediately to a request for more permits than the limit', async () => {
       const semaphore = fixture.resource('semaphore');
       is('granted', await (await fixture.request('s1', semaphore, { initialLimit: 2 })).try());
       const greedy = await fixture.request('s1', semaphore, { permits: 3 });
@@ -293,7 +296,7 @@ describe('permits-acquire', () => {
       expect((await fixture.stored(semaphore)).numbers.limit).toBe('4');
     });
 
-    it('creates a semaphore with an initial limit of 0, where every request waits', async () => {
+    it('creates a semaphore with an initial limit of 0, and grants nothing of it', async () => {
       const semaphore = fixture.resource('semaphore');
       is('waiting', await (await fixture.request('s1', semaphore, { permits: 7, initialLimit: 0 })).queue());
       is('refused', await (await fixture.request('s1', semaphore, { initialLimit: 5 })).try());
@@ -326,15 +329,15 @@ describe('permits-acquire', () => {
       for (const reader of readers) is('granted', await reader.try());
       const writer = await fixture.request('s1', lock);
       is('waiting', await writer.queue());
-      // Readers and writers share one queue, so new readers do not starve the writer.
+      // Readers and writers wait in the same queue, so that new readers do not starve a writer.
       is('refused', await (await fixture.request('s1', lock, { mode: 'shared' })).try());
       for (const reader of readers) await reader.release(reader.secret);
       is('granted', await writer.claim());
     });
   });
 
-  describe('fencing tokens', () => {
-    it('rise strictly even if the clock is behind the last token', async () => {
+  describe('chooses fencing tokens that', () => {
+    it('rise strictly, even if the clock is behind the last token', async () => {
       const lock = fixture.resource();
       const first = is('granted', await (await fixture.request('s1', lock, { ttlMs: 5000 })).try());
       const ahead = first.fencingToken + 3_600_000_000n;
@@ -356,7 +359,7 @@ describe('permits-acquire', () => {
       }
     });
 
-    it('are unique for each shared holder', async () => {
+    it('differ for all shared holders', async () => {
       const lock = fixture.resource();
       const tokens = new Set<bigint>();
       for (let i = 0; i < 20; i += 1) {

@@ -10,7 +10,7 @@ describe('permits-claim', () => {
   });
   afterAll(() => fixture.close());
 
-  /** A holder, and waiters on the servers s1, s2, ... */
+  /** A lock with a holder, and with waiters on the servers s1, s2, … */
   async function queued(lock: Resource, count: number, options?: RequesterOptions) {
     const alice = await fixture.request('s1', lock, { ttlMs: 20_000 });
     is('granted', await alice.try());
@@ -24,7 +24,7 @@ describe('permits-claim', () => {
     return { alice, bob, carol };
   }
 
-  it('takes the offer, and the whole ttl begins with the claim', async () => {
+  it('grants the offer, and starts the ttl at the claim', async () => {
     const lock = fixture.resource();
     const { alice, bob } = await queued(lock, 1, { ttlMs: 8000 });
     await alice.release(alice.secret);
@@ -36,7 +36,7 @@ describe('permits-claim', () => {
     expect(String(lease.fencingToken)).toBe(offered.numbers.token);
   });
 
-  it('gets the same lease from a second claim, never a shorter one', async () => {
+  it('answers a second claim with the same lease, and never shortens the lease', async () => {
     const lock = fixture.resource();
     const { alice, bob } = await queued(lock, 1, { ttlMs: 8000 });
     await alice.release(alice.secret);
@@ -58,7 +58,7 @@ describe('permits-claim', () => {
     expect(is('granted', await bob.claim()).remainingMs).toBe(8000);
   });
 
-  it('marks its server as alive', async () => {
+  it('counts as a sign of life of its server', async () => {
     const lock = fixture.resource();
     const { alice, carol } = await queued(lock, 2);
     await fixture.passInUse(lock, 3500);
@@ -101,7 +101,7 @@ describe('permits-claim', () => {
     await fixture.beat(lock, 's2');
     await fixture.passInUse(lock, 3001);
     await fixture.beat(lock, 's2');
-    // The next command finds the lapsed offer and offers the lock to the next waiter.
+    // The next command detects the lapsed offer and offers the lock to the next waiter.
     const lease = is('granted', await carol.claim());
     expect(lease.fencingToken).toBeGreaterThan(skipped);
     const { ticket } = bob;
@@ -111,7 +111,7 @@ describe('permits-claim', () => {
     expect(is('granted', await bob.claim()).fencingToken).toBeGreaterThan(lease.fencingToken);
   });
 
-  it('takes the lock with a new fencing token after the offer has lapsed, if no other request waits', async () => {
+  it('grants the lock with a new fencing token after the offer has lapsed, if no other request waits', async () => {
     const lock = fixture.resource();
     const { alice, bob } = await queued(lock, 1);
     await alice.release(alice.secret);
@@ -129,7 +129,7 @@ describe('permits-claim', () => {
     expect(await bob.claim()).toEqual({ kind: 'finished', cause: 'expired' });
   });
 
-  it('acts only for the newest call of the request', async () => {
+  it('answers `superseded` and changes nothing for an older call of the request', async () => {
     const lock = fixture.resource();
     const { alice, bob } = await queued(lock, 1);
     const newer = await fixture.request('s2', lock, { requestId: bob.requestId });
@@ -144,16 +144,15 @@ describe('permits-claim', () => {
   });
 
   describe('after Redis has lost all data', () => {
-    it('restores the own place of each waiter, in whatever order the waiters claim', async () => {
+    it('restores the order of the waiters, even if the waiters claim in another order', async () => {
       const lock = fixture.resource();
       const { bob, carol } = await queued(lock, 2);
       const dave = await fixture.request('s3', lock);
       await dave.queue();
       await fixture.forget();
-      // Redis knows no waiter, so the first claim is granted ...
+      // Redis knows no waiter, so the first claim is granted.
       const { ticket } = dave;
       is('granted', await dave.claim());
-      // ... and the other waiters get their own order back, although they claim in another order.
       const newcomer = await fixture.request('s1', lock);
       expect(is('waiting', await newcomer.queue()).position).toBe(1);
       expect(is('waiting', await carol.claim()).position).toBe(1);
@@ -164,7 +163,7 @@ describe('permits-claim', () => {
       expect(BigInt(newcomer.ticket)).toBeGreaterThan(BigInt(ticket));
     });
 
-    it('keeps the ticket of the claim: the next new request waits behind it', async () => {
+    it('keeps the ticket of the waiter, so that the next new request waits behind the waiter', async () => {
       const lock = fixture.resource();
       const { bob } = await queued(lock, 1);
       bob.ticket = String(BigInt(bob.ticket) + 3_600_000_000n);
@@ -176,7 +175,7 @@ describe('permits-claim', () => {
       expect(is('waiting', await newcomer.queue()).position).toBe(2);
     });
 
-    it('answers UNKNOWN for a semaphore if the claim brings no limit', async () => {
+    it('answers UNKNOWN for a semaphore if the claim has no initial limit', async () => {
       const semaphore = fixture.resource('semaphore');
       const first = await fixture.request('s1', semaphore, { initialLimit: 1 });
       const second = await fixture.request('s1', semaphore);
@@ -198,7 +197,7 @@ describe('permits-claim', () => {
       expect(await fixture.redis.command('EXISTS', fixture.key(semaphore, 'state'))).toBe('0');
     });
 
-    it('creates the semaphore again with the limit that the claim brings', async () => {
+    it('creates the semaphore again with the initial limit of the claim', async () => {
       const semaphore = fixture.resource('semaphore');
       const holder = await fixture.request('s1', semaphore, { permits: 4, initialLimit: 4 });
       const waiter = await fixture.request('s1', semaphore, { permits: 3, initialLimit: 4 });
@@ -210,7 +209,7 @@ describe('permits-claim', () => {
     });
   });
 
-  it('answers NEVER_FITS for more permits than the limit', async () => {
+  it('answers NEVER_FITS to a claim of more permits than the limit', async () => {
     const semaphore = fixture.resource('semaphore');
     const first = await fixture.request('s1', semaphore, { initialLimit: 5, permits: 5 });
     const second = await fixture.request('s1', semaphore, { initialLimit: 5, permits: 4 });

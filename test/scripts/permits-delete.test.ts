@@ -15,7 +15,7 @@ const UNKNOWN = { kind: 'unknown-resource' };
 describe('permits-delete', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
-    // Hundreds of commands are in flight at once.
+    // Hundreds of commands are in flight at the same time.
     fixture = await PermitsFixture.open({ commandTimeoutMs: 20_000, frozenClock: true });
   });
   afterAll(() => fixture.close());
@@ -55,7 +55,7 @@ describe('permits-delete', () => {
   }
 
   describe('without holders and waiters', () => {
-    it('deletes the semaphore at once, and later calls get UNKNOWN', async () => {
+    it('deletes the semaphore immediately, and answers UNKNOWN to later calls', async () => {
       const semaphore = fixture.resource('semaphore');
       await fixture.setLimit(semaphore, 3);
       expect(await fixture.remove(semaphore)).toEqual({ kind: 'removed' });
@@ -64,7 +64,7 @@ describe('permits-delete', () => {
       expect(await fixture.setLimit(semaphore, 5, { expectedLimit: 3 })).toEqual(UNKNOWN);
     });
 
-    it('deletes a semaphore of which only the limit is left', async () => {
+    it('deletes a semaphore if only the key of its limit is left', async () => {
       const semaphore = fixture.resource('semaphore');
       await fixture.setLimit(semaphore, 3);
       await fixture.redis.command('DEL', fixture.key(semaphore, 'state'));
@@ -88,10 +88,10 @@ describe('permits-delete', () => {
     });
   });
 
-  it('changes nothing of a semaphore in use, and answers IN_USE with the numbers of holders and waiters', async () => {
+  it('leaves a semaphore in use unchanged, and answers IN_USE with the numbers of holders and waiters', async () => {
     const { semaphore, holder, own } = await busy(1);
     const before = await fixture.stored(semaphore);
-    // A detached request neither holds nor waits.
+    // A detached request counts neither as a holder nor as a waiter.
     expect(await fixture.remove(semaphore)).toEqual({ kind: 'in-use', holderCount: 1, waiterCount: 3 });
     expect((await fixture.stored(semaphore)).records).toEqual(before.records);
     is('granted', await holder.renew(holder.secret));
@@ -111,7 +111,7 @@ describe('permits-delete', () => {
   });
 
   describe('by force', () => {
-    it('tells holders that their lease was revoked: a stream by a hint, others at their next call', async () => {
+    it('answers `revoked` to the holders, and sends a hint to the server of a stream', async () => {
       const { semaphore, holder, stream } = await busy(2);
       const s2 = await fixture.server('s2');
       await fixture.listen(s2);
@@ -125,7 +125,7 @@ describe('permits-delete', () => {
       expect((await fixture.stored(semaphore)).numbers.used).toBe('0');
     });
 
-    it('is not undone by a holder that repeats its request with a limit', async () => {
+    it('stays in force if a holder repeats its request with an initial limit', async () => {
       const semaphore = fixture.resource('semaphore');
       const holder = await fixture.request('s1', semaphore, { initialLimit: 3 });
       is('granted', await holder.try());
@@ -134,7 +134,7 @@ describe('permits-delete', () => {
       expect((await (await fixture.server('s1')).store.inspect(semaphore)).limit).toBeUndefined();
     });
 
-    it('answers UNKNOWN to waiters, even if they bring a limit or were detached', async () => {
+    it('answers UNKNOWN to waiters, even if they have an initial limit or were detached', async () => {
       const { semaphore, stream, own, others, away } = await busy(1);
       const [s1, s2] = [await fixture.server('s1'), await fixture.server('s2')];
       await fixture.listen(s2);
@@ -163,8 +163,8 @@ describe('permits-delete', () => {
 
     it.each([
       ['set by SetSemaphoreLimit', (semaphore: Resource) => fixture.setLimit(semaphore, 5)],
-      ['brought by a request', () => Promise.resolve()],
-    ])('keeps old requests out of a new semaphore of the same name, its limit %s', async (_, make) => {
+      ['set by its first request', () => Promise.resolve()],
+    ])('keeps old requests out of a new semaphore of the same name, with a limit %s', async (_, make) => {
       const { semaphore, holder, stream, own, others, away } = await busy(1);
       await fixture.remove(semaphore, { force: true });
       await make(semaphore);
@@ -204,7 +204,7 @@ describe('permits-delete', () => {
       expect(replies).toEqual([...waiting.map(() => UNKNOWN), ...held.map(() => REVOKED)]);
     });
 
-    it('does not delete a newer semaphore when the same deletion is sent again after a lost reply', async () => {
+    it('does not delete a newer semaphore if the same deletion is sent again after a lost reply', async () => {
       const { semaphore, holder } = await busy(2);
       const send = () => fixture.step(permitsDelete, semaphore, '1', 'one deletion', 3_600_000);
       expect(await send()).toBe('DELETED');
@@ -235,11 +235,11 @@ describe('permits-delete', () => {
     const between: [string, (one: Requester, newcomer: Requester) => Promise<{ kind: string }>, string][] = [
       ['a claim', (waiter) => waiter.claim(), 'unknown-resource'],
       ['a withdrawal', (waiter) => waiter.withdraw(), 'withdrawn'],
-      ['an acquire that brings a limit', (_, newcomer) => newcomer.try(), 'granted'],
+      ['an acquire with an initial limit', (_, newcomer) => newcomer.try(), 'granted'],
       ['a new limit', (waiter) => fixture.setLimit(waiter.resource, 7), 'set'],
       ['another deletion', (waiter) => fixture.remove(waiter.resource), 'removed'],
     ];
-    it.each(between)('finishes all its steps before %s that comes between them', async (_, act, kind) => {
+    it.each(between)('finishes all its steps first if %s arrives between two steps', async (_, act, kind) => {
       const { semaphore, held, waiting } = await crowd(200, 200);
       expect(await fixture.step(permitsDelete, semaphore, '1', 'a deletion', 3_600_000)).toBe('DELETED');
       expect((await fixture.stored(semaphore)).sets.ends).toHaveLength(200 - BATCH);
@@ -250,7 +250,7 @@ describe('permits-delete', () => {
       for (const holder of held) expect(await holder.renew(holder.secret)).toEqual(REVOKED);
     });
 
-    it('keeps a new semaphore of the same name that was created between two of its steps', async () => {
+    it('keeps a new semaphore of the same name that is created between two steps', async () => {
       const { semaphore } = await crowd(200, 200);
       is('removed', await fixture.remove(semaphore, { force: true }));
       const newcomer = await fixture.request('s3', semaphore, { permits: 7, initialLimit: 7 });
@@ -260,7 +260,7 @@ describe('permits-delete', () => {
       expect((await fixture.stored(semaphore)).numbers).toMatchObject({ limit: '7', used: '7' });
     });
 
-    it('tells a holder that renews or releases between two of its steps that the lease was revoked', async () => {
+    it('answers `revoked` to a holder that renews or releases between two steps', async () => {
       for (const act of ['renew', 'release'] as const) {
         const { semaphore, held } = await crowd(200, 0);
         expect(await fixture.step(permitsDelete, semaphore, '1', 'a deletion', 3_600_000)).toBe('DELETED');
@@ -270,7 +270,7 @@ describe('permits-delete', () => {
     });
   });
 
-  describe('afterwards', () => {
+  describe('after the deletion', () => {
     it('answers DELETED to a repeated deletion within a minute, and UNKNOWN later', async () => {
       const { semaphore } = await busy(1);
       await fixture.remove(semaphore, { force: true });
@@ -314,7 +314,7 @@ describe('permits-delete', () => {
       expect({ limit, used, moving }).toEqual({ limit: '2', used: '1', moving: undefined });
     });
 
-    it('keeps fencing tokens rising', async () => {
+    it('grants a greater fencing token in a new semaphore of the same name', async () => {
       const semaphore = fixture.resource('semaphore');
       const ask = async () =>
         is('granted', await (await fixture.request('s1', semaphore, { initialLimit: 1 })).try()).fencingToken;

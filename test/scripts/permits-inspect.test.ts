@@ -26,7 +26,7 @@ describe('permits-inspect', () => {
       expect(await fixture.redis.command('EXISTS', fixture.key(lock, part))).toBe('0');
   });
 
-  it('shows holders and waiters in order', async () => {
+  it('shows the holders and the waiters in their order', async () => {
     const semaphore = fixture.resource('semaphore');
     const before = Number(await fixture.now()) / 1000;
     const alice = await fixture.request('s1', semaphore, {

@@ -10,12 +10,12 @@ const BATCH = 64;
 describe('permits-limit', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
-    // Hundreds of commands are in flight at once.
+    // Hundreds of commands are in flight at the same time.
     fixture = await PermitsFixture.open({ commandTimeoutMs: 20_000, frozenClock: true });
   });
   afterAll(() => fixture.close());
 
-  /** A semaphore with this limit and one holder of all permits. */
+  /** A semaphore with one holder of all permits. */
   async function full(limit: number) {
     const semaphore = fixture.resource('semaphore');
     is('set', await fixture.setLimit(semaphore, limit));
@@ -39,15 +39,15 @@ describe('permits-limit', () => {
   const idsIn = async (semaphore: Resource, set: 'queue' | 'offers') =>
     (await fixture.stored(semaphore)).sets[set].map(({ id }) => id);
 
-  /** Touches the semaphore until no batch is left, and returns the value of `look` after each touch. */
-  async function goOn<T>(semaphore: Resource, look: () => Promise<T>): Promise<T[]> {
+  /** Touches the semaphore until no batch is left. Returns the value of `observe` after each touch. */
+  async function finishBatches<T>(semaphore: Resource, observe: () => Promise<T>): Promise<T[]> {
     const server = await fixture.server('s1');
     const seen: T[] = [];
     for (let more = true; more;) {
       const before = server.mores;
       await server.store.touch(semaphore, []);
       more = server.mores > before;
-      seen.push(await look());
+      seen.push(await observe());
     }
     return seen;
   }
@@ -77,7 +77,7 @@ describe('permits-limit', () => {
       expect(is('set', await fixture.setLimit(semaphore, 5, { expectedLimit: 3 })).view.limit).toBe(5);
     });
 
-    it('answers MISMATCH with the limit in force if that is another, and changes nothing', async () => {
+    it('answers MISMATCH with the limit in force if the expected limit differs, and changes nothing', async () => {
       const { semaphore } = await full(3);
       await waiter('s1', semaphore);
       const before = await fixture.stored(semaphore);
@@ -112,8 +112,8 @@ describe('permits-limit', () => {
     });
   });
 
-  describe('raising the limit', () => {
-    it('offers permits to the waiters of two servers at once, and sends a hint to the other server', async () => {
+  describe('when it raises the limit', () => {
+    it('offers permits to waiters of two servers, and sends a hint to the other server', async () => {
       const { semaphore } = await full(1);
       const s2 = await fixture.server('s2');
       await fixture.listen(s2);
@@ -130,7 +130,7 @@ describe('permits-limit', () => {
       expect(is('waiting', await last.claim()).position).toBe(1);
     });
 
-    it('offers nothing to waiters that fit behind a head of the queue that does not', async () => {
+    it('offers nothing to later waiters while the head of the queue does not fit', async () => {
       const { semaphore } = await full(4);
       const heavy = await waiter('s1', semaphore, 4);
       const light = await waiter('s1', semaphore);
@@ -148,7 +148,7 @@ describe('permits-limit', () => {
       const before = server.mores;
       is('set', await fixture.setLimit(semaphore, 1000));
       expect(server.mores).toBe(before + 1);
-      const counts = await goOn(semaphore, async () => (await idsIn(semaphore, 'offers')).length);
+      const counts = await finishBatches(semaphore, async () => (await idsIn(semaphore, 'offers')).length);
       expect(counts).toEqual([2 * BATCH, 150]);
       const tokens: bigint[] = [];
       for (const one of all) tokens.push(is('granted', await one.claim()).fencingToken);
@@ -156,7 +156,7 @@ describe('permits-limit', () => {
     });
   });
 
-  describe('lowering the limit', () => {
+  describe('when it lowers the limit', () => {
     it('takes nothing from holders, and grants nothing until their permits fit into the limit', async () => {
       const semaphore = fixture.resource('semaphore');
       await fixture.setLimit(semaphore, 5);
@@ -175,7 +175,7 @@ describe('permits-limit', () => {
       is('granted', await next.claim());
     });
 
-    it('takes offers back to their own places, and a claim of such an offer waits', async () => {
+    it('returns waiters with offers to their places in the queue, if the offers exceed the limit', async () => {
       const { semaphore, holder } = await full(4);
       const four = await waiters(4, 's1', semaphore);
       const [a, b, c, d] = four as [Requester, Requester, Requester, Requester];
@@ -203,11 +203,11 @@ describe('permits-limit', () => {
       is('granted', await fifth.claim());
     });
 
-    it('takes more than 64 offers back in batches before it grants or answers anything', async () => {
+    it('takes back more than 64 offers in batches, and grants nothing before the last batch', async () => {
       const { semaphore, holder } = await full(150);
       const all = await waiters(150, 's1', semaphore);
       await holder.release(holder.secret);
-      await goOn(semaphore, () => Promise.resolve());
+      await finishBatches(semaphore, () => Promise.resolve());
       expect(await idsIn(semaphore, 'offers')).toHaveLength(150);
       const server = await fixture.server('s1');
       server.answers.splice(0);
@@ -215,7 +215,7 @@ describe('permits-limit', () => {
       is('set', await fixture.setLimit(semaphore, 10));
       expect(server.mores).toBe(before + 1);
       expect(await idsIn(semaphore, 'offers')).toHaveLength(150 - BATCH);
-      await goOn(semaphore, () => Promise.resolve());
+      await finishBatches(semaphore, () => Promise.resolve());
       expect(server.answers.map(({ word }) => word).slice(0, 3)).toEqual(['SET', 'AGAIN', 'DONE']);
       expect(new Set(await idsIn(semaphore, 'offers'))).toEqual(new Set(ids(all.slice(0, 10))));
       expect(await idsIn(semaphore, 'queue')).toEqual(ids(all.slice(10)));
@@ -227,20 +227,23 @@ describe('permits-limit', () => {
       ['give-back', (one) => one.giveBack(), 'withdrawn'],
       ['repeated acquire', (one) => one.queue(), 'waiting'],
     ];
-    it.each(between)('answers a %s between two batches only after the last batch', async (_, act, kind) => {
-      const { semaphore, holder } = await full(150);
-      const all = await waiters(150, 's2', semaphore);
-      await holder.release(holder.secret);
-      await goOn(semaphore, () => Promise.resolve());
-      expect(await fixture.step(permitsLimit, semaphore, 10, '', 16, 3_600_000)).toBe('SET');
-      expect(await idsIn(semaphore, 'offers')).toHaveLength(150 - BATCH);
-      // The last offer, which is not taken back yet.
-      expect((await act(all[149] as Requester)).kind).toBe(kind);
-      expect((await fixture.stored(semaphore)).numbers).toMatchObject({ limit: '10', used: '10' });
-      expect(new Set(await idsIn(semaphore, 'offers'))).toEqual(new Set(ids(all.slice(0, 10))));
-    });
+    it.each(between)(
+      'finishes all batches before it answers a %s that arrives between two batches',
+      async (_, act, kind) => {
+        const { semaphore, holder } = await full(150);
+        const all = await waiters(150, 's2', semaphore);
+        await holder.release(holder.secret);
+        await finishBatches(semaphore, () => Promise.resolve());
+        expect(await fixture.step(permitsLimit, semaphore, 10, '', 16, 3_600_000)).toBe('SET');
+        expect(await idsIn(semaphore, 'offers')).toHaveLength(150 - BATCH);
+        // The last waiter still has its offer.
+        expect((await act(all[149] as Requester)).kind).toBe(kind);
+        expect((await fixture.stored(semaphore)).numbers).toMatchObject({ limit: '10', used: '10' });
+        expect(new Set(await idsIn(semaphore, 'offers'))).toEqual(new Set(ids(all.slice(0, 10))));
+      },
+    );
 
-    it('removes waiters that never fit, tells their servers by the reply and a hint, and moves the others up', async () => {
+    it('removes waiters that never fit, notifies their servers, and moves the other waiters up', async () => {
       const { semaphore } = await full(5);
       const [s1, s2] = [await fixture.server('s1'), await fixture.server('s2')];
       await fixture.listen(s2);
@@ -257,7 +260,7 @@ describe('permits-limit', () => {
       expect(is('waiting', await fits.claim()).position).toBe(1);
     });
 
-    it('walks a queue of 251 waiters 64 at a time, and offers the permits to the waiter that fits', async () => {
+    it('walks a queue of 251 waiters in batches of 64, and offers the permits to the waiter that fits', async () => {
       const semaphore = fixture.resource('semaphore');
       await fixture.setLimit(semaphore, 8);
       is('granted', await (await fixture.request('s1', semaphore, { permits: 4 })).try());
@@ -270,12 +273,12 @@ describe('permits-limit', () => {
       is('set', await fixture.setLimit(semaphore, 5));
       expect(server.mores).toBe(before + 1);
       expect(await queued()).toBe(251 - BATCH);
-      expect(await goOn(semaphore, queued)).toEqual([251 - 2 * BATCH, 251 - 3 * BATCH, 0]);
+      expect(await finishBatches(semaphore, queued)).toEqual([251 - 2 * BATCH, 251 - 3 * BATCH, 0]);
       expect(server.rechecks).toEqual(ids([...misfits, small]));
       is('granted', await small.claim());
     });
 
-    it('answers NEVER_FITS to a detached waiter when it comes back', async () => {
+    it('answers NEVER_FITS to a detached waiter that queues or claims again', async () => {
       const { semaphore } = await full(5);
       const [asks, claims] = [await waiter('s1', semaphore, 5), await waiter('s1', semaphore, 5)];
       for (const one of [asks, claims]) is('withdrawn', await one.withdraw());
@@ -286,8 +289,8 @@ describe('permits-limit', () => {
     });
   });
 
-  describe('a limit of 0', () => {
-    it('pauses the semaphore: offers are taken back, and every request waits', async () => {
+  describe('with a limit of 0', () => {
+    it('takes all offers back and lets every request wait', async () => {
       const { semaphore, holder } = await full(2);
       const offered = await waiter('s1', semaphore);
       await holder.release(holder.secret);
@@ -302,7 +305,7 @@ describe('permits-limit', () => {
       is('granted', await offered.claim());
     });
 
-    it('when raised again, removes waiters that never fit and grants to the others in order', async () => {
+    it('removes waiters that never fit and grants to the other waiters in order, when the limit is raised again', async () => {
       const semaphore = fixture.resource('semaphore');
       await fixture.setLimit(semaphore, 0);
       const first = await waiter('s1', semaphore, 2);
@@ -328,7 +331,7 @@ describe('permits-limit', () => {
     });
   });
 
-  describe('and the initial limits of requests', () => {
+  describe('in competition with initial limits of requests', () => {
     it('overrides the initial limits of later requests', async () => {
       const semaphore = fixture.resource('semaphore');
       const want = (permits: number) => fixture.request('s1', semaphore, { permits, initialLimit: 100 });
@@ -338,14 +341,14 @@ describe('permits-limit', () => {
       is('refused', await (await want(1)).try());
     });
 
-    it('changes a limit that a request brought', async () => {
+    it('changes a limit that a request created', async () => {
       const semaphore = fixture.resource('semaphore');
       is('granted', await (await fixture.request('s1', semaphore, { initialLimit: 1 })).try());
       is('set', await fixture.setLimit(semaphore, 2, { expectedLimit: 1 }));
       is('granted', await (await fixture.request('s1', semaphore, { initialLimit: 1 })).try());
     });
 
-    it('outlives the other keys of the semaphore', async () => {
+    it('keeps the limit when the other keys of the semaphore are deleted', async () => {
       const { semaphore } = await full(2);
       expect(await fixture.redis.command('PTTL', fixture.limitKey(semaphore))).toBe('-1');
       await fixture.redis.command('DEL', fixture.key(semaphore, 'state'));

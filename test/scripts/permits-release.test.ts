@@ -58,7 +58,7 @@ describe('permits-release', () => {
     is('gone', await (await fixture.request('s1', fixture.resource())).release(alice.secret));
   });
 
-  it('tells the stream that holds the lease, on this server or another', async () => {
+  it('notifies the stream that holds the lease, on this server or another server', async () => {
     const { lock, alice } = await held({ stream: true });
     const s1 = await fixture.server('s1');
     s1.rechecks = [];
@@ -90,21 +90,21 @@ describe('permits-release', () => {
   });
 
   describe('by a stream that has reported `lost`', () => {
-    it('ends the lease that an unanswered renewal may have left, with the cause `expired`', async () => {
+    it('ends a lease that an unanswered renewal may have prolonged, with the cause `expired`', async () => {
       const { lock, alice } = await held({ stream: true });
       is('released', await alice.releaseAfterLoss(alice.secret));
       expect(await alice.release(alice.secret)).toEqual({ kind: 'finished', cause: 'expired' });
       is('granted', await (await fixture.request('s1', lock)).try());
     });
 
-    it('ends a lease that the stream has taken over', async () => {
+    it('ends a lease that the same stream took over', async () => {
       const { lock, alice } = await held({ stream: true });
       const newer = await fixture.request('s2', lock, { requestId: alice.requestId, stream: true });
       is('granted', await newer.takeOver(alice.secret));
       is('released', await newer.releaseAfterLoss(alice.secret));
     });
 
-    it('answers SUPERSEDED if another stream has taken the lease over', async () => {
+    it('answers SUPERSEDED if another stream took over the lease', async () => {
       const { lock, alice } = await held({ stream: true });
       const newer = await fixture.request('s2', lock, { requestId: alice.requestId, stream: true });
       is('granted', await newer.takeOver(alice.secret));
@@ -112,20 +112,20 @@ describe('permits-release', () => {
       is('granted', await newer.keepAlive(alice.secret));
     });
 
-    it('answers SUPERSEDED if a unary call has renewed the lease since', async () => {
+    it('answers SUPERSEDED if a unary call renewed the lease', async () => {
       const { alice } = await held({ stream: true });
       is('granted', await alice.renew(alice.secret));
       is('superseded', await alice.releaseAfterLoss(alice.secret));
       is('granted', await alice.renew(alice.secret));
     });
 
-    it('answers SUPERSEDED if a unary acquire was answered with the lease', async () => {
+    it('answers SUPERSEDED if a unary acquire got the lease as its answer', async () => {
       const { lock, alice } = await held({ stream: true });
       is('granted', await (await fixture.request('s2', lock, { requestId: alice.requestId })).try());
       is('superseded', await alice.releaseAfterLoss(alice.secret));
     });
 
-    it('answers ENDED with the cause if the lease has ended before', async () => {
+    it('answers ENDED with the cause if the lease had already ended', async () => {
       const { alice } = await held({ stream: true });
       is('released', await alice.release(alice.secret));
       expect(await alice.releaseAfterLoss(alice.secret)).toEqual({ kind: 'finished', cause: 'released' });

@@ -18,7 +18,7 @@ describe('permits-renew', () => {
   }
 
   describe('by a unary call', () => {
-    it('moves the end to a whole ttl from now and keeps the fencing token', async () => {
+    it('extends the lease to a whole ttl from now, and keeps the fencing token', async () => {
       const { lock, alice, lease } = await held();
       await fixture.passInUse(lock, 7000);
       expect(is('granted', await alice.renew(alice.secret))).toMatchObject({
@@ -60,7 +60,7 @@ describe('permits-renew', () => {
       expect((await fixture.stored(lock)).sets.ends).toEqual([]);
     });
 
-    it('answers GONE a minute after the end', async () => {
+    it('answers GONE a minute after the end of the lease', async () => {
       const { lock, alice } = await held();
       await alice.release(alice.secret);
       await fixture.passInUse(lock, 60_001);
@@ -73,7 +73,7 @@ describe('permits-renew', () => {
       await bob.queue();
       is('gone', await alice.renew(bob.secret));
       is('gone', await bob.renew(alice.secret));
-      // A waiter holds nothing yet, and no client knows its secret.
+      // A waiter has no lease yet, so no client knows its secret.
       is('gone', await bob.renew(bob.secret));
       await alice.release(alice.secret);
       is('gone', await bob.renew(bob.secret));
@@ -81,7 +81,7 @@ describe('permits-renew', () => {
       is('gone', await (await fixture.request('s1', fixture.resource())).renew(alice.secret));
     });
 
-    it('does not take the lease over from its stream', async () => {
+    it('leaves the lease with its stream', async () => {
       const { alice } = await held({ stream: true });
       is('granted', await alice.renew(alice.secret));
       is('granted', await alice.keepAlive(alice.secret));
@@ -102,7 +102,7 @@ describe('permits-renew', () => {
   });
 
   describe('by a stream', () => {
-    it('answers SUPERSEDED to a stream that no longer speaks for the lease, even after the lease has ended', async () => {
+    it('answers SUPERSEDED to a stream after another stream took over the lease, even if the lease has ended', async () => {
       const { lock, alice } = await held({ stream: true });
       const newer = await fixture.request('s2', lock, { requestId: alice.requestId, stream: true });
       is('granted', await newer.takeOver(alice.secret));
@@ -112,7 +112,7 @@ describe('permits-renew', () => {
       expect(await newer.keepAlive(alice.secret)).toEqual({ kind: 'finished', cause: 'released' });
     });
 
-    it('takes the lease over when the stream opens: same fencing token, renewed, the older stream is told', async () => {
+    it('takes over and renews the lease when the stream opens, and notifies the older stream', async () => {
       const { lock, alice, lease } = await held({ stream: true });
       const s1 = await fixture.server('s1');
       await fixture.listen(s1);
@@ -126,7 +126,7 @@ describe('permits-renew', () => {
       is('superseded', await alice.keepAlive(alice.secret));
     });
 
-    it('takes the lease over a second time after a lost reply', async () => {
+    it('gives a repeated takeover the same answer after a lost reply', async () => {
       const { lock, alice } = await held({ stream: true });
       const newer = await fixture.request('s2', lock, { requestId: alice.requestId, stream: true });
       is('granted', await newer.takeOver(alice.secret));
@@ -150,7 +150,7 @@ describe('permits-renew', () => {
     });
   });
 
-  it('answers ENDED for a revoked lease, although its permits stay taken until its end', async () => {
+  it('answers ENDED for a revoked lease, although its permits stay in use until its end', async () => {
     const { lock, alice } = await held();
     const state = fixture.key(lock, 'state');
     const mark = `

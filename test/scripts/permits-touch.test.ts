@@ -36,7 +36,7 @@ describe('permits-touch', () => {
     expect(snapshot.earliestEndMs).toBeLessThanOrEqual(5000);
   });
 
-  it('answers no end when nobody holds', async () => {
+  it('answers no end of a lease if there is no holder', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock);
     await alice.try();
@@ -51,7 +51,7 @@ describe('permits-touch', () => {
     });
   });
 
-  it('tells the server which requests to recheck and which are superseded', async () => {
+  it('answers for each request whether the server must recheck it or the request is superseded', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock);
     await alice.try();
@@ -73,7 +73,7 @@ describe('permits-touch', () => {
     ]);
   });
 
-  it('offers the lock of an expired lease to a waiter of the same server, in the reply', async () => {
+  it('offers an expired lock to a waiter of the same server, and names the waiter in the reply', async () => {
     const lock = fixture.resource();
     await (await fixture.request('s1', lock, { ttlMs: 5000 })).try();
     const bob = await fixture.request('s1', lock);
@@ -84,7 +84,7 @@ describe('permits-touch', () => {
     is('granted', await bob.claim());
   });
 
-  it('brings an offer again after its hint was lost', async () => {
+  it('names a waiter with an offer in the reply, in case its hint was lost', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock);
     const bob = await fixture.request('s2', lock);
@@ -93,12 +93,12 @@ describe('permits-touch', () => {
     await alice.release(alice.secret);
     const s2 = await fixture.server('s2');
     s2.rechecks = [];
-    // The server asks for another waiter, and still learns of the offer.
+    // The touch asks about another waiter, and its reply still names the waiter with the offer.
     await s2.store.touch(lock, [(await fixture.request('s2', lock)).wanted]);
     expect(s2.rechecks).toEqual([bob.requestId]);
   });
 
-  it('sends a hint to another server when it offers permits to its waiter', async () => {
+  it('sends a hint to another server when it offers permits to a waiter of that server', async () => {
     const lock = fixture.resource();
     const s3 = await fixture.server('s3');
     await fixture.listen(s3);

@@ -21,7 +21,7 @@ describe('permits-withdraw', () => {
     return { alice, bob };
   }
 
-  describe('by a caller that still takes a grant', () => {
+  describe('from a caller that still accepts a grant', () => {
     it('ends the wait and answers a snapshot of the queue', async () => {
       const lock = fixture.resource();
       const { bob } = await holderAndWaiter(lock);
@@ -30,14 +30,14 @@ describe('permits-withdraw', () => {
       expect((await fixture.stored(lock)).sets.queue).toEqual([]);
     });
 
-    it('takes the offer', async () => {
+    it('grants the offer', async () => {
       const lock = fixture.resource();
       const { alice, bob } = await holderAndWaiter(lock, { ttlMs: 6000 });
       await alice.release(alice.secret);
       expect(is('granted', await bob.withdraw())).toMatchObject({ remainingMs: 6000, secret: bob.secret });
     });
 
-    it('takes permits that this script itself freed', async () => {
+    it('grants permits that the script itself frees', async () => {
       const lock = fixture.resource();
       const { bob } = await holderAndWaiter(lock);
       await fixture.passInUse(lock, 20_001);
@@ -45,7 +45,7 @@ describe('permits-withdraw', () => {
       is('granted', await bob.withdraw());
     });
 
-    it('answers the same grant again after a lost reply, never a shorter one', async () => {
+    it('answers a grant again after a lost reply, with the whole ttl', async () => {
       const lock = fixture.resource();
       const { alice, bob } = await holderAndWaiter(lock, { ttlMs: 6000 });
       await alice.release(alice.secret);
@@ -54,7 +54,7 @@ describe('permits-withdraw', () => {
       expect(is('granted', await bob.withdraw())).toMatchObject({ fencingToken, remainingMs: 6000 });
     });
 
-    it('offers free permits to the waiters behind', async () => {
+    it('offers the free permits to the later waiters', async () => {
       const semaphore = fixture.resource('semaphore');
       const holder = await fixture.request('s1', semaphore, { initialLimit: 3, permits: 2 });
       const heavy = await fixture.request('s1', semaphore, { permits: 3 });
@@ -67,7 +67,7 @@ describe('permits-withdraw', () => {
       is('granted', await light.claim());
     });
 
-    it('gives such a grant exactly its ttl after the clock of Redis was set back', async () => {
+    it('answers a grant again with exactly its ttl after the clock of Redis was set back', async () => {
       const lock = fixture.resource();
       const { alice, bob } = await holderAndWaiter(lock, { ttlMs: 6000 });
       await alice.release(alice.secret);
@@ -93,8 +93,8 @@ describe('permits-withdraw', () => {
     });
   });
 
-  describe('by a caller that is gone', () => {
-    it('gives back a grant that no client knows of, and offers it to the next waiter', async () => {
+  describe('from a server without a caller', () => {
+    it('gives back a grant that no client knows, and offers the lock to the next waiter', async () => {
       const lock = fixture.resource();
       const { alice, bob } = await holderAndWaiter(lock);
       is('withdrawn', await alice.giveBack());
@@ -102,7 +102,7 @@ describe('permits-withdraw', () => {
       is('granted', await bob.claim());
     });
 
-    it('gives back an offer, and offers it to the next waiter', async () => {
+    it('gives back an offer, and offers the lock to the next waiter', async () => {
       const lock = fixture.resource();
       const { alice, bob } = await holderAndWaiter(lock);
       const carol = await fixture.request('s1', lock);
@@ -113,7 +113,7 @@ describe('permits-withdraw', () => {
       is('granted', await carol.claim());
     });
 
-    it('gives back the named grant, and a repetition does not give back the next grant', async () => {
+    it('gives back only the grant with the named fencing token', async () => {
       const lock = fixture.resource();
       const alice = await fixture.request('s1', lock);
       const { fencingToken } = is('granted', await alice.try());
@@ -126,7 +126,7 @@ describe('permits-withdraw', () => {
       expect(await alice.server.store.inspect(lock)).toMatchObject({ holderCount: 0 });
     });
 
-    it('leaves the later wait and offer of a call alone that has given back a late grant', async () => {
+    it('leaves a later wait or offer of the same call unchanged if it names an earlier grant', async () => {
       const lock = fixture.resource();
       const alice = await fixture.request('s1', lock);
       const { fencingToken } = is('granted', await alice.try());
@@ -142,7 +142,7 @@ describe('permits-withdraw', () => {
       is('granted', await alice.claim());
     });
 
-    it('keeps the place: the same request waits in front of later requests again', async () => {
+    it('keeps the place, so that the same request later waits in front of newer requests', async () => {
       const lock = fixture.resource();
       const alice = await fixture.request('s1', lock);
       const { fencingToken } = is('granted', await alice.try());
@@ -158,7 +158,7 @@ describe('permits-withdraw', () => {
       expect(is('granted', await again.claim()).fencingToken).toBeGreaterThan(fencingToken);
     });
 
-    it('answers KEPT if another call was answered with the lease', async () => {
+    it('answers KEPT if another call of the request got the lease as its answer', async () => {
       const lock = fixture.resource();
       const alice = await fixture.request('s1', lock);
       is('granted', await alice.try());
@@ -169,7 +169,7 @@ describe('permits-withdraw', () => {
       is('granted', await retry.renew(secret));
     });
 
-    it('answers KEPT after the holder has renewed the lease by its id', async () => {
+    it('answers KEPT after the holder has renewed the lease', async () => {
       const lock = fixture.resource();
       const alice = await fixture.request('s1', lock);
       is('granted', await alice.try());
@@ -177,7 +177,7 @@ describe('permits-withdraw', () => {
       expect(await alice.giveBack()).toEqual({ kind: 'kept' });
     });
 
-    it('answers KEPT or SUPERSEDED after a stream has taken the lease over', async () => {
+    it('answers KEPT to a stream that took over the lease, and SUPERSEDED to the call before', async () => {
       const lock = fixture.resource();
       const alice = await fixture.request('s1', lock);
       is('granted', await alice.try());
@@ -198,7 +198,7 @@ describe('permits-withdraw', () => {
       expect((await fixture.stored(lock)).numbers.used).toBe('0');
     });
 
-    it('frees no other lease when it is sent again after a lost reply', async () => {
+    it('frees no other lease if the withdrawal is sent again after a lost reply', async () => {
       const lock = fixture.resource();
       const { alice, bob } = await holderAndWaiter(lock);
       is('withdrawn', await alice.giveBack());

@@ -36,7 +36,7 @@ describe('recents-add', () => {
     expect(await fixture.texts(store, list)).toEqual(['one more', 'name 3']);
   });
 
-  it('identifies a recent by its entry id alone, and replaces its text and payload', async () => {
+  it('identifies a recent by its entry id only, and replaces its text and payload', async () => {
     const list = fixture.list();
     await store.add(list, recent('Anna', { entryId: 'e1', payload: 'old' }), 100);
     await store.add(list, recent('Bert', { entryId: 'e2' }), 100);
@@ -66,7 +66,7 @@ describe('recents-add', () => {
     expect(await fixture.texts(store, await added(...texts))).toEqual([...texts].reverse());
   });
 
-  it('keeps every byte of payloads, and texts of any script', async () => {
+  it('keeps every byte of payloads, and texts in any writing system', async () => {
     const list = fixture.list();
     const payload = Uint8Array.from({ length: 1024 }, (_, i) => i % 256);
     const whole = [recent('東京 🗼\u0301', { entryId: 'ñ:{1}', payload }), recent('\0', { payload })];
@@ -74,7 +74,7 @@ describe('recents-add', () => {
     expect(plain(await store.read(list))).toEqual([...whole].reverse());
   });
 
-  it('needs about 2 kB for 100 short names', async () => {
+  it('uses about 2 kB of memory for 100 short names', async () => {
     const [names, withIds] = [fixture.list(), fixture.list()];
     for (let i = 0; i < 100; i += 1) {
       await store.add(names, recent(`name ${i}`), 100);
@@ -86,7 +86,7 @@ describe('recents-add', () => {
     expect(await bytesOf(withIds)).toBeLessThan(2500);
   });
 
-  describe('and the expiry of an idle list', () => {
+  describe('gives a list an expiry that', () => {
     const ttlOf = async (list: string) => Number(await fixture.redis.command('PTTL', fixture.key(list)));
 
     it('is renewed by each add, but not by reads and removals', async () => {
@@ -107,7 +107,7 @@ describe('recents-add', () => {
       expect(await fixture.redis.command('EXISTS', fixture.key(list))).toBe('0');
     });
 
-    it('is removed from a list by an add without retention', async () => {
+    it('ends with an add without retention, and is set again by the next add with retention', async () => {
       const forEver = await fixture.store({ retentionMs: undefined });
       const list = await added('a');
       await forEver.add(list, recent('b'), 100);

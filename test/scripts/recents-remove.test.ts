@@ -1,7 +1,7 @@
 import type { RedisRecentsStore } from '../../src/redis/autocomplete/recents-store';
 import { recent, RecentsFixture } from '../support/recents-fixture';
 
-/** A mark of a removal lasts twice the command timeout. */
+/** The mark of a removal lasts twice the command timeout. */
 const MARK_MS = 4000;
 
 describe('recents-remove', () => {
@@ -29,7 +29,7 @@ describe('recents-remove', () => {
     expect(await fixture.texts(store, list)).toEqual(['b']);
   });
 
-  it('removes a recent with an entry id by the id alone (chapter 4)', async () => {
+  it('removes a recent with an entry id by the id only (chapter 4)', async () => {
     const list = await filled();
     expect(await store.remove(list, recent('b'))).toBe(false);
     expect(await store.remove(list, recent('c', { entryId: 'f' }))).toBe(false);

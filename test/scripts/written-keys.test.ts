@@ -4,8 +4,8 @@ import { PermitsFixture } from '../support/permits-fixture';
 import { PARTS } from '../support/permits-stored';
 import { is } from '../support/reply-kinds';
 
-/** Scripts write no lease without an end. A lease without end was edited manually in Redis, and the next script repairs it. */
-describe('a lock without an expiry, edited manually in Redis (chapter 24)', () => {
+/** Scripts write no lease without an end. After a manual edit in Redis, the next script repairs such a lease. */
+describe('after a manual edit of a lock in Redis (chapter 24),', () => {
   let fixture: PermitsFixture;
   beforeAll(async () => {
     fixture = await PermitsFixture.open({ frozenClock: true });
@@ -19,7 +19,7 @@ describe('a lock without an expiry, edited manually in Redis (chapter 24)', () =
     return PARTS.filter((_, index) => ttls[index] === '-1');
   }
 
-  it('permits in use without a holder are granted to the next request', async () => {
+  it('permits that are in use without a holder are granted to the next request', async () => {
     const lock = fixture.resource();
     await fixture.redis.command('HSET', fixture.key(lock, 'state'), 'limit', LOCK_LIMIT, 'used', LOCK_LIMIT);
     is('granted', await (await fixture.request('s1', lock)).try());
@@ -55,7 +55,7 @@ describe('a lock without an expiry, edited manually in Redis (chapter 24)', () =
     is('granted', await bob.claim());
   });
 
-  it('a lease that never ends gets its ttl from the next renewal of the holder', async () => {
+  it('a lease that never ends gets its ttl at the next renewal of the holder', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 20_000, stream: true });
     is('granted', await alice.try());
@@ -66,7 +66,7 @@ describe('a lock without an expiry, edited manually in Redis (chapter 24)', () =
     is('granted', await (await fixture.request('s1', lock)).try());
   });
 
-  it('a lease of persistent keys ends, and its keys get an expiry again', async () => {
+  it('a lease with persistent keys ends, and its keys get an expiry again', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 20_000 });
     is('granted', await alice.try());

@@ -1,11 +1,11 @@
 import { systemClock } from '../../src/engine/clock';
-import { StoreFailure } from '../../src/engine/errors';
 import { RedisCluster } from '../../src/redis/topology/cluster';
 import { hostOf } from '../../src/redis/topology/cluster-view';
 import { script } from '../../src/redis/connection/operation';
 import { slotOfKey } from '../../src/redis/keys';
 import { answered, FakeClusterNode, refused } from '../support/fake-cluster-node';
 import { Stopwatch } from '../support/stopwatch';
+import { failureOf } from '../support/store-failure';
 
 const COMMAND_TIMEOUT_MS = 600;
 const KEY = 'test:{1}:l:state:x';
@@ -53,14 +53,6 @@ describe('RedisCluster', () => {
   const moved = () => refused(`MOVED ${SLOT} ${there.address}`);
   const run = (what: string, once = false) =>
     cluster.runRaw(step, [KEY], [what], ([reply]) => String(reply), once);
-  const failureOf = async (promise: Promise<unknown>): Promise<StoreFailure> => {
-    const error: unknown = await promise.then(
-      () => undefined,
-      (caught: unknown) => caught,
-    );
-    if (!(error instanceof StoreFailure)) throw new Error(`expected a StoreFailure, got ${String(error)}`);
-    return error;
-  };
 
   it('follows MOVED, and sends the next command directly to the new owner', async () => {
     here.answer = moved;

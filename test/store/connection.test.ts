@@ -5,6 +5,7 @@ import { RedisConnection } from '../../src/redis/connection/connection';
 import { script, type EpochGuard } from '../../src/redis/connection/operation';
 import type { Reply } from '../../src/redis/connection/script-command';
 import { eventually } from '../support/eventually';
+import { failureOf } from '../support/store-failure';
 import { ManualClock } from '../support/manual-clock';
 import { freePort } from '../support/processes/free-port';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
@@ -61,15 +62,6 @@ describe('RedisConnection', () => {
 
   const increment = async (connection: RedisConnection) =>
     Number((await connection.commands.run(count, ['n'], [], whole)).reply[0]);
-
-  async function failureOf(promise: Promise<unknown>): Promise<StoreFailure> {
-    const failure: unknown = await promise.then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    if (failure instanceof StoreFailure) return failure;
-    throw new Error(`expected a StoreFailure, got ${String(failure)}`);
-  }
 
   /** Waits until the check passes, while the connection probes its node. */
   const eventuallyWith = (clock: ManualClock, what: string, check: () => boolean) =>

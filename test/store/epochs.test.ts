@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock, type Clock } from '../../src/engine/clock';
-import { StoreFailure } from '../../src/engine/errors';
+import type { StoreFailure } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
+import { failureOf } from '../support/store-failure';
 import { TestServer, type TestServerOptions } from '../support/permits-server';
 import { Requester, type RequesterOptions } from '../support/permits-requester';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
@@ -33,15 +34,6 @@ describe('a server over a Redis that may have lost leases', () => {
   }
 
   const on = (server: TestServer, options?: RequesterOptions) => new Requester(server, lock, options);
-
-  async function failureOf(command: Promise<unknown>): Promise<StoreFailure> {
-    const answer: unknown = await command.then(
-      (reply) => reply,
-      (error: unknown) => error,
-    );
-    if (answer instanceof StoreFailure) return answer;
-    throw new Error(`expected a StoreFailure, got ${JSON.stringify(answer)}`);
-  }
 
   async function quarantined(command: Promise<unknown>): Promise<void> {
     const failure = await failureOf(command);

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { StoreFailure } from '../../src/engine/errors';
 import type { Recent } from '../../src/engine/autocomplete/suggestion';
 import type { RedisRecentsStore } from '../../src/redis/autocomplete/recents-store';
 import { TcpProxy, type RedisCommand } from '../support/proxy/tcp-proxy';
 import { plain, recent, RecentsFixture } from '../support/recents-fixture';
+import { failureOf } from '../support/store-failure';
 
 /** The model of a list of recents. */
 class ModelList {
@@ -163,9 +163,10 @@ describe('lists of recents', () => {
       const list = fixture.list();
       await store.add(list, recent('a'), 100);
       await fill();
-      const failure = await store.add(list, recent('b'), 100).catch((error: unknown) => error);
-      expect(failure).toBeInstanceOf(StoreFailure);
-      expect(failure).toMatchObject({ kind: 'full', carriedOut: 'no' });
+      expect(await failureOf(store.add(list, recent('b'), 100))).toMatchObject({
+        kind: 'full',
+        carriedOut: 'no',
+      });
       expect(await fixture.texts(store, list)).toEqual(['a']);
     });
 

@@ -1,10 +1,10 @@
-import { StoreFailure } from '../../src/engine/errors';
 import { eventually } from '../support/eventually';
 import { TestServer } from '../support/permits-server';
 import { Requester } from '../support/permits-requester';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess } from '../support/processes/redis-process';
 import { is } from '../support/reply-kinds';
+import { failureOf } from '../support/store-failure';
 
 /** Below `min-replicas-max-lag`, and long enough for the replica to take over on a busy machine. */
 const SHORT_MS = 6000;
@@ -64,11 +64,6 @@ describe('a master that was cut off, and the replica that took over', () => {
     moved = await connect('moved', after);
   }
 
-  const failureOf = async (command: Promise<unknown>): Promise<StoreFailure> => {
-    const answer: unknown = await command.catch((error: unknown) => error);
-    if (answer instanceof StoreFailure) return answer;
-    throw new Error(`expected a StoreFailure, got ${JSON.stringify(answer)}`);
-  };
   const quarantined = { carriedOut: 'no', kind: 'quarantined' };
 
   it('never have two holders, because the new master renews no lease that may end while the old master still grants', async () => {

@@ -144,6 +144,12 @@ export class DictionaryFixture {
     return this.key(name).replace(':meta:', () => `:${part}:${String(generation)}:`);
   }
 
+  /** Makes an import look as if its last call was this long ago. */
+  async silenceImport(name: string, importId: string, seconds: number): Promise<void> {
+    const state = this.partKey(name, 'state', await this.meta(name, `build:${importId}`));
+    await this.redis.command('HINCRBY', state, 'heard', -seconds * 1_000_000);
+  }
+
   /** The violations that the checker finds. */
   check(name: string, options?: CheckOptions): Promise<string[]> {
     return checkDictionary({ url: this.redis.url, prefix: PREFIX, name }, options);

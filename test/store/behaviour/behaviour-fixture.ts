@@ -1,6 +1,5 @@
 import { readConfig } from '../../../src/config/config';
 import { systemClock } from '../../../src/engine/clock';
-import { StoreFailure } from '../../../src/engine/errors';
 import type { Resource, Service } from '../../../src/engine/leases/lease';
 import { connectStore, type Store } from '../../../src/redis';
 import { eventually } from '../../support/eventually';
@@ -135,14 +134,4 @@ async function openServer(url: string, id: string): Promise<StoreServer> {
     workLeft: () => undefined,
   });
   return { id, store, permits: store.permits, hints };
-}
-
-/** The failure of a store call that must fail. */
-export async function failureOf(call: Promise<unknown>): Promise<StoreFailure> {
-  const error: unknown = await call.then(
-    () => undefined,
-    (caught: unknown) => caught,
-  );
-  if (!(error instanceof StoreFailure)) throw new Error(`expected a StoreFailure, got ${String(error)}`);
-  return error;
 }

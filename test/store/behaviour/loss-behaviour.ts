@@ -1,5 +1,6 @@
 import { is } from '../../support/reply-kinds';
-import { failureOf, type BehaviourFixture } from './behaviour-fixture';
+import { failureOf } from '../../support/store-failure';
+import type { BehaviourFixture } from './behaviour-fixture';
 
 export function lossBehaviour(opened: () => BehaviourFixture): void {
   it('grants nothing during the quarantine, and higher fencing tokens afterwards', async () => {
