@@ -35,8 +35,8 @@ const (
 	// The text begins with the query.
 	MatchKind_MATCH_KIND_PREFIX MatchKind = 2
 	// A word of the text, but not the first word, begins with the query: `york` matches `New York`. A word
-	// begins at a letter or digit whose predecessor is no letter, digit or combining mark. The query may
-	// span several words.
+	// begins at a letter or digit that follows no letter, digit or combining mark. The query may span
+	// several words.
 	MatchKind_MATCH_KIND_WORD_PREFIX MatchKind = 3
 	// The text ends with the query.
 	MatchKind_MATCH_KIND_SUFFIX MatchKind = 4
@@ -418,8 +418,9 @@ type Suggestion struct {
 	EntryId string `protobuf:"bytes,1,opt,name=entry_id,json=entryId,proto3" json:"entry_id,omitempty"`
 	// The text to show.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// The text in parts, which concatenate to it. Parts avoid character positions, which programming
-	// languages count differently. No part is matched if only an alias matches, or if the query is empty.
+	// The parts of the text, in order; together the whole text. There are no character positions, because
+	// programming languages count positions differently. No part is matched if only an alias matches, or
+	// if the query is empty.
 	Segments []*Segment `protobuf:"bytes,3,rep,name=segments,proto3" json:"segments,omitempty"`
 	// The payload of the entry or of the recent.
 	Payload []byte `protobuf:"bytes,4,opt,name=payload,proto3" json:"payload,omitempty"`
@@ -1457,7 +1458,7 @@ type ImportBatch struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+	// The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
 	// or in several, the last entry counts.
 	Entries []*Entry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
 }
@@ -1951,7 +1952,7 @@ func (x *SuggestStreamRequest) GetSuggest() *SuggestRequest {
 	return nil
 }
 
-// The answer to one query. No older query is answered after it.
+// The answer to one query. No older query is answered after this answer.
 type SuggestStreamResponse struct {
 	state         protoimpl.MessageState
 	sizeCache     protoimpl.SizeCache
@@ -2038,7 +2039,7 @@ type SuggestStreamResponse_Suggestions struct {
 }
 
 type SuggestStreamResponse_Error struct {
-	// The error of the query. The stream goes on.
+	// The error of the query. The stream continues.
 	Error *SuggestError `protobuf:"bytes,3,opt,name=error,proto3,oneof"`
 }
 
@@ -2046,7 +2047,7 @@ func (*SuggestStreamResponse_Suggestions) isSuggestStreamResponse_Result() {}
 
 func (*SuggestStreamResponse_Error) isSuggestStreamResponse_Result() {}
 
-// The error with which a Suggest call with the same query would end.
+// The same error as the error of a Suggest call with this query.
 type SuggestError struct {
 	state         protoimpl.MessageState
 	sizeCache     protoimpl.SizeCache
@@ -2121,12 +2122,12 @@ type ListEntriesRequest struct {
 
 	// The dictionary's name, as in CreateDictionaryRequest. Required.
 	Dictionary string `protobuf:"bytes,1,opt,name=dictionary,proto3" json:"dictionary,omitempty"`
-	// The lower bound: entries whose folded text is equal or comes after it, by code points. The server
-	// folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
-	// bound.
+	// The lower bound, inclusive: entries with a lower folded text, by code points, are not listed. The
+	// server folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no
+	// lower bound.
 	StartText string `protobuf:"bytes,2,opt,name=start_text,json=startText,proto3" json:"start_text,omitempty"`
-	// The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
-	// upper bound.
+	// The upper bound, exclusive: entries with an equal or higher folded text are not listed. Otherwise as
+	// `start_text`. Empty: no upper bound.
 	EndText string `protobuf:"bytes,3,opt,name=end_text,json=endText,proto3" json:"end_text,omitempty"`
 	// The maximum number of entries. Default: 50. A value above 500 means 500. Must not be negative. A
 	// page may have fewer entries without being the last page.
@@ -2653,7 +2654,7 @@ type Dictionary struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// How texts are compared, with the defaults filled in.
 	Profile *Profile `protobuf:"bytes,2,opt,name=profile,proto3" json:"profile,omitempty"`
-	// The version of the folding rules of its texts. At present 1.
+	// The version of the rules by which the dictionary folds texts. At present 1.
 	FoldVersion int32 `protobuf:"varint,3,opt,name=fold_version,json=foldVersion,proto3" json:"fold_version,omitempty"`
 	// Number of entries.
 	EntryCount int64 `protobuf:"varint,4,opt,name=entry_count,json=entryCount,proto3" json:"entry_count,omitempty"`

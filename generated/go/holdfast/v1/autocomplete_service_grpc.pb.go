@@ -46,9 +46,9 @@ type AutocompleteServiceClient interface {
 	// Adds a text at the front of a list of recents. A recent that is already in the list moves to the
 	// front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
 	// or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
-	// first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
-	// recents of the maximum size. The first recent creates the list. A list without a new recent for 90
-	// days (default of the server) is deleted.
+	// first. The oldest recents are also removed while the list has more than 512 KiB. A list of 512 KiB
+	// holds 1000 recents of 400 bytes, or about 240 recents of the maximum size. The first recent creates
+	// the list. A list without a new recent for 90 days (default of the server) is deleted.
 	//
 	// Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
 	// meanwhile.
@@ -76,23 +76,22 @@ type AutocompleteServiceClient interface {
 	// Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
 	// changes).
 	CreateDictionary(ctx context.Context, in *CreateDictionaryRequest, opts ...grpc.CallOption) (*CreateDictionaryResponse, error)
-	// Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
-	// `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
-	// The entries can be found when the answer arrives. Open imports keep the entries: see
-	// ImportDictionary.
+	// Puts entries into a dictionary. An entry with a known `entry_id` replaces the whole old entry, and
+	// keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
+	// found when the answer arrives. Open imports keep the entries: see ImportDictionary.
 	//
 	// The cost grows with the number of characters in texts and aliases: several thousand names per
 	// second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
 	// smaller calls.
 	//
-	// Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
+	// Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
 	PutEntries(ctx context.Context, in *PutEntriesRequest, opts ...grpc.CallOption) (*PutEntriesResponse, error)
 	// Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
 	//
 	// Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
-	// retry it. The `deleted_count` of the retry lacks those entries.
+	// retry the call. The `deleted_count` of the retry does not include those entries.
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
 	DeleteEntries(ctx context.Context, in *DeleteEntriesRequest, opts ...grpc.CallOption) (*DeleteEntriesResponse, error)
@@ -102,15 +101,15 @@ type AutocompleteServiceClient interface {
 	//
 	// The server builds the new generation beside the present one, which stays in use. Only `commit` with
 	// the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
-	// cancellation, deadline, error, client failure) changes nothing, and the server deletes its data.
-	// Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import take
-	// precedence over its batches, also in the new generation.
+	// cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
+	// the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
+	// take precedence over the batches of the import, also in the new generation.
 	//
 	// Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
 	// server reads as fast as the store writes: respect the flow control of the client library.
 	//
-	// A retry of the whole stream is harmless, unless another import was committed meanwhile: the retry
-	// replaces that import.
+	// A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
+	// the retry replaces the other import.
 	//
 	// Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
 	// `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
@@ -135,19 +134,19 @@ type AutocompleteServiceClient interface {
 	// never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
 	// memory.
 	//
-	// Queries are answered in order. A newer query supersedes every older query without an answer: the
-	// client sends each keystroke, and after an answer no older answer follows. While the client does not
-	// read, the server looks up nothing; after that it looks up the newest query.
+	// Queries are answered in order. A newer query supersedes every unanswered older query. So the client
+	// can send each keystroke, and never gets an older answer after a newer answer. While the client does
+	// not read, the server looks up nothing. Then the server looks up the newest query.
 	//
-	// A bad query gets an `error` message, and the stream goes on. After the client's half-close the
+	// A bad query gets an `error` message, and the stream continues. After the client's half-close the
 	// server still answers the last query, and then the stream ends OK.
 	//
 	// Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
 	// (too many streams on this server).
 	SuggestStream(ctx context.Context, opts ...grpc.CallOption) (AutocompleteService_SuggestStreamClient, error)
 	// Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-	// folded text are in the order of their creation. A change between two pages is visible if it lies
-	// after the first page. Changes nothing.
+	// folded text are in the order of their creation. A change between two pages is visible if the changed
+	// entry comes after all listed entries. Changes nothing.
 	//
 	// Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
 	ListEntries(ctx context.Context, in *ListEntriesRequest, opts ...grpc.CallOption) (*ListEntriesResponse, error)
@@ -368,9 +367,9 @@ type AutocompleteServiceServer interface {
 	// Adds a text at the front of a list of recents. A recent that is already in the list moves to the
 	// front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
 	// or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
-	// first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
-	// recents of the maximum size. The first recent creates the list. A list without a new recent for 90
-	// days (default of the server) is deleted.
+	// first. The oldest recents are also removed while the list has more than 512 KiB. A list of 512 KiB
+	// holds 1000 recents of 400 bytes, or about 240 recents of the maximum size. The first recent creates
+	// the list. A list without a new recent for 90 days (default of the server) is deleted.
 	//
 	// Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
 	// meanwhile.
@@ -398,23 +397,22 @@ type AutocompleteServiceServer interface {
 	// Errors: INVALID_FIELD, DICTIONARY_EXISTS (the dictionary has another profile; a profile never
 	// changes).
 	CreateDictionary(context.Context, *CreateDictionaryRequest) (*CreateDictionaryResponse, error)
-	// Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
-	// `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
-	// The entries can be found when the answer arrives. Open imports keep the entries: see
-	// ImportDictionary.
+	// Puts entries into a dictionary. An entry with a known `entry_id` replaces the whole old entry, and
+	// keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
+	// found when the answer arrives. Open imports keep the entries: see ImportDictionary.
 	//
 	// The cost grows with the number of characters in texts and aliases: several thousand names per
 	// second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
 	// smaller calls.
 	//
-	// Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
+	// Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
 	PutEntries(context.Context, *PutEntriesRequest) (*PutEntriesResponse, error)
 	// Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
 	//
 	// Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
-	// retry it. The `deleted_count` of the retry lacks those entries.
+	// retry the call. The `deleted_count` of the retry does not include those entries.
 	//
 	// Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
 	DeleteEntries(context.Context, *DeleteEntriesRequest) (*DeleteEntriesResponse, error)
@@ -424,15 +422,15 @@ type AutocompleteServiceServer interface {
 	//
 	// The server builds the new generation beside the present one, which stays in use. Only `commit` with
 	// the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
-	// cancellation, deadline, error, client failure) changes nothing, and the server deletes its data.
-	// Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import take
-	// precedence over its batches, also in the new generation.
+	// cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
+	// the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
+	// take precedence over the batches of the import, also in the new generation.
 	//
 	// Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
 	// server reads as fast as the store writes: respect the flow control of the client library.
 	//
-	// A retry of the whole stream is harmless, unless another import was committed meanwhile: the retry
-	// replaces that import.
+	// A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
+	// the retry replaces the other import.
 	//
 	// Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
 	// `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
@@ -457,19 +455,19 @@ type AutocompleteServiceServer interface {
 	// never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
 	// memory.
 	//
-	// Queries are answered in order. A newer query supersedes every older query without an answer: the
-	// client sends each keystroke, and after an answer no older answer follows. While the client does not
-	// read, the server looks up nothing; after that it looks up the newest query.
+	// Queries are answered in order. A newer query supersedes every unanswered older query. So the client
+	// can send each keystroke, and never gets an older answer after a newer answer. While the client does
+	// not read, the server looks up nothing. Then the server looks up the newest query.
 	//
-	// A bad query gets an `error` message, and the stream goes on. After the client's half-close the
+	// A bad query gets an `error` message, and the stream continues. After the client's half-close the
 	// server still answers the last query, and then the stream ends OK.
 	//
 	// Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
 	// (too many streams on this server).
 	SuggestStream(AutocompleteService_SuggestStreamServer) error
 	// Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-	// folded text are in the order of their creation. A change between two pages is visible if it lies
-	// after the first page. Changes nothing.
+	// folded text are in the order of their creation. A change between two pages is visible if the changed
+	// entry comes after all listed entries. Changes nothing.
 	//
 	// Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
 	ListEntries(context.Context, *ListEntriesRequest) (*ListEntriesResponse, error)

@@ -89,7 +89,8 @@ const (
 	LossCause_LOSS_CAUSE_EXPIRED LossCause = 1
 	// An operator revoked the lease.
 	LossCause_LOSS_CAUSE_REVOKED LossCause = 2
-	// The store has no record of the lease before its end: the store lost or deleted its data.
+	// The store has no record of the lease, although the lease has not ended: the store lost or deleted
+	// its data.
 	LossCause_LOSS_CAUSE_STORE_RESET LossCause = 3
 	// The store could not be reached for a renewal before the last confirmed end.
 	LossCause_LOSS_CAUSE_STORE_UNAVAILABLE LossCause = 4
@@ -148,9 +149,9 @@ func (LossCause) EnumDescriptor() ([]byte, []int) {
 //
 //	deadline = min(t0 + expire_offset, receipt + ttl)
 //
-// is never later than the true end. No clock is shared with the server. Several answers about one lease
-// give several deadlines: the latest deadline counts. Start no step of the protected work after the
-// deadline.
+// is never later than the true end. The caller and the server need no common clock. Several answers
+// about one lease give several deadlines: the latest deadline counts. Start no step of the protected
+// work after the deadline.
 type Lease struct {
 	state         protoimpl.MessageState
 	sizeCache     protoimpl.SizeCache
@@ -167,8 +168,8 @@ type Lease struct {
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Unique among all grants, and greater than the token of every earlier grant of the same name. Send
 	// the token with each write to the protected store, and let that store refuse a token below the
-	// highest token that it has seen. Only this stops a holder that was suspended past its deadline and
-	// does not know it yet. Positive and below 2^53, so a double holds the exact value.
+	// highest token that it has seen. Only this check stops a holder that was suspended past its deadline
+	// and has not noticed. Positive and below 2^53, so a double holds the exact value.
 	FencingToken int64 `protobuf:"varint,4,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	// Number of permits that the lease holds. 1 for a lock.
 	PermitCount int32 `protobuf:"varint,5,opt,name=permit_count,json=permitCount,proto3" json:"permit_count,omitempty"`
@@ -472,8 +473,8 @@ func (x *Waiter) GetEnqueueTime() *timestamppb.Timestamp {
 // One event of a hold stream. The order is: `queued` (zero or more), `granted` once, `renewed` and
 // `renewal_failed` (zero or more), and last `released` or `lost` when the lease ends.
 //
-// A stream may end while its lease or its wait continues, or before any grant. Then it sends neither
-// `released` nor `lost`, and the status of the call has the reason.
+// A stream may end while its lease or its wait continues, or before any grant. Such a stream sends
+// neither `released` nor `lost`, and the status of the call has the reason.
 type HoldEvent struct {
 	state         protoimpl.MessageState
 	sizeCache     protoimpl.SizeCache

@@ -51,12 +51,12 @@ type LockServiceClient interface {
 	// a failover of the store).
 	RenewLock(ctx context.Context, in *RenewLockRequest, opts ...grpc.CallOption) (*RenewLockResponse, error)
 	// Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
-	// another lease, also not after this lease has ended. An ended lease is an answer, not an error.
+	// another lease, even after this lease has ended. An ended lease is an answer, not an error.
 	//
 	// Errors: INVALID_FIELD.
 	ReleaseLock(ctx context.Context, in *ReleaseLockRequest, opts ...grpc.CallOption) (*ReleaseLockResponse, error)
-	// Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
-	// sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+	// Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
+	// and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
 	//
 	// After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
 	// the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
@@ -73,8 +73,8 @@ type LockServiceClient interface {
 	// Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
 	// REATTACH.
 	HoldLock(ctx context.Context, in *HoldLockRequest, opts ...grpc.CallOption) (LockService_HoldLockClient, error)
-	// Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
-	// display, never as a reason to enter the critical section. Changes nothing.
+	// Reads the holders and waiters of a lock. For display only, never as a reason to enter the critical
+	// section: the answer may be out of date on arrival. Changes nothing.
 	//
 	// Errors: INVALID_FIELD.
 	GetLock(ctx context.Context, in *GetLockRequest, opts ...grpc.CallOption) (*GetLockResponse, error)
@@ -179,12 +179,12 @@ type LockServiceServer interface {
 	// a failover of the store).
 	RenewLock(context.Context, *RenewLockRequest) (*RenewLockResponse, error)
 	// Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
-	// another lease, also not after this lease has ended. An ended lease is an answer, not an error.
+	// another lease, even after this lease has ended. An ended lease is an answer, not an error.
 	//
 	// Errors: INVALID_FIELD.
 	ReleaseLock(context.Context, *ReleaseLockRequest) (*ReleaseLockResponse, error)
-	// Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
-	// sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+	// Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
+	// and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
 	//
 	// After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
 	// the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
@@ -201,8 +201,8 @@ type LockServiceServer interface {
 	// Errors: those of AcquireLock; LEASE_LOST, SUPERSEDED, LEASE_NOT_HELD (attach to an ended lease),
 	// REATTACH.
 	HoldLock(*HoldLockRequest, LockService_HoldLockServer) error
-	// Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
-	// display, never as a reason to enter the critical section. Changes nothing.
+	// Reads the holders and waiters of a lock. For display only, never as a reason to enter the critical
+	// section: the answer may be out of date on arrival. Changes nothing.
 	//
 	// Errors: INVALID_FIELD.
 	GetLock(context.Context, *GetLockRequest) (*GetLockResponse, error)

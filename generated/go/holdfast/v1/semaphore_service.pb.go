@@ -363,9 +363,9 @@ type ReleasePermitsResponse struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
-	// protected until then. False: the lease had already ended, and other holders may have taken its
-	// permits since then.
+	// True: a release ended the lease, by this call or earlier, so the work was protected until that
+	// release. False: the lease had already ended, and other holders may have taken the permits since
+	// then.
 	Released bool `protobuf:"varint,1,opt,name=released,proto3" json:"released,omitempty"`
 	// If `released` is false: why the lease had ended, if known. Otherwise unspecified.
 	LossCause LossCause `protobuf:"varint,2,opt,name=loss_cause,json=lossCause,proto3,enum=holdfast.v1.LossCause" json:"loss_cause,omitempty"`

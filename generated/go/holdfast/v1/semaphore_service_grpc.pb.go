@@ -39,9 +39,9 @@ type SemaphoreServiceClient interface {
 	// retries.
 	//
 	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
-	// the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
-	// does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
-	// SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+	// the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
+	// semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
+	// wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
 	AcquirePermits(ctx context.Context, in *AcquirePermitsRequest, opts ...grpc.CallOption) (*AcquirePermitsResponse, error)
 	// Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
 	// nearer, and never restores an ended lease. Idempotent.
@@ -54,8 +54,8 @@ type SemaphoreServiceClient interface {
 	//
 	// Errors: INVALID_FIELD.
 	ReleasePermits(ctx context.Context, in *ReleasePermitsRequest, opts ...grpc.CallOption) (*ReleasePermitsResponse, error)
-	// Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
-	// sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+	// Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
+	// and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
 	// LockService.HoldLock, which has the same events.
 	//
 	// Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
@@ -195,9 +195,9 @@ type SemaphoreServiceServer interface {
 	// retries.
 	//
 	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
-	// the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
-	// does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
-	// SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+	// the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
+	// semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
+	// wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
 	AcquirePermits(context.Context, *AcquirePermitsRequest) (*AcquirePermitsResponse, error)
 	// Renews a lease: the lease lives for its `ttl` from now on. A renewal never brings the end of a lease
 	// nearer, and never restores an ended lease. Idempotent.
@@ -210,8 +210,8 @@ type SemaphoreServiceServer interface {
 	//
 	// Errors: INVALID_FIELD.
 	ReleasePermits(context.Context, *ReleasePermitsRequest) (*ReleasePermitsResponse, error)
-	// Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
-	// sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+	// Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
+	// and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
 	// LockService.HoldLock, which has the same events.
 	//
 	// Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.

@@ -94,8 +94,8 @@ const (
 	// least half of all names. The warnings list the other nodes; calls for names on those nodes end with
 	// STORE_UNAVAILABLE.
 	StoreState_STORE_STATE_READY StoreState = 1
-	// The store does not answer or refuses to work. In a Redis Cluster: the nodes with more than half of
-	// all names. Calls end with STORE_UNAVAILABLE, and health is NOT_SERVING.
+	// The store does not answer or refuses to work. In a Redis Cluster: nodes with more than half of all
+	// names do not answer. Calls end with STORE_UNAVAILABLE, and health is NOT_SERVING.
 	StoreState_STORE_STATE_UNREACHABLE StoreState = 2
 	// The store answers, but may have lost leases. Acquire calls end with QUARANTINED until all lost
 	// leases have ended. Leases can still be renewed and released. In a Redis Cluster: at least one node
@@ -158,8 +158,8 @@ type QuarantineCause int32
 const (
 	// Never sent.
 	QuarantineCause_QUARANTINE_CAUSE_UNSPECIFIED QuarantineCause = 0
-	// The store has no data of the service: the store was emptied, or it is new and HOLDFAST_STORE_IS_NEW
-	// is not set.
+	// The store has no data of the service: the store was emptied, or the store is new and
+	// HOLDFAST_STORE_IS_NEW is not set.
 	QuarantineCause_QUARANTINE_CAUSE_FORGOTTEN QuarantineCause = 1
 	// The store was restarted or replaced, and may lack its last writes.
 	QuarantineCause_QUARANTINE_CAUSE_RESTARTED QuarantineCause = 2
@@ -261,7 +261,7 @@ type GetServerInfoResponse struct {
 	MinTtl *durationpb.Duration `protobuf:"bytes,2,opt,name=min_ttl,json=minTtl,proto3" json:"min_ttl,omitempty"`
 	// The largest `ttl` that a request may have.
 	MaxTtl *durationpb.Duration `protobuf:"bytes,3,opt,name=max_ttl,json=maxTtl,proto3" json:"max_ttl,omitempty"`
-	// The `ttl` of a request without one.
+	// The default `ttl`, for requests without a `ttl`.
 	DefaultTtl *durationpb.Duration `protobuf:"bytes,4,opt,name=default_ttl,json=defaultTtl,proto3" json:"default_ttl,omitempty"`
 	// The maximum age of a hold stream and of a wait. A stream ends earlier if 200 times the `ttl` of its
 	// lease is shorter, and up to 10 % earlier so that streams do not all end together.
@@ -275,8 +275,8 @@ type GetServerInfoResponse struct {
 	// Warnings for the operator, one sentence each: a danger for leases or their durability, and the
 	// remedy. Empty if the store has no problem.
 	StoreWarnings []string `protobuf:"bytes,9,rep,name=store_warnings,json=storeWarnings,proto3" json:"store_warnings,omitempty"`
-	// Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-	// that lasts longest.
+	// Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+	// quarantine.
 	Quarantine *Quarantine `protobuf:"bytes,10,opt,name=quarantine,proto3" json:"quarantine,omitempty"`
 }
 

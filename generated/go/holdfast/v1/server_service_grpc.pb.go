@@ -38,8 +38,8 @@ type ServerServiceClient interface {
 	// still relies on an old lease, its lock may have two holders until the quarantine would have ended,
 	// and only fencing tokens protect the work. The answer and the server's log describe this risk.
 	//
-	// Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
-	// it: open the port to trusted clients only.
+	// Changes nothing without a quarantine. A retry is harmless. Every client that can connect may make
+	// this call: open the port to trusted clients only.
 	//
 	// Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
 	EndQuarantine(ctx context.Context, in *EndQuarantineRequest, opts ...grpc.CallOption) (*EndQuarantineResponse, error)
@@ -84,8 +84,8 @@ type ServerServiceServer interface {
 	// still relies on an old lease, its lock may have two holders until the quarantine would have ended,
 	// and only fencing tokens protect the work. The answer and the server's log describe this risk.
 	//
-	// Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
-	// it: open the port to trusted clients only.
+	// Changes nothing without a quarantine. A retry is harmless. Every client that can connect may make
+	// this call: open the port to trusted clients only.
 	//
 	// Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
 	EndQuarantine(context.Context, *EndQuarantineRequest) (*EndQuarantineResponse, error)

@@ -37,8 +37,8 @@ class _MatchKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enum
     """The text begins with the query."""
     MATCH_KIND_WORD_PREFIX: _MatchKind.ValueType  # 3
     """A word of the text, but not the first word, begins with the query: `york` matches `New York`. A word
-    begins at a letter or digit whose predecessor is no letter, digit or combining mark. The query may
-    span several words.
+    begins at a letter or digit that follows no letter, digit or combining mark. The query may span
+    several words.
     """
     MATCH_KIND_SUFFIX: _MatchKind.ValueType  # 4
     """The text ends with the query."""
@@ -62,8 +62,8 @@ MATCH_KIND_PREFIX: MatchKind.ValueType  # 2
 """The text begins with the query."""
 MATCH_KIND_WORD_PREFIX: MatchKind.ValueType  # 3
 """A word of the text, but not the first word, begins with the query: `york` matches `New York`. A word
-begins at a letter or digit whose predecessor is no letter, digit or combining mark. The query may
-span several words.
+begins at a letter or digit that follows no letter, digit or combining mark. The query may span
+several words.
 """
 MATCH_KIND_SUFFIX: MatchKind.ValueType  # 4
 """The text ends with the query."""
@@ -238,8 +238,9 @@ class Suggestion(google.protobuf.message.Message):
     """True if the suggestion is one of the caller's recents."""
     @property
     def segments(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Segment]:
-        """The text in parts, which concatenate to it. Parts avoid character positions, which programming
-        languages count differently. No part is matched if only an alias matches, or if the query is empty.
+        """The parts of the text, in order; together the whole text. There are no character positions, because
+        programming languages count positions differently. No part is matched if only an alias matches, or
+        if the query is empty.
         """
 
     def __init__(
@@ -641,7 +642,7 @@ class ImportBatch(google.protobuf.message.Message):
     ENTRIES_FIELD_NUMBER: builtins.int
     @property
     def entries(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Entry]:
-        """The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+        """The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
         or in several, the last entry counts.
         """
 
@@ -852,7 +853,7 @@ global___SuggestStreamRequest = SuggestStreamRequest
 
 @typing.final
 class SuggestStreamResponse(google.protobuf.message.Message):
-    """The answer to one query. No older query is answered after it."""
+    """The answer to one query. No older query is answered after this answer."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -867,7 +868,7 @@ class SuggestStreamResponse(google.protobuf.message.Message):
 
     @property
     def error(self) -> global___SuggestError:
-        """The error of the query. The stream goes on."""
+        """The error of the query. The stream continues."""
 
     def __init__(
         self,
@@ -884,7 +885,7 @@ global___SuggestStreamResponse = SuggestStreamResponse
 
 @typing.final
 class SuggestError(google.protobuf.message.Message):
-    """The error with which a Suggest call with the same query would end."""
+    """The same error as the error of a Suggest call with this query."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -922,13 +923,13 @@ class ListEntriesRequest(google.protobuf.message.Message):
     dictionary: builtins.str
     """The dictionary's name, as in CreateDictionaryRequest. Required."""
     start_text: builtins.str
-    """The lower bound: entries whose folded text is equal or comes after it, by code points. The server
-    folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
-    bound.
+    """The lower bound, inclusive: entries with a lower folded text, by code points, are not listed. The
+    server folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no
+    lower bound.
     """
     end_text: builtins.str
-    """The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
-    upper bound.
+    """The upper bound, exclusive: entries with an equal or higher folded text are not listed. Otherwise as
+    `start_text`. Empty: no upper bound.
     """
     page_size: builtins.int
     """The maximum number of entries. Default: 50. A value above 500 means 500. Must not be negative. A
@@ -1147,7 +1148,7 @@ class Dictionary(google.protobuf.message.Message):
     name: builtins.str
     """The dictionary's name."""
     fold_version: builtins.int
-    """The version of the folding rules of its texts. At present 1."""
+    """The version of the rules by which the dictionary folds texts. At present 1."""
     entry_count: builtins.int
     """Number of entries."""
     memory_bytes: builtins.int

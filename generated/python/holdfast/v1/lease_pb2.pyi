@@ -64,7 +64,9 @@ class _LossCauseEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enum
     LOSS_CAUSE_REVOKED: _LossCause.ValueType  # 2
     """An operator revoked the lease."""
     LOSS_CAUSE_STORE_RESET: _LossCause.ValueType  # 3
-    """The store has no record of the lease before its end: the store lost or deleted its data."""
+    """The store has no record of the lease, although the lease has not ended: the store lost or deleted
+    its data.
+    """
     LOSS_CAUSE_STORE_UNAVAILABLE: _LossCause.ValueType  # 4
     """The store could not be reached for a renewal before the last confirmed end."""
 
@@ -78,7 +80,9 @@ LOSS_CAUSE_EXPIRED: LossCause.ValueType  # 1
 LOSS_CAUSE_REVOKED: LossCause.ValueType  # 2
 """An operator revoked the lease."""
 LOSS_CAUSE_STORE_RESET: LossCause.ValueType  # 3
-"""The store has no record of the lease before its end: the store lost or deleted its data."""
+"""The store has no record of the lease, although the lease has not ended: the store lost or deleted
+its data.
+"""
 LOSS_CAUSE_STORE_UNAVAILABLE: LossCause.ValueType  # 4
 """The store could not be reached for a renewal before the last confirmed end."""
 global___LossCause = LossCause
@@ -93,9 +97,9 @@ class Lease(google.protobuf.message.Message):
 
         deadline = min(t0 + expire_offset, receipt + ttl)
 
-    is never later than the true end. No clock is shared with the server. Several answers about one lease
-    give several deadlines: the latest deadline counts. Start no step of the protected work after the
-    deadline.
+    is never later than the true end. The caller and the server need no common clock. Several answers
+    about one lease give several deadlines: the latest deadline counts. Start no step of the protected
+    work after the deadline.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -121,8 +125,8 @@ class Lease(google.protobuf.message.Message):
     fencing_token: builtins.int
     """Unique among all grants, and greater than the token of every earlier grant of the same name. Send
     the token with each write to the protected store, and let that store refuse a token below the
-    highest token that it has seen. Only this stops a holder that was suspended past its deadline and
-    does not know it yet. Positive and below 2^53, so a double holds the exact value.
+    highest token that it has seen. Only this check stops a holder that was suspended past its deadline
+    and has not noticed. Positive and below 2^53, so a double holds the exact value.
     """
     permit_count: builtins.int
     """Number of permits that the lease holds. 1 for a lock."""
@@ -290,8 +294,8 @@ class HoldEvent(google.protobuf.message.Message):
     """One event of a hold stream. The order is: `queued` (zero or more), `granted` once, `renewed` and
     `renewal_failed` (zero or more), and last `released` or `lost` when the lease ends.
 
-    A stream may end while its lease or its wait continues, or before any grant. Then it sends neither
-    `released` nor `lost`, and the status of the call has the reason.
+    A stream may end while its lease or its wait continues, or before any grant. Such a stream sends
+    neither `released` nor `lost`, and the status of the call has the reason.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor

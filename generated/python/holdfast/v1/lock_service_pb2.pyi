@@ -193,9 +193,8 @@ class ReleaseLockResponse(google.protobuf.message.Message):
     RELEASED_FIELD_NUMBER: builtins.int
     LOSS_CAUSE_FIELD_NUMBER: builtins.int
     released: builtins.bool
-    """True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
-    protected until then. False: the lease had already ended, and other holders may have worked since
-    then.
+    """True: a release ended the lease, by this call or earlier, so the work was protected until that
+    release. False: the lease had already ended, and other holders may have worked since then.
     """
     loss_cause: holdfast.v1.lease_pb2.LossCause.ValueType
     """If `released` is false: why the lease had ended, if known. Otherwise unspecified."""

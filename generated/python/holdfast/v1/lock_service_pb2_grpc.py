@@ -12,7 +12,7 @@ class LockServiceStub(object):
 
     "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
     not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-    DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+    DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
 
     Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
     `request_id` waits in the queue like any other request.
@@ -58,7 +58,7 @@ class LockServiceServicer(object):
 
     "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
     not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-    DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+    DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
 
     Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
     `request_id` waits in the queue like any other request.
@@ -94,7 +94,7 @@ class LockServiceServicer(object):
 
     def ReleaseLock(self, request, context):
         """Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
-        another lease, also not after this lease has ended. An ended lease is an answer, not an error.
+        another lease, even after this lease has ended. An ended lease is an answer, not an error.
 
         Errors: INVALID_FIELD.
         """
@@ -103,8 +103,8 @@ class LockServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def HoldLock(self, request, context):
-        """Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
-        sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+        """Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
+        and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
 
         After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
         the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
@@ -126,8 +126,8 @@ class LockServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetLock(self, request, context):
-        """Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
-        display, never as a reason to enter the critical section. Changes nothing.
+        """Reads the holders and waiters of a lock. For display only, never as a reason to enter the critical
+        section: the answer may be out of date on arrival. Changes nothing.
 
         Errors: INVALID_FIELD.
         """
@@ -177,7 +177,7 @@ class LockService(object):
 
     "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
     not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-    DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+    DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
 
     Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
     `request_id` waits in the queue like any other request.

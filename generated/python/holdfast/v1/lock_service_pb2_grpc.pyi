@@ -24,7 +24,7 @@ class LockServiceStub:
 
     "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
     not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-    DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+    DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
 
     Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
     `request_id` waits in the queue like any other request.
@@ -64,7 +64,7 @@ class LockServiceStub:
         holdfast.v1.lock_service_pb2.ReleaseLockResponse,
     ]
     """Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
-    another lease, also not after this lease has ended. An ended lease is an answer, not an error.
+    another lease, even after this lease has ended. An ended lease is an answer, not an error.
 
     Errors: INVALID_FIELD.
     """
@@ -73,8 +73,8 @@ class LockServiceStub:
         holdfast.v1.lock_service_pb2.HoldLockRequest,
         holdfast.v1.lock_service_pb2.HoldLockResponse,
     ]
-    """Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
-    sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+    """Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
+    and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
 
     After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
     the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
@@ -96,8 +96,8 @@ class LockServiceStub:
         holdfast.v1.lock_service_pb2.GetLockRequest,
         holdfast.v1.lock_service_pb2.GetLockResponse,
     ]
-    """Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
-    display, never as a reason to enter the critical section. Changes nothing.
+    """Reads the holders and waiters of a lock. For display only, never as a reason to enter the critical
+    section: the answer may be out of date on arrival. Changes nothing.
 
     Errors: INVALID_FIELD.
     """
@@ -109,7 +109,7 @@ class LockServiceAsyncStub:
 
     "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
     not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-    DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+    DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
 
     Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
     `request_id` waits in the queue like any other request.
@@ -148,7 +148,7 @@ class LockServiceAsyncStub:
         holdfast.v1.lock_service_pb2.ReleaseLockResponse,
     ]
     """Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
-    another lease, also not after this lease has ended. An ended lease is an answer, not an error.
+    another lease, even after this lease has ended. An ended lease is an answer, not an error.
 
     Errors: INVALID_FIELD.
     """
@@ -157,8 +157,8 @@ class LockServiceAsyncStub:
         holdfast.v1.lock_service_pb2.HoldLockRequest,
         holdfast.v1.lock_service_pb2.HoldLockResponse,
     ]
-    """Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
-    sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+    """Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
+    and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
 
     After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
     the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
@@ -180,8 +180,8 @@ class LockServiceAsyncStub:
         holdfast.v1.lock_service_pb2.GetLockRequest,
         holdfast.v1.lock_service_pb2.GetLockResponse,
     ]
-    """Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
-    display, never as a reason to enter the critical section. Changes nothing.
+    """Reads the holders and waiters of a lock. For display only, never as a reason to enter the critical
+    section: the answer may be out of date on arrival. Changes nothing.
 
     Errors: INVALID_FIELD.
     """
@@ -193,7 +193,7 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
 
     "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
     not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-    DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+    DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
 
     Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
     `request_id` waits in the queue like any other request.
@@ -238,7 +238,7 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[holdfast.v1.lock_service_pb2.ReleaseLockResponse, collections.abc.Awaitable[holdfast.v1.lock_service_pb2.ReleaseLockResponse]]:
         """Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
-        another lease, also not after this lease has ended. An ended lease is an answer, not an error.
+        another lease, even after this lease has ended. An ended lease is an answer, not an error.
 
         Errors: INVALID_FIELD.
         """
@@ -249,8 +249,8 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         request: holdfast.v1.lock_service_pb2.HoldLockRequest,
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[holdfast.v1.lock_service_pb2.HoldLockResponse], collections.abc.AsyncIterator[holdfast.v1.lock_service_pb2.HoldLockResponse]]:
-        """Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
-        sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+        """Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
+        and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
 
         After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
         the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
@@ -274,8 +274,8 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         request: holdfast.v1.lock_service_pb2.GetLockRequest,
         context: _ServicerContext,
     ) -> typing.Union[holdfast.v1.lock_service_pb2.GetLockResponse, collections.abc.Awaitable[holdfast.v1.lock_service_pb2.GetLockResponse]]:
-        """Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
-        display, never as a reason to enter the critical section. Changes nothing.
+        """Reads the holders and waiters of a lock. For display only, never as a reason to enter the critical
+        section: the answer may be out of date on arrival. Changes nothing.
 
         Errors: INVALID_FIELD.
         """

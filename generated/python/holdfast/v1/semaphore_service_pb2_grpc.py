@@ -82,9 +82,9 @@ class SemaphoreServiceServicer(object):
         retries.
 
         Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
-        the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
-        does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
-        SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+        the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
+        semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
+        wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -112,8 +112,8 @@ class SemaphoreServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def HoldPermits(self, request, context):
-        """Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
-        sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+        """Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
+        and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
         LockService.HoldLock, which has the same events.
 
         Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.

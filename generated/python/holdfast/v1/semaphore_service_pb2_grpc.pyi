@@ -41,9 +41,9 @@ class SemaphoreServiceStub:
     retries.
 
     Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
-    the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
-    does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
-    SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+    the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
+    semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
+    wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
     """
 
     RenewPermits: grpc.UnaryUnaryMultiCallable[
@@ -71,8 +71,8 @@ class SemaphoreServiceStub:
         holdfast.v1.semaphore_service_pb2.HoldPermitsRequest,
         holdfast.v1.semaphore_service_pb2.HoldPermitsResponse,
     ]
-    """Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
-    sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+    """Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
+    and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
     LockService.HoldLock, which has the same events.
 
     Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
@@ -146,9 +146,9 @@ class SemaphoreServiceAsyncStub:
     retries.
 
     Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
-    the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
-    does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
-    SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+    the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
+    semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
+    wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
     """
 
     RenewPermits: grpc.aio.UnaryUnaryMultiCallable[
@@ -176,8 +176,8 @@ class SemaphoreServiceAsyncStub:
         holdfast.v1.semaphore_service_pb2.HoldPermitsRequest,
         holdfast.v1.semaphore_service_pb2.HoldPermitsResponse,
     ]
-    """Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
-    sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+    """Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
+    and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
     LockService.HoldLock, which has the same events.
 
     Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
@@ -253,9 +253,9 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         retries.
 
         Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
-        the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
-        does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
-        SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+        the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
+        semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
+        wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
         """
 
     @abc.abstractmethod
@@ -289,8 +289,8 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         request: holdfast.v1.semaphore_service_pb2.HoldPermitsRequest,
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[holdfast.v1.semaphore_service_pb2.HoldPermitsResponse], collections.abc.AsyncIterator[holdfast.v1.semaphore_service_pb2.HoldPermitsResponse]]:
-        """Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
-        sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+        """Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
+        and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
         LockService.HoldLock, which has the same events.
 
         Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.

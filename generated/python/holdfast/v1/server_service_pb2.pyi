@@ -66,8 +66,8 @@ class _StoreStateEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     STORE_UNAVAILABLE.
     """
     STORE_STATE_UNREACHABLE: _StoreState.ValueType  # 2
-    """The store does not answer or refuses to work. In a Redis Cluster: the nodes with more than half of
-    all names. Calls end with STORE_UNAVAILABLE, and health is NOT_SERVING.
+    """The store does not answer or refuses to work. In a Redis Cluster: nodes with more than half of all
+    names do not answer. Calls end with STORE_UNAVAILABLE, and health is NOT_SERVING.
     """
     STORE_STATE_QUARANTINED: _StoreState.ValueType  # 4
     """The store answers, but may have lost leases. Acquire calls end with QUARANTINED until all lost
@@ -91,8 +91,8 @@ least half of all names. The warnings list the other nodes; calls for names on t
 STORE_UNAVAILABLE.
 """
 STORE_STATE_UNREACHABLE: StoreState.ValueType  # 2
-"""The store does not answer or refuses to work. In a Redis Cluster: the nodes with more than half of
-all names. Calls end with STORE_UNAVAILABLE, and health is NOT_SERVING.
+"""The store does not answer or refuses to work. In a Redis Cluster: nodes with more than half of all
+names do not answer. Calls end with STORE_UNAVAILABLE, and health is NOT_SERVING.
 """
 STORE_STATE_QUARANTINED: StoreState.ValueType  # 4
 """The store answers, but may have lost leases. Acquire calls end with QUARANTINED until all lost
@@ -115,8 +115,8 @@ class _QuarantineCauseEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper
     QUARANTINE_CAUSE_UNSPECIFIED: _QuarantineCause.ValueType  # 0
     """Never sent."""
     QUARANTINE_CAUSE_FORGOTTEN: _QuarantineCause.ValueType  # 1
-    """The store has no data of the service: the store was emptied, or it is new and HOLDFAST_STORE_IS_NEW
-    is not set.
+    """The store has no data of the service: the store was emptied, or the store is new and
+    HOLDFAST_STORE_IS_NEW is not set.
     """
     QUARANTINE_CAUSE_RESTARTED: _QuarantineCause.ValueType  # 2
     """The store was restarted or replaced, and may lack its last writes."""
@@ -129,8 +129,8 @@ class QuarantineCause(_QuarantineCause, metaclass=_QuarantineCauseEnumTypeWrappe
 QUARANTINE_CAUSE_UNSPECIFIED: QuarantineCause.ValueType  # 0
 """Never sent."""
 QUARANTINE_CAUSE_FORGOTTEN: QuarantineCause.ValueType  # 1
-"""The store has no data of the service: the store was emptied, or it is new and HOLDFAST_STORE_IS_NEW
-is not set.
+"""The store has no data of the service: the store was emptied, or the store is new and
+HOLDFAST_STORE_IS_NEW is not set.
 """
 QUARANTINE_CAUSE_RESTARTED: QuarantineCause.ValueType  # 2
 """The store was restarted or replaced, and may lack its last writes."""
@@ -182,7 +182,7 @@ class GetServerInfoResponse(google.protobuf.message.Message):
 
     @property
     def default_ttl(self) -> google.protobuf.duration_pb2.Duration:
-        """The `ttl` of a request without one."""
+        """The default `ttl`, for requests without a `ttl`."""
 
     @property
     def max_stream_age(self) -> google.protobuf.duration_pb2.Duration:
@@ -202,8 +202,8 @@ class GetServerInfoResponse(google.protobuf.message.Message):
 
     @property
     def quarantine(self) -> global___Quarantine:
-        """Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-        that lasts longest.
+        """Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+        quarantine.
         """
 
     def __init__(

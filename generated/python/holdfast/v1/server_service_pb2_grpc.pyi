@@ -41,8 +41,8 @@ class ServerServiceStub:
     still relies on an old lease, its lock may have two holders until the quarantine would have ended,
     and only fencing tokens protect the work. The answer and the server's log describe this risk.
 
-    Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
-    it: open the port to trusted clients only.
+    Changes nothing without a quarantine. A retry is harmless. Every client that can connect may make
+    this call: open the port to trusted clients only.
 
     Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
     """
@@ -70,8 +70,8 @@ class ServerServiceAsyncStub:
     still relies on an old lease, its lock may have two holders until the quarantine would have ended,
     and only fencing tokens protect the work. The answer and the server's log describe this risk.
 
-    Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
-    it: open the port to trusted clients only.
+    Changes nothing without a quarantine. A retry is harmless. Every client that can connect may make
+    this call: open the port to trusted clients only.
 
     Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
     """
@@ -103,8 +103,8 @@ class ServerServiceServicer(metaclass=abc.ABCMeta):
         still relies on an old lease, its lock may have two holders until the quarantine would have ended,
         and only fencing tokens protect the work. The answer and the server's log describe this risk.
 
-        Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
-        it: open the port to trusted clients only.
+        Changes nothing without a quarantine. A retry is harmless. Every client that can connect may make
+        this call: open the port to trusted clients only.
 
         Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
         """

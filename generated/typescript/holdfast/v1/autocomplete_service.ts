@@ -36,8 +36,8 @@ export enum MatchKind {
   MATCH_KIND_PREFIX = 2,
   /**
    * MATCH_KIND_WORD_PREFIX - A word of the text, but not the first word, begins with the query: `york` matches `New York`. A word
-   * begins at a letter or digit whose predecessor is no letter, digit or combining mark. The query may
-   * span several words.
+   * begins at a letter or digit that follows no letter, digit or combining mark. The query may span
+   * several words.
    */
   MATCH_KIND_WORD_PREFIX = 3,
   /** MATCH_KIND_SUFFIX - The text ends with the query. */
@@ -172,8 +172,9 @@ export interface Suggestion {
   /** The text to show. */
   text: string;
   /**
-   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+   * The parts of the text, in order; together the whole text. There are no character positions, because
+   * programming languages count positions differently. No part is matched if only an alias matches, or
+   * if the query is empty.
    */
   segments: Segment[];
   /** The payload of the entry or of the recent. */
@@ -335,7 +336,7 @@ export interface ImportStart {
 /** Some of the entries. */
 export interface ImportBatch {
   /**
-   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
    * or in several, the last entry counts.
    */
   entries: Entry[];
@@ -425,7 +426,7 @@ export interface SuggestStreamRequest {
   suggest: SuggestRequest | undefined;
 }
 
-/** The answer to one query. No older query is answered after it. */
+/** The answer to one query. No older query is answered after this answer. */
 export interface SuggestStreamResponse {
   /** The `query_id` of the query. */
   queryId: bigint;
@@ -435,12 +436,12 @@ export interface SuggestStreamResponse {
     /** The matching entries and recents. */
     { $case: "suggestions"; value: SuggestResponse }
     | //
-    /** The error of the query. The stream goes on. */
+    /** The error of the query. The stream continues. */
     { $case: "error"; value: SuggestError }
     | undefined;
 }
 
-/** The error with which a Suggest call with the same query would end. */
+/** The same error as the error of a Suggest call with this query. */
 export interface SuggestError {
   /** The number of the gRPC status code, for example 3 for INVALID_ARGUMENT. */
   code: number;
@@ -455,14 +456,14 @@ export interface ListEntriesRequest {
   /** The dictionary's name, as in CreateDictionaryRequest. Required. */
   dictionary: string;
   /**
-   * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
-   * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
-   * bound.
+   * The lower bound, inclusive: entries with a lower folded text, by code points, are not listed. The
+   * server folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no
+   * lower bound.
    */
   startText: string;
   /**
-   * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
-   * upper bound.
+   * The upper bound, exclusive: entries with an equal or higher folded text are not listed. Otherwise as
+   * `start_text`. Empty: no upper bound.
    */
   endText: string;
   /**
@@ -554,7 +555,7 @@ export interface Dictionary {
   profile:
     | Profile
     | undefined;
-  /** The version of the folding rules of its texts. At present 1. */
+  /** The version of the rules by which the dictionary folds texts. At present 1. */
   foldVersion: number;
   /** Number of entries. */
   entryCount: bigint;
@@ -4127,27 +4128,27 @@ export const DictionaryImport: MessageFns<DictionaryImport> = {
  *
  * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
  * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
- * A dictionary whose profile drops accents also removes combining marks: `resume` finds `résumé`, and
- * `résumé` finds `resume`. White space is not changed.
+ * If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
+ * `résumé`, and `résumé` finds `resume`. White space is not changed.
  *
  * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
  * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
  * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
  * `entry_id`, each by code points.
  *
- * Recents among dictionary entries. A recent matches by its own folded text, and appears also if the
- * dictionary lacks it. A recent and an entry with the same `entry_id` are one suggestion. If one of them
- * has no `entry_id`, the same folded text makes them one suggestion. The suggestion then shows the
- * recent, not the entry.
+ * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
+ * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
+ * recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
+ * suggestion shows the recent, not the entry.
  *
  * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
- * 512 bytes. Query: at most 512 bytes. None of them may contain control characters or U+FFFD; every
- * other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at most 4 MiB,
- * which gRPC enforces.
+ * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
+ * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
+ * most 4 MiB, which gRPC enforces.
  *
  * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
- * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call says what a retry after OUTCOME_UNKNOWN
- * does.
+ * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+ * OUTCOME_UNKNOWN.
  */
 export type AutocompleteServiceService = typeof AutocompleteServiceService;
 export const AutocompleteServiceService = {
@@ -4155,9 +4156,9 @@ export const AutocompleteServiceService = {
    * Adds a text at the front of a list of recents. A recent that is already in the list moves to the
    * front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
    * or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
-   * first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
-   * recents of the maximum size. The first recent creates the list. A list without a new recent for 90
-   * days (default of the server) is deleted.
+   * first. The oldest recents are also removed while the list has more than 512 KiB. A list of 512 KiB
+   * holds 1000 recents of 400 bytes, or about 240 recents of the maximum size. The first recent creates
+   * the list. A list without a new recent for 90 days (default of the server) is deleted.
    *
    * Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
    * meanwhile.
@@ -4241,16 +4242,15 @@ export const AutocompleteServiceService = {
     responseDeserialize: (value: Buffer): CreateDictionaryResponse => CreateDictionaryResponse.decode(value),
   },
   /**
-   * Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
-   * `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
-   * The entries can be found when the answer arrives. Open imports keep the entries: see
-   * ImportDictionary.
+   * Puts entries into a dictionary. An entry with a known `entry_id` replaces the whole old entry, and
+   * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
+   * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
    *
    * The cost grows with the number of characters in texts and aliases: several thousand names per
    * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
    * smaller calls.
    *
-   * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
+   * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4267,7 +4267,7 @@ export const AutocompleteServiceService = {
    * Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
    *
    * Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
-   * retry it. The `deleted_count` of the retry lacks those entries.
+   * retry the call. The `deleted_count` of the retry does not include those entries.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4288,15 +4288,15 @@ export const AutocompleteServiceService = {
    *
    * The server builds the new generation beside the present one, which stays in use. Only `commit` with
    * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
-   * cancellation, deadline, error, client failure) changes nothing, and the server deletes its data.
-   * Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import take
-   * precedence over its batches, also in the new generation.
+   * cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
+   * the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
+   * take precedence over the batches of the import, also in the new generation.
    *
    * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
    * server reads as fast as the store writes: respect the flow control of the client library.
    *
-   * A retry of the whole stream is harmless, unless another import was committed meanwhile: the retry
-   * replaces that import.
+   * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
+   * the retry replaces the other import.
    *
    * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
    * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
@@ -4355,11 +4355,11 @@ export const AutocompleteServiceService = {
    * never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
    * memory.
    *
-   * Queries are answered in order. A newer query supersedes every older query without an answer: the
-   * client sends each keystroke, and after an answer no older answer follows. While the client does not
-   * read, the server looks up nothing; after that it looks up the newest query.
+   * Queries are answered in order. A newer query supersedes every unanswered older query. So the client
+   * can send each keystroke, and never gets an older answer after a newer answer. While the client does
+   * not read, the server looks up nothing. Then the server looks up the newest query.
    *
-   * A bad query gets an `error` message, and the stream goes on. After the client's half-close the
+   * A bad query gets an `error` message, and the stream continues. After the client's half-close the
    * server still answers the last query, and then the stream ends OK.
    *
    * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
@@ -4377,8 +4377,8 @@ export const AutocompleteServiceService = {
   },
   /**
    * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-   * folded text are in the order of their creation. A change between two pages is visible if it lies
-   * after the first page. Changes nothing.
+   * folded text are in the order of their creation. A change between two pages is visible if the changed
+   * entry comes after all listed entries. Changes nothing.
    *
    * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
    */
@@ -4451,9 +4451,9 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * Adds a text at the front of a list of recents. A recent that is already in the list moves to the
    * front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
    * or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
-   * first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
-   * recents of the maximum size. The first recent creates the list. A list without a new recent for 90
-   * days (default of the server) is deleted.
+   * first. The oldest recents are also removed while the list has more than 512 KiB. A list of 512 KiB
+   * holds 1000 recents of 400 bytes, or about 240 recents of the maximum size. The first recent creates
+   * the list. A list without a new recent for 90 days (default of the server) is deleted.
    *
    * Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
    * meanwhile.
@@ -4491,16 +4491,15 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    */
   createDictionary: handleUnaryCall<CreateDictionaryRequest, CreateDictionaryResponse>;
   /**
-   * Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
-   * `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
-   * The entries can be found when the answer arrives. Open imports keep the entries: see
-   * ImportDictionary.
+   * Puts entries into a dictionary. An entry with a known `entry_id` replaces the whole old entry, and
+   * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
+   * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
    *
    * The cost grows with the number of characters in texts and aliases: several thousand names per
    * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
    * smaller calls.
    *
-   * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
+   * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4509,7 +4508,7 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
    *
    * Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
-   * retry it. The `deleted_count` of the retry lacks those entries.
+   * retry the call. The `deleted_count` of the retry does not include those entries.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4521,15 +4520,15 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    *
    * The server builds the new generation beside the present one, which stays in use. Only `commit` with
    * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
-   * cancellation, deadline, error, client failure) changes nothing, and the server deletes its data.
-   * Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import take
-   * precedence over its batches, also in the new generation.
+   * cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
+   * the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
+   * take precedence over the batches of the import, also in the new generation.
    *
    * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
    * server reads as fast as the store writes: respect the flow control of the client library.
    *
-   * A retry of the whole stream is harmless, unless another import was committed meanwhile: the retry
-   * replaces that import.
+   * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
+   * the retry replaces the other import.
    *
    * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
    * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
@@ -4560,11 +4559,11 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
    * never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
    * memory.
    *
-   * Queries are answered in order. A newer query supersedes every older query without an answer: the
-   * client sends each keystroke, and after an answer no older answer follows. While the client does not
-   * read, the server looks up nothing; after that it looks up the newest query.
+   * Queries are answered in order. A newer query supersedes every unanswered older query. So the client
+   * can send each keystroke, and never gets an older answer after a newer answer. While the client does
+   * not read, the server looks up nothing. Then the server looks up the newest query.
    *
-   * A bad query gets an `error` message, and the stream goes on. After the client's half-close the
+   * A bad query gets an `error` message, and the stream continues. After the client's half-close the
    * server still answers the last query, and then the stream ends OK.
    *
    * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
@@ -4573,8 +4572,8 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
   suggestStream: handleBidiStreamingCall<SuggestStreamRequest, SuggestStreamResponse>;
   /**
    * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-   * folded text are in the order of their creation. A change between two pages is visible if it lies
-   * after the first page. Changes nothing.
+   * folded text are in the order of their creation. A change between two pages is visible if the changed
+   * entry comes after all listed entries. Changes nothing.
    *
    * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
    */
@@ -4610,9 +4609,9 @@ export interface AutocompleteServiceClient extends Client {
    * Adds a text at the front of a list of recents. A recent that is already in the list moves to the
    * front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
    * or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
-   * first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
-   * recents of the maximum size. The first recent creates the list. A list without a new recent for 90
-   * days (default of the server) is deleted.
+   * first. The oldest recents are also removed while the list has more than 512 KiB. A list of 512 KiB
+   * holds 1000 recents of 400 bytes, or about 240 recents of the maximum size. The first recent creates
+   * the list. A list without a new recent for 90 days (default of the server) is deleted.
    *
    * Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
    * meanwhile.
@@ -4720,16 +4719,15 @@ export interface AutocompleteServiceClient extends Client {
     callback: (error: ServiceError | null, response: CreateDictionaryResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
-   * `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
-   * The entries can be found when the answer arrives. Open imports keep the entries: see
-   * ImportDictionary.
+   * Puts entries into a dictionary. An entry with a known `entry_id` replaces the whole old entry, and
+   * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
+   * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
    *
    * The cost grows with the number of characters in texts and aliases: several thousand names per
    * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
    * smaller calls.
    *
-   * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
+   * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4752,7 +4750,7 @@ export interface AutocompleteServiceClient extends Client {
    * Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
    *
    * Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
-   * retry it. The `deleted_count` of the retry lacks those entries.
+   * retry the call. The `deleted_count` of the retry does not include those entries.
    *
    * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
    */
@@ -4778,15 +4776,15 @@ export interface AutocompleteServiceClient extends Client {
    *
    * The server builds the new generation beside the present one, which stays in use. Only `commit` with
    * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
-   * cancellation, deadline, error, client failure) changes nothing, and the server deletes its data.
-   * Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import take
-   * precedence over its batches, also in the new generation.
+   * cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
+   * the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
+   * take precedence over the batches of the import, also in the new generation.
    *
    * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
    * server reads as fast as the store writes: respect the flow control of the client library.
    *
-   * A retry of the whole stream is harmless, unless another import was committed meanwhile: the retry
-   * replaces that import.
+   * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
+   * the retry replaces the other import.
    *
    * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
    * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
@@ -4860,11 +4858,11 @@ export interface AutocompleteServiceClient extends Client {
    * never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
    * memory.
    *
-   * Queries are answered in order. A newer query supersedes every older query without an answer: the
-   * client sends each keystroke, and after an answer no older answer follows. While the client does not
-   * read, the server looks up nothing; after that it looks up the newest query.
+   * Queries are answered in order. A newer query supersedes every unanswered older query. So the client
+   * can send each keystroke, and never gets an older answer after a newer answer. While the client does
+   * not read, the server looks up nothing. Then the server looks up the newest query.
    *
-   * A bad query gets an `error` message, and the stream goes on. After the client's half-close the
+   * A bad query gets an `error` message, and the stream continues. After the client's half-close the
    * server still answers the last query, and then the stream ends OK.
    *
    * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
@@ -4878,8 +4876,8 @@ export interface AutocompleteServiceClient extends Client {
   ): ClientDuplexStream<SuggestStreamRequest, SuggestStreamResponse>;
   /**
    * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-   * folded text are in the order of their creation. A change between two pages is visible if it lies
-   * after the first page. Changes nothing.
+   * folded text are in the order of their creation. A change between two pages is visible if the changed
+   * entry comes after all listed entries. Changes nothing.
    *
    * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
    */

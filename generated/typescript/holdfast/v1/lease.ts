@@ -46,7 +46,10 @@ export enum LossCause {
   LOSS_CAUSE_EXPIRED = 1,
   /** LOSS_CAUSE_REVOKED - An operator revoked the lease. */
   LOSS_CAUSE_REVOKED = 2,
-  /** LOSS_CAUSE_STORE_RESET - The store has no record of the lease before its end: the store lost or deleted its data. */
+  /**
+   * LOSS_CAUSE_STORE_RESET - The store has no record of the lease, although the lease has not ended: the store lost or deleted
+   * its data.
+   */
   LOSS_CAUSE_STORE_RESET = 3,
   /** LOSS_CAUSE_STORE_UNAVAILABLE - The store could not be reached for a renewal before the last confirmed end. */
   LOSS_CAUSE_STORE_UNAVAILABLE = 4,
@@ -80,9 +83,9 @@ export function lossCauseToJSON(object: LossCause): string {
  *
  *     deadline = min(t0 + expire_offset, receipt + ttl)
  *
- * is never later than the true end. No clock is shared with the server. Several answers about one lease
- * give several deadlines: the latest deadline counts. Start no step of the protected work after the
- * deadline.
+ * is never later than the true end. The caller and the server need no common clock. Several answers
+ * about one lease give several deadlines: the latest deadline counts. Start no step of the protected
+ * work after the deadline.
  */
 export interface Lease {
   /**
@@ -101,8 +104,8 @@ export interface Lease {
   /**
    * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
    * the token with each write to the protected store, and let that store refuse a token below the
-   * highest token that it has seen. Only this stops a holder that was suspended past its deadline and
-   * does not know it yet. Positive and below 2^53, so a double holds the exact value.
+   * highest token that it has seen. Only this check stops a holder that was suspended past its deadline
+   * and has not noticed. Positive and below 2^53, so a double holds the exact value.
    */
   fencingToken: bigint;
   /** Number of permits that the lease holds. 1 for a lock. */
@@ -179,8 +182,8 @@ export interface Waiter_MetadataEntry {
  * One event of a hold stream. The order is: `queued` (zero or more), `granted` once, `renewed` and
  * `renewal_failed` (zero or more), and last `released` or `lost` when the lease ends.
  *
- * A stream may end while its lease or its wait continues, or before any grant. Then it sends neither
- * `released` nor `lost`, and the status of the call has the reason.
+ * A stream may end while its lease or its wait continues, or before any grant. Such a stream sends
+ * neither `released` nor `lost`, and the status of the call has the reason.
  */
 export interface HoldEvent {
   /** The kind of event. Clients skip unknown kinds. */

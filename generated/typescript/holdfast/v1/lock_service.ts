@@ -107,9 +107,8 @@ export interface ReleaseLockRequest {
 /** How the lease ended. */
 export interface ReleaseLockResponse {
   /**
-   * True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
-   * protected until then. False: the lease had already ended, and other holders may have worked since
-   * then.
+   * True: a release ended the lease, by this call or earlier, so the work was protected until that
+   * release. False: the lease had already ended, and other holders may have worked since then.
    */
   released: boolean;
   /** If `released` is false: why the lease had ended, if known. Otherwise unspecified. */
@@ -1204,7 +1203,7 @@ export const Lock: MessageFns<Lock> = {
  *
  * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
  * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
- * DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+ * DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
  *
  * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
  * `request_id` waits in the queue like any other request.
@@ -1251,7 +1250,7 @@ export const LockServiceService = {
   },
   /**
    * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
-   * another lease, also not after this lease has ended. An ended lease is an answer, not an error.
+   * another lease, even after this lease has ended. An ended lease is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
    */
@@ -1265,8 +1264,8 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): ReleaseLockResponse => ReleaseLockResponse.decode(value),
   },
   /**
-   * Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
-   * sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+   * Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
+   * and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
    *
    * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
    * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
@@ -1293,8 +1292,8 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): HoldLockResponse => HoldLockResponse.decode(value),
   },
   /**
-   * Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
-   * display, never as a reason to enter the critical section. Changes nothing.
+   * Reads the holders and waiters of a lock. For display only, never as a reason to enter the critical
+   * section: the answer may be out of date on arrival. Changes nothing.
    *
    * Errors: INVALID_FIELD.
    */
@@ -1334,14 +1333,14 @@ export interface LockServiceServer extends UntypedServiceImplementation {
   renewLock: handleUnaryCall<RenewLockRequest, RenewLockResponse>;
   /**
    * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
-   * another lease, also not after this lease has ended. An ended lease is an answer, not an error.
+   * another lease, even after this lease has ended. An ended lease is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
    */
   releaseLock: handleUnaryCall<ReleaseLockRequest, ReleaseLockResponse>;
   /**
-   * Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
-   * sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+   * Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
+   * and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
    *
    * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
    * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
@@ -1360,8 +1359,8 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    */
   holdLock: handleServerStreamingCall<HoldLockRequest, HoldLockResponse>;
   /**
-   * Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
-   * display, never as a reason to enter the critical section. Changes nothing.
+   * Reads the holders and waiters of a lock. For display only, never as a reason to enter the critical
+   * section: the answer may be out of date on arrival. Changes nothing.
    *
    * Errors: INVALID_FIELD.
    */
@@ -1421,7 +1420,7 @@ export interface LockServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
-   * another lease, also not after this lease has ended. An ended lease is an answer, not an error.
+   * another lease, even after this lease has ended. An ended lease is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
    */
@@ -1441,8 +1440,8 @@ export interface LockServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReleaseLockResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
-   * sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+   * Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
+   * and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
    *
    * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
    * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
@@ -1466,8 +1465,8 @@ export interface LockServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<HoldLockResponse>;
   /**
-   * Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
-   * display, never as a reason to enter the critical section. Changes nothing.
+   * Reads the holders and waiters of a lock. For display only, never as a reason to enter the critical
+   * section: the answer may be out of date on arrival. Changes nothing.
    *
    * Errors: INVALID_FIELD.
    */

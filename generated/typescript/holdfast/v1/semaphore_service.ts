@@ -119,9 +119,9 @@ export interface ReleasePermitsRequest {
 /** How the lease ended. */
 export interface ReleasePermitsResponse {
   /**
-   * True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
-   * protected until then. False: the lease had already ended, and other holders may have taken its
-   * permits since then.
+   * True: a release ended the lease, by this call or earlier, so the work was protected until that
+   * release. False: the lease had already ended, and other holders may have taken the permits since
+   * then.
    */
   released: boolean;
   /** If `released` is false: why the lease had ended, if known. Otherwise unspecified. */
@@ -1635,9 +1635,9 @@ export const SemaphoreServiceService = {
    * retries.
    *
    * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
-   * the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
-   * does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
-   * SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+   * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
+   * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
+   * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
    */
   acquirePermits: {
     path: "/holdfast.v1.SemaphoreService/AcquirePermits" as const,
@@ -1685,8 +1685,8 @@ export const SemaphoreServiceService = {
     responseDeserialize: (value: Buffer): ReleasePermitsResponse => ReleasePermitsResponse.decode(value),
   },
   /**
-   * Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
-   * sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+   * Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
+   * and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
    * LockService.HoldLock, which has the same events.
    *
    * Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
@@ -1774,9 +1774,9 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * retries.
    *
    * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
-   * the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
-   * does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
-   * SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+   * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
+   * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
+   * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
    */
   acquirePermits: handleUnaryCall<AcquirePermitsRequest, AcquirePermitsResponse>;
   /**
@@ -1795,8 +1795,8 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    */
   releasePermits: handleUnaryCall<ReleasePermitsRequest, ReleasePermitsResponse>;
   /**
-   * Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
-   * sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+   * Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
+   * and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
    * LockService.HoldLock, which has the same events.
    *
    * Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
@@ -1847,9 +1847,9 @@ export interface SemaphoreServiceClient extends Client {
    * retries.
    *
    * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
-   * the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
-   * does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
-   * SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+   * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
+   * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
+   * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
    */
   acquirePermits(
     request: AcquirePermitsRequest,
@@ -1910,8 +1910,8 @@ export interface SemaphoreServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReleasePermitsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
-   * sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+   * Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
+   * and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
    * LockService.HoldLock, which has the same events.
    *
    * Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.

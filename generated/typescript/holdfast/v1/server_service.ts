@@ -65,8 +65,8 @@ export enum StoreState {
    */
   STORE_STATE_READY = 1,
   /**
-   * STORE_STATE_UNREACHABLE - The store does not answer or refuses to work. In a Redis Cluster: the nodes with more than half of
-   * all names. Calls end with STORE_UNAVAILABLE, and health is NOT_SERVING.
+   * STORE_STATE_UNREACHABLE - The store does not answer or refuses to work. In a Redis Cluster: nodes with more than half of all
+   * names do not answer. Calls end with STORE_UNAVAILABLE, and health is NOT_SERVING.
    */
   STORE_STATE_UNREACHABLE = 2,
   /**
@@ -107,8 +107,8 @@ export enum QuarantineCause {
   /** QUARANTINE_CAUSE_UNSPECIFIED - Never sent. */
   QUARANTINE_CAUSE_UNSPECIFIED = 0,
   /**
-   * QUARANTINE_CAUSE_FORGOTTEN - The store has no data of the service: the store was emptied, or it is new and HOLDFAST_STORE_IS_NEW
-   * is not set.
+   * QUARANTINE_CAUSE_FORGOTTEN - The store has no data of the service: the store was emptied, or the store is new and
+   * HOLDFAST_STORE_IS_NEW is not set.
    */
   QUARANTINE_CAUSE_FORGOTTEN = 1,
   /** QUARANTINE_CAUSE_RESTARTED - The store was restarted or replaced, and may lack its last writes. */
@@ -150,7 +150,7 @@ export interface GetServerInfoResponse {
   maxTtl:
     | Duration
     | undefined;
-  /** The `ttl` of a request without one. */
+  /** The default `ttl`, for requests without a `ttl`. */
   defaultTtl:
     | Duration
     | undefined;
@@ -173,8 +173,8 @@ export interface GetServerInfoResponse {
    */
   storeWarnings: string[];
   /**
-   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-   * that lasts longest.
+   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+   * quarantine.
    */
   quarantine: Quarantine | undefined;
 }
@@ -745,8 +745,8 @@ export const ServerServiceService = {
    * still relies on an old lease, its lock may have two holders until the quarantine would have ended,
    * and only fencing tokens protect the work. The answer and the server's log describe this risk.
    *
-   * Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
-   * it: open the port to trusted clients only.
+   * Changes nothing without a quarantine. A retry is harmless. Every client that can connect may make
+   * this call: open the port to trusted clients only.
    *
    * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
    */
@@ -775,8 +775,8 @@ export interface ServerServiceServer extends UntypedServiceImplementation {
    * still relies on an old lease, its lock may have two holders until the quarantine would have ended,
    * and only fencing tokens protect the work. The answer and the server's log describe this risk.
    *
-   * Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
-   * it: open the port to trusted clients only.
+   * Changes nothing without a quarantine. A retry is harmless. Every client that can connect may make
+   * this call: open the port to trusted clients only.
    *
    * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
    */
@@ -810,8 +810,8 @@ export interface ServerServiceClient extends Client {
    * still relies on an old lease, its lock may have two holders until the quarantine would have ended,
    * and only fencing tokens protect the work. The answer and the server's log describe this risk.
    *
-   * Changes nothing without a quarantine. A retry is harmless. Every client that can connect may call
-   * it: open the port to trusted clients only.
+   * Changes nothing without a quarantine. A retry is harmless. Every client that can connect may make
+   * this call: open the port to trusted clients only.
    *
    * Errors: INVALID_FIELD, STORE_UNAVAILABLE, OUTCOME_UNKNOWN (retry).
    */

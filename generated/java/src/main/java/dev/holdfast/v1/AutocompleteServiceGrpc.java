@@ -9,23 +9,23 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * and lists.
  * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
  * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
- * A dictionary whose profile drops accents also removes combining marks: `resume` finds `résumé`, and
- * `résumé` finds `resume`. White space is not changed.
+ * If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
+ * `résumé`, and `résumé` finds `resume`. White space is not changed.
  * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
  * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
  * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
  * `entry_id`, each by code points.
- * Recents among dictionary entries. A recent matches by its own folded text, and appears also if the
- * dictionary lacks it. A recent and an entry with the same `entry_id` are one suggestion. If one of them
- * has no `entry_id`, the same folded text makes them one suggestion. The suggestion then shows the
- * recent, not the entry.
+ * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
+ * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
+ * recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
+ * suggestion shows the recent, not the entry.
  * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
- * 512 bytes. Query: at most 512 bytes. None of them may contain control characters or U+FFFD; every
- * other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at most 4 MiB,
- * which gRPC enforces.
+ * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
+ * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
+ * most 4 MiB, which gRPC enforces.
  * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
- * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call says what a retry after OUTCOME_UNKNOWN
- * does.
+ * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+ * OUTCOME_UNKNOWN.
  * </pre>
  */
 @io.grpc.stub.annotations.GrpcGenerated
@@ -552,23 +552,23 @@ public final class AutocompleteServiceGrpc {
    * and lists.
    * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
    * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-   * A dictionary whose profile drops accents also removes combining marks: `resume` finds `résumé`, and
-   * `résumé` finds `resume`. White space is not changed.
+   * If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
+   * `résumé`, and `résumé` finds `resume`. White space is not changed.
    * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
    * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
    * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
    * `entry_id`, each by code points.
-   * Recents among dictionary entries. A recent matches by its own folded text, and appears also if the
-   * dictionary lacks it. A recent and an entry with the same `entry_id` are one suggestion. If one of them
-   * has no `entry_id`, the same folded text makes them one suggestion. The suggestion then shows the
-   * recent, not the entry.
+   * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
+   * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
+   * recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
+   * suggestion shows the recent, not the entry.
    * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
-   * 512 bytes. Query: at most 512 bytes. None of them may contain control characters or U+FFFD; every
-   * other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at most 4 MiB,
-   * which gRPC enforces.
+   * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
+   * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
+   * most 4 MiB, which gRPC enforces.
    * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
-   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call says what a retry after OUTCOME_UNKNOWN
-   * does.
+   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * OUTCOME_UNKNOWN.
    * </pre>
    */
   public interface AsyncService {
@@ -578,9 +578,9 @@ public final class AutocompleteServiceGrpc {
      * Adds a text at the front of a list of recents. A recent that is already in the list moves to the
      * front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
      * or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
-     * first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
-     * recents of the maximum size. The first recent creates the list. A list without a new recent for 90
-     * days (default of the server) is deleted.
+     * first. The oldest recents are also removed while the list has more than 512 KiB. A list of 512 KiB
+     * holds 1000 recents of 400 bytes, or about 240 recents of the maximum size. The first recent creates
+     * the list. A list without a new recent for 90 days (default of the server) is deleted.
      * Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
      * meanwhile.
      * Errors: INVALID_FIELD.
@@ -642,14 +642,13 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
-     * `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
-     * The entries can be found when the answer arrives. Open imports keep the entries: see
-     * ImportDictionary.
+     * Puts entries into a dictionary. An entry with a known `entry_id` replaces the whole old entry, and
+     * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
+     * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
      * The cost grows with the number of characters in texts and aliases: several thousand names per
      * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
      * smaller calls.
-     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
+     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -662,7 +661,7 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
      * Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
-     * retry it. The `deleted_count` of the retry lacks those entries.
+     * retry the call. The `deleted_count` of the retry does not include those entries.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -678,13 +677,13 @@ public final class AutocompleteServiceGrpc {
      * half-close.
      * The server builds the new generation beside the present one, which stays in use. Only `commit` with
      * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
-     * cancellation, deadline, error, client failure) changes nothing, and the server deletes its data.
-     * Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import take
-     * precedence over its batches, also in the new generation.
+     * cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
+     * the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
+     * take precedence over the batches of the import, also in the new generation.
      * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
      * server reads as fast as the store writes: respect the flow control of the client library.
-     * A retry of the whole stream is harmless, unless another import was committed meanwhile: the retry
-     * replaces that import.
+     * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
+     * the retry replaces the other import.
      * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
      * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
      * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
@@ -728,10 +727,10 @@ public final class AutocompleteServiceGrpc {
      * Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
      * never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
      * memory.
-     * Queries are answered in order. A newer query supersedes every older query without an answer: the
-     * client sends each keystroke, and after an answer no older answer follows. While the client does not
-     * read, the server looks up nothing; after that it looks up the newest query.
-     * A bad query gets an `error` message, and the stream goes on. After the client's half-close the
+     * Queries are answered in order. A newer query supersedes every unanswered older query. So the client
+     * can send each keystroke, and never gets an older answer after a newer answer. While the client does
+     * not read, the server looks up nothing. Then the server looks up the newest query.
+     * A bad query gets an `error` message, and the stream continues. After the client's half-close the
      * server still answers the last query, and then the stream ends OK.
      * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
      * (too many streams on this server).
@@ -745,8 +744,8 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-     * folded text are in the order of their creation. A change between two pages is visible if it lies
-     * after the first page. Changes nothing.
+     * folded text are in the order of their creation. A change between two pages is visible if the changed
+     * entry comes after all listed entries. Changes nothing.
      * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -802,23 +801,23 @@ public final class AutocompleteServiceGrpc {
    * and lists.
    * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
    * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-   * A dictionary whose profile drops accents also removes combining marks: `resume` finds `résumé`, and
-   * `résumé` finds `resume`. White space is not changed.
+   * If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
+   * `résumé`, and `résumé` finds `resume`. White space is not changed.
    * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
    * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
    * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
    * `entry_id`, each by code points.
-   * Recents among dictionary entries. A recent matches by its own folded text, and appears also if the
-   * dictionary lacks it. A recent and an entry with the same `entry_id` are one suggestion. If one of them
-   * has no `entry_id`, the same folded text makes them one suggestion. The suggestion then shows the
-   * recent, not the entry.
+   * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
+   * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
+   * recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
+   * suggestion shows the recent, not the entry.
    * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
-   * 512 bytes. Query: at most 512 bytes. None of them may contain control characters or U+FFFD; every
-   * other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at most 4 MiB,
-   * which gRPC enforces.
+   * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
+   * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
+   * most 4 MiB, which gRPC enforces.
    * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
-   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call says what a retry after OUTCOME_UNKNOWN
-   * does.
+   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * OUTCOME_UNKNOWN.
    * </pre>
    */
   public static abstract class AutocompleteServiceImplBase
@@ -837,23 +836,23 @@ public final class AutocompleteServiceGrpc {
    * and lists.
    * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
    * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-   * A dictionary whose profile drops accents also removes combining marks: `resume` finds `résumé`, and
-   * `résumé` finds `resume`. White space is not changed.
+   * If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
+   * `résumé`, and `résumé` finds `resume`. White space is not changed.
    * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
    * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
    * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
    * `entry_id`, each by code points.
-   * Recents among dictionary entries. A recent matches by its own folded text, and appears also if the
-   * dictionary lacks it. A recent and an entry with the same `entry_id` are one suggestion. If one of them
-   * has no `entry_id`, the same folded text makes them one suggestion. The suggestion then shows the
-   * recent, not the entry.
+   * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
+   * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
+   * recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
+   * suggestion shows the recent, not the entry.
    * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
-   * 512 bytes. Query: at most 512 bytes. None of them may contain control characters or U+FFFD; every
-   * other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at most 4 MiB,
-   * which gRPC enforces.
+   * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
+   * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
+   * most 4 MiB, which gRPC enforces.
    * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
-   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call says what a retry after OUTCOME_UNKNOWN
-   * does.
+   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * OUTCOME_UNKNOWN.
    * </pre>
    */
   public static final class AutocompleteServiceStub
@@ -874,9 +873,9 @@ public final class AutocompleteServiceGrpc {
      * Adds a text at the front of a list of recents. A recent that is already in the list moves to the
      * front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
      * or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
-     * first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
-     * recents of the maximum size. The first recent creates the list. A list without a new recent for 90
-     * days (default of the server) is deleted.
+     * first. The oldest recents are also removed while the list has more than 512 KiB. A list of 512 KiB
+     * holds 1000 recents of 400 bytes, or about 240 recents of the maximum size. The first recent creates
+     * the list. A list without a new recent for 90 days (default of the server) is deleted.
      * Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
      * meanwhile.
      * Errors: INVALID_FIELD.
@@ -943,14 +942,13 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
-     * `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
-     * The entries can be found when the answer arrives. Open imports keep the entries: see
-     * ImportDictionary.
+     * Puts entries into a dictionary. An entry with a known `entry_id` replaces the whole old entry, and
+     * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
+     * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
      * The cost grows with the number of characters in texts and aliases: several thousand names per
      * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
      * smaller calls.
-     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
+     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -964,7 +962,7 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
      * Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
-     * retry it. The `deleted_count` of the retry lacks those entries.
+     * retry the call. The `deleted_count` of the retry does not include those entries.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -981,13 +979,13 @@ public final class AutocompleteServiceGrpc {
      * half-close.
      * The server builds the new generation beside the present one, which stays in use. Only `commit` with
      * the right `entry_count` makes the new generation visible. A stream with any other end (half-close,
-     * cancellation, deadline, error, client failure) changes nothing, and the server deletes its data.
-     * Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import take
-     * precedence over its batches, also in the new generation.
+     * cancellation, deadline, error, client failure) changes nothing, and the server deletes the data of
+     * the stream. Selections stay with their `entry_id`. PutEntries and DeleteEntries during the import
+     * take precedence over the batches of the import, also in the new generation.
      * Of two concurrent imports the first commit wins, and the other import ends with IMPORT_CONFLICT. The
      * server reads as fast as the store writes: respect the flow control of the client library.
-     * A retry of the whole stream is harmless, unless another import was committed meanwhile: the retry
-     * replaces that import.
+     * A retry of the whole stream is harmless, unless another import was committed meanwhile. In that case
+     * the retry replaces the other import.
      * Errors: INVALID_FIELD (also for parts in the wrong order, a stream without `commit`, or a wrong
      * `entry_count`; the violation names the field, for example `batch.entries[3].text`; nothing is
      * changed), DICTIONARY_EXISTS (`start` has another profile than the dictionary), IMPORT_CONFLICT,
@@ -1034,10 +1032,10 @@ public final class AutocompleteServiceGrpc {
      * Suggests on every keystroke over one stream. A stream costs less than one call per keystroke, and
      * never sends outdated answers. Keep a stream open while a user types; an idle stream costs only
      * memory.
-     * Queries are answered in order. A newer query supersedes every older query without an answer: the
-     * client sends each keystroke, and after an answer no older answer follows. While the client does not
-     * read, the server looks up nothing; after that it looks up the newest query.
-     * A bad query gets an `error` message, and the stream goes on. After the client's half-close the
+     * Queries are answered in order. A newer query supersedes every unanswered older query. So the client
+     * can send each keystroke, and never gets an older answer after a newer answer. While the client does
+     * not read, the server looks up nothing. Then the server looks up the newest query.
+     * A bad query gets an `error` message, and the stream continues. After the client's half-close the
      * server still answers the last query, and then the stream ends OK.
      * Errors of the stream: DRAINING (open another stream, and send the last query again), QUOTA_EXCEEDED
      * (too many streams on this server).
@@ -1052,8 +1050,8 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-     * folded text are in the order of their creation. A change between two pages is visible if it lies
-     * after the first page. Changes nothing.
+     * folded text are in the order of their creation. A change between two pages is visible if the changed
+     * entry comes after all listed entries. Changes nothing.
      * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1113,23 +1111,23 @@ public final class AutocompleteServiceGrpc {
    * and lists.
    * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
    * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-   * A dictionary whose profile drops accents also removes combining marks: `resume` finds `résumé`, and
-   * `résumé` finds `resume`. White space is not changed.
+   * If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
+   * `résumé`, and `résumé` finds `resume`. White space is not changed.
    * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
    * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
    * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
    * `entry_id`, each by code points.
-   * Recents among dictionary entries. A recent matches by its own folded text, and appears also if the
-   * dictionary lacks it. A recent and an entry with the same `entry_id` are one suggestion. If one of them
-   * has no `entry_id`, the same folded text makes them one suggestion. The suggestion then shows the
-   * recent, not the entry.
+   * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
+   * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
+   * recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
+   * suggestion shows the recent, not the entry.
    * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
-   * 512 bytes. Query: at most 512 bytes. None of them may contain control characters or U+FFFD; every
-   * other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at most 4 MiB,
-   * which gRPC enforces.
+   * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
+   * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
+   * most 4 MiB, which gRPC enforces.
    * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
-   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call says what a retry after OUTCOME_UNKNOWN
-   * does.
+   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * OUTCOME_UNKNOWN.
    * </pre>
    */
   public static final class AutocompleteServiceBlockingStub
@@ -1150,9 +1148,9 @@ public final class AutocompleteServiceGrpc {
      * Adds a text at the front of a list of recents. A recent that is already in the list moves to the
      * front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
      * or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
-     * first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
-     * recents of the maximum size. The first recent creates the list. A list without a new recent for 90
-     * days (default of the server) is deleted.
+     * first. The oldest recents are also removed while the list has more than 512 KiB. A list of 512 KiB
+     * holds 1000 recents of 400 bytes, or about 240 recents of the maximum size. The first recent creates
+     * the list. A list without a new recent for 90 days (default of the server) is deleted.
      * Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
      * meanwhile.
      * Errors: INVALID_FIELD.
@@ -1214,14 +1212,13 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
-     * `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
-     * The entries can be found when the answer arrives. Open imports keep the entries: see
-     * ImportDictionary.
+     * Puts entries into a dictionary. An entry with a known `entry_id` replaces the whole old entry, and
+     * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
+     * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
      * The cost grows with the number of characters in texts and aliases: several thousand names per
      * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
      * smaller calls.
-     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
+     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1234,7 +1231,7 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
      * Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
-     * retry it. The `deleted_count` of the retry lacks those entries.
+     * retry the call. The `deleted_count` of the retry does not include those entries.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1272,8 +1269,8 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-     * folded text are in the order of their creation. A change between two pages is visible if it lies
-     * after the first page. Changes nothing.
+     * folded text are in the order of their creation. A change between two pages is visible if the changed
+     * entry comes after all listed entries. Changes nothing.
      * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1329,23 +1326,23 @@ public final class AutocompleteServiceGrpc {
    * and lists.
    * Comparison of texts. The server folds queries, texts and aliases, in any script: NFKC, full case
    * folding, then NFKC again. So `straße` finds `STRASSE`, and full-width letters find half-width letters.
-   * A dictionary whose profile drops accents also removes combining marks: `resume` finds `résumé`, and
-   * `résumé` finds `resume`. White space is not changed.
+   * If the profile of a dictionary drops accents, the server also removes combining marks: `resume` finds
+   * `résumé`, and `résumé` finds `resume`. White space is not changed.
    * Order of suggestions. First by MatchKind, in the order of its values. An entry appears once, at its
    * best requested kind over its text and its aliases. Within a kind the caller's recents come first, the
    * latest first. Then the order is by weight plus selections, highest first, then by folded text and by
    * `entry_id`, each by code points.
-   * Recents among dictionary entries. A recent matches by its own folded text, and appears also if the
-   * dictionary lacks it. A recent and an entry with the same `entry_id` are one suggestion. If one of them
-   * has no `entry_id`, the same folded text makes them one suggestion. The suggestion then shows the
-   * recent, not the entry.
+   * Recents among dictionary entries. A recent matches by its own folded text, and appears even if the
+   * dictionary has no such entry. A recent and an entry with the same `entry_id` are one suggestion. A
+   * recent without an `entry_id` and an entry with the same folded text are one suggestion too. Such a
+   * suggestion shows the recent, not the entry.
    * Bounds. Names of lists and dictionaries, and `entry_id`: 1 to 512 bytes of UTF-8. Text and alias: 1 to
-   * 512 bytes. Query: at most 512 bytes. None of them may contain control characters or U+FFFD; every
-   * other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at most 4 MiB,
-   * which gRPC enforces.
+   * 512 bytes. Query: at most 512 bytes. Names, ids, texts and queries must not contain control characters
+   * or U+FFFD. Every other character is data, never syntax. Payload: any bytes, at most 1 KiB. Request: at
+   * most 4 MiB, which gRPC enforces.
    * Every call can also end with STORE_UNAVAILABLE, DRAINING or INTERNAL. A call that writes can also end
-   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call says what a retry after OUTCOME_UNKNOWN
-   * does.
+   * with STORE_FULL or OUTCOME_UNKNOWN. The comment of each call describes the effect of a retry after
+   * OUTCOME_UNKNOWN.
    * </pre>
    */
   public static final class AutocompleteServiceFutureStub
@@ -1366,9 +1363,9 @@ public final class AutocompleteServiceGrpc {
      * Adds a text at the front of a list of recents. A recent that is already in the list moves to the
      * front and takes the values of this call. Two recents are the same if they have the same `entry_id`,
      * or, without any `entry_id`, exactly the same text. Recents above `capacity` are removed, the oldest
-     * first. The same holds above 512 KiB, which is enough for 1000 recents of 400 bytes, or for about 240
-     * recents of the maximum size. The first recent creates the list. A list without a new recent for 90
-     * days (default of the server) is deleted.
+     * first. The oldest recents are also removed while the list has more than 512 KiB. A list of 512 KiB
+     * holds 1000 recents of 400 bytes, or about 240 recents of the maximum size. The first recent creates
+     * the list. A list without a new recent for 90 days (default of the server) is deleted.
      * Idempotent: a retry adds nothing twice. A retry moves the recent in front of recents that were added
      * meanwhile.
      * Errors: INVALID_FIELD.
@@ -1435,14 +1432,13 @@ public final class AutocompleteServiceGrpc {
 
     /**
      * <pre>
-     * Puts entries into a dictionary. An entry is new, or replaces the whole entry with the same
-     * `entry_id`, which keeps its selections. If one call has an `entry_id` twice, the last entry counts.
-     * The entries can be found when the answer arrives. Open imports keep the entries: see
-     * ImportDictionary.
+     * Puts entries into a dictionary. An entry with a known `entry_id` replaces the whole old entry, and
+     * keeps the selections. If one call has an `entry_id` twice, the last entry counts. The entries can be
+     * found when the answer arrives. Open imports keep the entries: see ImportDictionary.
      * The cost grows with the number of characters in texts and aliases: several thousand names per
      * second, but only two or three entries per second with 16 aliases of 512 bytes. Put large entries in
      * smaller calls.
-     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry it.
+     * Idempotent: a retry is harmless. A failed call may have put some of its entries: retry the call.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1456,7 +1452,7 @@ public final class AutocompleteServiceGrpc {
      * <pre>
      * Deletes entries and their selections. Open imports do not restore the entries: see ImportDictionary.
      * Idempotent: a missing entry is not an error. A failed call may have deleted some of its entries:
-     * retry it. The `deleted_count` of the retry lacks those entries.
+     * retry the call. The `deleted_count` of the retry does not include those entries.
      * Errors: INVALID_FIELD, NO_SUCH_DICTIONARY.
      * </pre>
      */
@@ -1497,8 +1493,8 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Lists entries between two bounds in pages, in the order of their folded texts. Entries with the same
-     * folded text are in the order of their creation. A change between two pages is visible if it lies
-     * after the first page. Changes nothing.
+     * folded text are in the order of their creation. A change between two pages is visible if the changed
+     * entry comes after all listed entries. Changes nothing.
      * Errors: INVALID_FIELD (also for a malformed `page_token`), NO_SUCH_DICTIONARY.
      * </pre>
      */

@@ -135,7 +135,7 @@ private static final long serialVersionUID = 0L;
   private int foldVersion_ = 0;
   /**
    * <pre>
-   * The version of the folding rules of its texts. At present 1.
+   * The version of the rules by which the dictionary folds texts. At present 1.
    * </pre>
    *
    * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -1047,7 +1047,7 @@ private static final long serialVersionUID = 0L;
     private int foldVersion_ ;
     /**
      * <pre>
-     * The version of the folding rules of its texts. At present 1.
+     * The version of the rules by which the dictionary folds texts. At present 1.
      * </pre>
      *
      * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -1059,7 +1059,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version of the folding rules of its texts. At present 1.
+     * The version of the rules by which the dictionary folds texts. At present 1.
      * </pre>
      *
      * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>
@@ -1075,7 +1075,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The version of the folding rules of its texts. At present 1.
+     * The version of the rules by which the dictionary folds texts. At present 1.
      * </pre>
      *
      * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>

@@ -57,7 +57,7 @@ public interface DictionaryOrBuilder extends
 
   /**
    * <pre>
-   * The version of the folding rules of its texts. At present 1.
+   * The version of the rules by which the dictionary folds texts. At present 1.
    * </pre>
    *
    * <code>int32 fold_version = 3 [json_name = "foldVersion"];</code>

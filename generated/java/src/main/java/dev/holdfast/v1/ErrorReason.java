@@ -50,8 +50,8 @@ public enum ErrorReason
   /**
    * <pre>
    * The `request_id` is already in use with another `mode`, `permit_count` or `holder_id`. Or the call
-   * is a retry of the gRPC library (header `grpc-previous-rpc-attempts`) without a `request_id`, so it
-   * would wait behind its own first attempt.
+   * is a retry of the gRPC library (header `grpc-previous-rpc-attempts`) without a `request_id`. Such a
+   * retry would wait behind its own first attempt.
    *
    *   - Code: INVALID_ARGUMENT.
    *   - Metadata: `field`, the name of the field that differs.
@@ -240,7 +240,7 @@ public enum ErrorReason
    * for example waiting unary calls or imports. The call's headers may also be too large.
    *
    *   - Code: RESOURCE_EXHAUSTED.
-   *   - Metadata: `limit`, where one number is the limit.
+   *   - Metadata: `limit`, if the limit is one number.
    *   - Retry: helps, after the delay in RetryInfo, once other operations have ended.
    *   - Client: run fewer operations at a time, open more connections, or use the streaming calls.
    * </pre>
@@ -279,10 +279,10 @@ public enum ErrorReason
    * The store did not answer in time. The call may or may not have been carried out.
    *
    *   - Code: UNAVAILABLE.
-   *   - Metadata: `request_id`, where the call has one.
+   *   - Metadata: `request_id`, if the call has a `request_id`.
    *   - Retry: helps.
-   *   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless. The
-   *     comment of every other call says what its retry does.
+   *   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless. For
+   *     any other call, the comment of the call describes the effect of a retry.
    * </pre>
    *
    * <code>ERROR_REASON_OUTCOME_UNKNOWN = 19;</code>
@@ -293,7 +293,7 @@ public enum ErrorReason
    * This server is shutting down. Leases and places in the queue stay.
    *
    *   - Code: UNAVAILABLE.
-   *   - Metadata: `request_id`, where the drain ended a wait.
+   *   - Metadata: `request_id`, if the drain ended a wait.
    *   - Retry: helps, after the delay in RetryInfo and pushback.
    *   - Client: continue on another server with the same `lease_id` or `request_id`.
    * </pre>
@@ -372,8 +372,8 @@ public enum ErrorReason
   ERROR_REASON_NOT_ALLOWED(25),
   /**
    * <pre>
-   * This version of the server does not offer the requested operation. A dictionary whose folding
-   * version the server does not know has this reason too.
+   * This version of the server does not offer the requested operation, or does not know the folding
+   * version of the dictionary.
    *
    *   - Code: UNIMPLEMENTED.
    *   - Metadata: none.
@@ -425,8 +425,8 @@ public enum ErrorReason
   /**
    * <pre>
    * The `request_id` is already in use with another `mode`, `permit_count` or `holder_id`. Or the call
-   * is a retry of the gRPC library (header `grpc-previous-rpc-attempts`) without a `request_id`, so it
-   * would wait behind its own first attempt.
+   * is a retry of the gRPC library (header `grpc-previous-rpc-attempts`) without a `request_id`. Such a
+   * retry would wait behind its own first attempt.
    *
    *   - Code: INVALID_ARGUMENT.
    *   - Metadata: `field`, the name of the field that differs.
@@ -615,7 +615,7 @@ public enum ErrorReason
    * for example waiting unary calls or imports. The call's headers may also be too large.
    *
    *   - Code: RESOURCE_EXHAUSTED.
-   *   - Metadata: `limit`, where one number is the limit.
+   *   - Metadata: `limit`, if the limit is one number.
    *   - Retry: helps, after the delay in RetryInfo, once other operations have ended.
    *   - Client: run fewer operations at a time, open more connections, or use the streaming calls.
    * </pre>
@@ -654,10 +654,10 @@ public enum ErrorReason
    * The store did not answer in time. The call may or may not have been carried out.
    *
    *   - Code: UNAVAILABLE.
-   *   - Metadata: `request_id`, where the call has one.
+   *   - Metadata: `request_id`, if the call has a `request_id`.
    *   - Retry: helps.
-   *   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless. The
-   *     comment of every other call says what its retry does.
+   *   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless. For
+   *     any other call, the comment of the call describes the effect of a retry.
    * </pre>
    *
    * <code>ERROR_REASON_OUTCOME_UNKNOWN = 19;</code>
@@ -668,7 +668,7 @@ public enum ErrorReason
    * This server is shutting down. Leases and places in the queue stay.
    *
    *   - Code: UNAVAILABLE.
-   *   - Metadata: `request_id`, where the drain ended a wait.
+   *   - Metadata: `request_id`, if the drain ended a wait.
    *   - Retry: helps, after the delay in RetryInfo and pushback.
    *   - Client: continue on another server with the same `lease_id` or `request_id`.
    * </pre>
@@ -747,8 +747,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_NOT_ALLOWED_VALUE = 25;
   /**
    * <pre>
-   * This version of the server does not offer the requested operation. A dictionary whose folding
-   * version the server does not know has this reason too.
+   * This version of the server does not offer the requested operation, or does not know the folding
+   * version of the dictionary.
    *
    *   - Code: UNIMPLEMENTED.
    *   - Metadata: none.

@@ -176,7 +176,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Duration defaultTtl_;
   /**
    * <pre>
-   * The `ttl` of a request without one.
+   * The default `ttl`, for requests without a `ttl`.
    * </pre>
    *
    * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -188,7 +188,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The `ttl` of a request without one.
+   * The default `ttl`, for requests without a `ttl`.
    * </pre>
    *
    * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -200,7 +200,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The `ttl` of a request without one.
+   * The default `ttl`, for requests without a `ttl`.
    * </pre>
    *
    * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -431,8 +431,8 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Quarantine quarantine_;
   /**
    * <pre>
-   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-   * that lasts longest.
+   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+   * quarantine.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -444,8 +444,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-   * that lasts longest.
+   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+   * quarantine.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -457,8 +457,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-   * that lasts longest.
+   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+   * quarantine.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -1553,7 +1553,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> defaultTtlBuilder_;
     /**
      * <pre>
-     * The `ttl` of a request without one.
+     * The default `ttl`, for requests without a `ttl`.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1564,7 +1564,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request without one.
+     * The default `ttl`, for requests without a `ttl`.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1579,7 +1579,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request without one.
+     * The default `ttl`, for requests without a `ttl`.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1599,7 +1599,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request without one.
+     * The default `ttl`, for requests without a `ttl`.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1617,7 +1617,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request without one.
+     * The default `ttl`, for requests without a `ttl`.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1642,7 +1642,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request without one.
+     * The default `ttl`, for requests without a `ttl`.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1659,7 +1659,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request without one.
+     * The default `ttl`, for requests without a `ttl`.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1671,7 +1671,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request without one.
+     * The default `ttl`, for requests without a `ttl`.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -1686,7 +1686,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The `ttl` of a request without one.
+     * The default `ttl`, for requests without a `ttl`.
      * </pre>
      *
      * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -2337,8 +2337,8 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Quarantine, dev.holdfast.v1.Quarantine.Builder, dev.holdfast.v1.QuarantineOrBuilder> quarantineBuilder_;
     /**
      * <pre>
-     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-     * that lasts longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+     * quarantine.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2349,8 +2349,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-     * that lasts longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+     * quarantine.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2365,8 +2365,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-     * that lasts longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+     * quarantine.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2386,8 +2386,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-     * that lasts longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+     * quarantine.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2405,8 +2405,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-     * that lasts longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+     * quarantine.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2431,8 +2431,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-     * that lasts longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+     * quarantine.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2449,8 +2449,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-     * that lasts longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+     * quarantine.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2462,8 +2462,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-     * that lasts longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+     * quarantine.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -2478,8 +2478,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-     * that lasts longest.
+     * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+     * quarantine.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>

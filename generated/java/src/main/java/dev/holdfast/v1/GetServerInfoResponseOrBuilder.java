@@ -84,7 +84,7 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * The `ttl` of a request without one.
+   * The default `ttl`, for requests without a `ttl`.
    * </pre>
    *
    * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -93,7 +93,7 @@ public interface GetServerInfoResponseOrBuilder extends
   boolean hasDefaultTtl();
   /**
    * <pre>
-   * The `ttl` of a request without one.
+   * The default `ttl`, for requests without a `ttl`.
    * </pre>
    *
    * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -102,7 +102,7 @@ public interface GetServerInfoResponseOrBuilder extends
   com.google.protobuf.Duration getDefaultTtl();
   /**
    * <pre>
-   * The `ttl` of a request without one.
+   * The default `ttl`, for requests without a `ttl`.
    * </pre>
    *
    * <code>.google.protobuf.Duration default_ttl = 4 [json_name = "defaultTtl"];</code>
@@ -264,8 +264,8 @@ public interface GetServerInfoResponseOrBuilder extends
 
   /**
    * <pre>
-   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-   * that lasts longest.
+   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+   * quarantine.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -274,8 +274,8 @@ public interface GetServerInfoResponseOrBuilder extends
   boolean hasQuarantine();
   /**
    * <pre>
-   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-   * that lasts longest.
+   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+   * quarantine.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>
@@ -284,8 +284,8 @@ public interface GetServerInfoResponseOrBuilder extends
   dev.holdfast.v1.Quarantine getQuarantine();
   /**
    * <pre>
-   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the quarantine
-   * that lasts longest.
+   * Set in STORE_STATE_QUARANTINED: the remaining time and the cause. With several nodes: the longest
+   * quarantine.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine quarantine = 10 [json_name = "quarantine"];</code>

@@ -9,8 +9,8 @@ package dev.holdfast.v1;
  * One event of a hold stream. The order is: `queued` (zero or more), `granted` once, `renewed` and
  * `renewal_failed` (zero or more), and last `released` or `lost` when the lease ends.
  *
- * A stream may end while its lease or its wait continues, or before any grant. Then it sends neither
- * `released` nor `lost`, and the status of the call has the reason.
+ * A stream may end while its lease or its wait continues, or before any grant. Such a stream sends
+ * neither `released` nor `lost`, and the status of the call has the reason.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.HoldEvent}
@@ -605,8 +605,8 @@ private static final long serialVersionUID = 0L;
    * One event of a hold stream. The order is: `queued` (zero or more), `granted` once, `renewed` and
    * `renewal_failed` (zero or more), and last `released` or `lost` when the lease ends.
    *
-   * A stream may end while its lease or its wait continues, or before any grant. Then it sends neither
-   * `released` nor `lost`, and the status of the call has the reason.
+   * A stream may end while its lease or its wait continues, or before any grant. Such a stream sends
+   * neither `released` nor `lost`, and the status of the call has the reason.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.HoldEvent}

@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.holdfast.v1.Entry> entries_;
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
    * or in several, the last entry counts.
    * </pre>
    *
@@ -61,7 +61,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
    * or in several, the last entry counts.
    * </pre>
    *
@@ -74,7 +74,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
    * or in several, the last entry counts.
    * </pre>
    *
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
    * or in several, the last entry counts.
    * </pre>
    *
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
    * or in several, the last entry counts.
    * </pre>
    *
@@ -502,7 +502,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -517,7 +517,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -532,7 +532,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -547,7 +547,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -569,7 +569,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -588,7 +588,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -609,7 +609,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -631,7 +631,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -650,7 +650,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -669,7 +669,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -689,7 +689,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -707,7 +707,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -725,7 +725,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -737,7 +737,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -752,7 +752,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -768,7 +768,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -780,7 +780,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *
@@ -793,7 +793,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+     * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
      * or in several, the last entry counts.
      * </pre>
      *

@@ -10,7 +10,7 @@ public interface ImportBatchOrBuilder extends
 
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
    * or in several, the last entry counts.
    * </pre>
    *
@@ -20,7 +20,7 @@ public interface ImportBatchOrBuilder extends
       getEntriesList();
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
    * or in several, the last entry counts.
    * </pre>
    *
@@ -29,7 +29,7 @@ public interface ImportBatchOrBuilder extends
   dev.holdfast.v1.Entry getEntries(int index);
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
    * or in several, the last entry counts.
    * </pre>
    *
@@ -38,7 +38,7 @@ public interface ImportBatchOrBuilder extends
   int getEntriesCount();
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
    * or in several, the last entry counts.
    * </pre>
    *
@@ -48,7 +48,7 @@ public interface ImportBatchOrBuilder extends
       getEntriesOrBuilderList();
   /**
    * <pre>
-   * The entries, in any order. From 1 to 1000. Of several entries with the same `entry_id`, in one batch
+   * The entries, in any order. From 1 to 1000. If several entries have the same `entry_id`, in one batch
    * or in several, the last entry counts.
    * </pre>
    *

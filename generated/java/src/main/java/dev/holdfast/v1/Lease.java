@@ -14,9 +14,9 @@ package dev.holdfast.v1;
  *
  *     deadline = min(t0 + expire_offset, receipt + ttl)
  *
- * is never later than the true end. No clock is shared with the server. Several answers about one lease
- * give several deadlines: the latest deadline counts. Start no step of the protected work after the
- * deadline.
+ * is never later than the true end. The caller and the server need no common clock. Several answers
+ * about one lease give several deadlines: the latest deadline counts. Start no step of the protected
+ * work after the deadline.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.Lease}
@@ -210,8 +210,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
    * the token with each write to the protected store, and let that store refuse a token below the
-   * highest token that it has seen. Only this stops a holder that was suspended past its deadline and
-   * does not know it yet. Positive and below 2^53, so a double holds the exact value.
+   * highest token that it has seen. Only this check stops a holder that was suspended past its deadline
+   * and has not noticed. Positive and below 2^53, so a double holds the exact value.
    * </pre>
    *
    * <code>int64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -560,9 +560,9 @@ private static final long serialVersionUID = 0L;
    *
    *     deadline = min(t0 + expire_offset, receipt + ttl)
    *
-   * is never later than the true end. No clock is shared with the server. Several answers about one lease
-   * give several deadlines: the latest deadline counts. Start no step of the protected work after the
-   * deadline.
+   * is never later than the true end. The caller and the server need no common clock. Several answers
+   * about one lease give several deadlines: the latest deadline counts. Start no step of the protected
+   * work after the deadline.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.Lease}
@@ -1133,8 +1133,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
      * the token with each write to the protected store, and let that store refuse a token below the
-     * highest token that it has seen. Only this stops a holder that was suspended past its deadline and
-     * does not know it yet. Positive and below 2^53, so a double holds the exact value.
+     * highest token that it has seen. Only this check stops a holder that was suspended past its deadline
+     * and has not noticed. Positive and below 2^53, so a double holds the exact value.
      * </pre>
      *
      * <code>int64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -1148,8 +1148,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
      * the token with each write to the protected store, and let that store refuse a token below the
-     * highest token that it has seen. Only this stops a holder that was suspended past its deadline and
-     * does not know it yet. Positive and below 2^53, so a double holds the exact value.
+     * highest token that it has seen. Only this check stops a holder that was suspended past its deadline
+     * and has not noticed. Positive and below 2^53, so a double holds the exact value.
      * </pre>
      *
      * <code>int64 fencing_token = 4 [json_name = "fencingToken"];</code>
@@ -1167,8 +1167,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
      * the token with each write to the protected store, and let that store refuse a token below the
-     * highest token that it has seen. Only this stops a holder that was suspended past its deadline and
-     * does not know it yet. Positive and below 2^53, so a double holds the exact value.
+     * highest token that it has seen. Only this check stops a holder that was suspended past its deadline
+     * and has not noticed. Positive and below 2^53, so a double holds the exact value.
      * </pre>
      *
      * <code>int64 fencing_token = 4 [json_name = "fencingToken"];</code>

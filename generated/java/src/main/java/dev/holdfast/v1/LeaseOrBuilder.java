@@ -78,8 +78,8 @@ public interface LeaseOrBuilder extends
    * <pre>
    * Unique among all grants, and greater than the token of every earlier grant of the same name. Send
    * the token with each write to the protected store, and let that store refuse a token below the
-   * highest token that it has seen. Only this stops a holder that was suspended past its deadline and
-   * does not know it yet. Positive and below 2^53, so a double holds the exact value.
+   * highest token that it has seen. Only this check stops a holder that was suspended past its deadline
+   * and has not noticed. Positive and below 2^53, so a double holds the exact value.
    * </pre>
    *
    * <code>int64 fencing_token = 4 [json_name = "fencingToken"];</code>

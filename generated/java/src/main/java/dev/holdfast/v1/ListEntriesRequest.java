@@ -99,9 +99,9 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object startText_ = "";
   /**
    * <pre>
-   * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
-   * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
-   * bound.
+   * The lower bound, inclusive: entries with a lower folded text, by code points, are not listed. The
+   * server folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no
+   * lower bound.
    * </pre>
    *
    * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -122,9 +122,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
-   * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
-   * bound.
+   * The lower bound, inclusive: entries with a lower folded text, by code points, are not listed. The
+   * server folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no
+   * lower bound.
    * </pre>
    *
    * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -150,8 +150,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object endText_ = "";
   /**
    * <pre>
-   * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
-   * upper bound.
+   * The upper bound, exclusive: entries with an equal or higher folded text are not listed. Otherwise as
+   * `start_text`. Empty: no upper bound.
    * </pre>
    *
    * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -172,8 +172,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
-   * upper bound.
+   * The upper bound, exclusive: entries with an equal or higher folded text are not listed. Otherwise as
+   * `start_text`. Empty: no upper bound.
    * </pre>
    *
    * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -779,9 +779,9 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object startText_ = "";
     /**
      * <pre>
-     * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
-     * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
-     * bound.
+     * The lower bound, inclusive: entries with a lower folded text, by code points, are not listed. The
+     * server folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no
+     * lower bound.
      * </pre>
      *
      * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -801,9 +801,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
-     * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
-     * bound.
+     * The lower bound, inclusive: entries with a lower folded text, by code points, are not listed. The
+     * server folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no
+     * lower bound.
      * </pre>
      *
      * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -824,9 +824,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
-     * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
-     * bound.
+     * The lower bound, inclusive: entries with a lower folded text, by code points, are not listed. The
+     * server folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no
+     * lower bound.
      * </pre>
      *
      * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -843,9 +843,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
-     * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
-     * bound.
+     * The lower bound, inclusive: entries with a lower folded text, by code points, are not listed. The
+     * server folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no
+     * lower bound.
      * </pre>
      *
      * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -859,9 +859,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
-     * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
-     * bound.
+     * The lower bound, inclusive: entries with a lower folded text, by code points, are not listed. The
+     * server folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no
+     * lower bound.
      * </pre>
      *
      * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -881,8 +881,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object endText_ = "";
     /**
      * <pre>
-     * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
-     * upper bound.
+     * The upper bound, exclusive: entries with an equal or higher folded text are not listed. Otherwise as
+     * `start_text`. Empty: no upper bound.
      * </pre>
      *
      * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -902,8 +902,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
-     * upper bound.
+     * The upper bound, exclusive: entries with an equal or higher folded text are not listed. Otherwise as
+     * `start_text`. Empty: no upper bound.
      * </pre>
      *
      * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -924,8 +924,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
-     * upper bound.
+     * The upper bound, exclusive: entries with an equal or higher folded text are not listed. Otherwise as
+     * `start_text`. Empty: no upper bound.
      * </pre>
      *
      * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -942,8 +942,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
-     * upper bound.
+     * The upper bound, exclusive: entries with an equal or higher folded text are not listed. Otherwise as
+     * `start_text`. Empty: no upper bound.
      * </pre>
      *
      * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -957,8 +957,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
-     * upper bound.
+     * The upper bound, exclusive: entries with an equal or higher folded text are not listed. Otherwise as
+     * `start_text`. Empty: no upper bound.
      * </pre>
      *
      * <code>string end_text = 3 [json_name = "endText"];</code>

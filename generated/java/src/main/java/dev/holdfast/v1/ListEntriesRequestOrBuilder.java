@@ -30,9 +30,9 @@ public interface ListEntriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
-   * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
-   * bound.
+   * The lower bound, inclusive: entries with a lower folded text, by code points, are not listed. The
+   * server folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no
+   * lower bound.
    * </pre>
    *
    * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -41,9 +41,9 @@ public interface ListEntriesRequestOrBuilder extends
   java.lang.String getStartText();
   /**
    * <pre>
-   * The lower bound: entries whose folded text is equal or comes after it, by code points. The server
-   * folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no lower
-   * bound.
+   * The lower bound, inclusive: entries with a lower folded text, by code points, are not listed. The
+   * server folds the bound. At most 512 bytes of UTF-8 without control characters and U+FFFD. Empty: no
+   * lower bound.
    * </pre>
    *
    * <code>string start_text = 2 [json_name = "startText"];</code>
@@ -54,8 +54,8 @@ public interface ListEntriesRequestOrBuilder extends
 
   /**
    * <pre>
-   * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
-   * upper bound.
+   * The upper bound, exclusive: entries with an equal or higher folded text are not listed. Otherwise as
+   * `start_text`. Empty: no upper bound.
    * </pre>
    *
    * <code>string end_text = 3 [json_name = "endText"];</code>
@@ -64,8 +64,8 @@ public interface ListEntriesRequestOrBuilder extends
   java.lang.String getEndText();
   /**
    * <pre>
-   * The upper bound: entries whose folded text comes before it. Otherwise as `start_text`. Empty: no
-   * upper bound.
+   * The upper bound, exclusive: entries with an equal or higher folded text are not listed. Otherwise as
+   * `start_text`. Empty: no upper bound.
    * </pre>
    *
    * <code>string end_text = 3 [json_name = "endText"];</code>

@@ -9,7 +9,7 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
  * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
  * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
- * DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+ * DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
  * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
  * `request_id` waits in the queue like any other request.
  * </pre>
@@ -228,7 +228,7 @@ public final class LockServiceGrpc {
    * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
    * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
    * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-   * DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+   * DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
    * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
    * `request_id` waits in the queue like any other request.
    * </pre>
@@ -269,7 +269,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
-     * another lease, also not after this lease has ended. An ended lease is an answer, not an error.
+     * another lease, even after this lease has ended. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -280,8 +280,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
-     * sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+     * Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
+     * and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
      * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
      * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
      * releases the lease earlier; a cancellation does not. A stream ends with REATTACH after an hour, or
@@ -302,8 +302,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
-     * display, never as a reason to enter the critical section. Changes nothing.
+     * Reads the holders and waiters of a lock. For display only, never as a reason to enter the critical
+     * section: the answer may be out of date on arrival. Changes nothing.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -321,7 +321,7 @@ public final class LockServiceGrpc {
    * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
    * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
    * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-   * DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+   * DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
    * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
    * `request_id` waits in the queue like any other request.
    * </pre>
@@ -342,7 +342,7 @@ public final class LockServiceGrpc {
    * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
    * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
    * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-   * DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+   * DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
    * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
    * `request_id` waits in the queue like any other request.
    * </pre>
@@ -396,7 +396,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
-     * another lease, also not after this lease has ended. An ended lease is an answer, not an error.
+     * another lease, even after this lease has ended. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -408,8 +408,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
-     * sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+     * Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
+     * and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
      * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
      * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
      * releases the lease earlier; a cancellation does not. A stream ends with REATTACH after an hour, or
@@ -431,8 +431,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
-     * display, never as a reason to enter the critical section. Changes nothing.
+     * Reads the holders and waiters of a lock. For display only, never as a reason to enter the critical
+     * section: the answer may be out of date on arrival. Changes nothing.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -451,7 +451,7 @@ public final class LockServiceGrpc {
    * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
    * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
    * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-   * DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+   * DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
    * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
    * `request_id` waits in the queue like any other request.
    * </pre>
@@ -503,7 +503,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
-     * another lease, also not after this lease has ended. An ended lease is an answer, not an error.
+     * another lease, even after this lease has ended. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -514,8 +514,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Acquires the lock, and keeps it as long as the stream is open: the server renews the lease, and
-     * sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+     * Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
+     * and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
      * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
      * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
      * releases the lease earlier; a cancellation does not. A stream ends with REATTACH after an hour, or
@@ -537,8 +537,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
-     * display, never as a reason to enter the critical section. Changes nothing.
+     * Reads the holders and waiters of a lock. For display only, never as a reason to enter the critical
+     * section: the answer may be out of date on arrival. Changes nothing.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -556,7 +556,7 @@ public final class LockServiceGrpc {
    * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
    * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
    * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-   * DRAINING or INTERNAL. `ErrorReason` says what a client does on each of them.
+   * DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
    * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
    * `request_id` waits in the queue like any other request.
    * </pre>
@@ -610,7 +610,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
-     * another lease, also not after this lease has ended. An ended lease is an answer, not an error.
+     * another lease, even after this lease has ended. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
      */
@@ -622,8 +622,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Reads the holders and waiters of a lock. The answer may be out of date on arrival: use it for
-     * display, never as a reason to enter the critical section. Changes nothing.
+     * Reads the holders and waiters of a lock. For display only, never as a reason to enter the critical
+     * section: the answer may be out of date on arrival. Changes nothing.
      * Errors: INVALID_FIELD.
      * </pre>
      */

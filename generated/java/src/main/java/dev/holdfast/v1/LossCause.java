@@ -39,7 +39,8 @@ public enum LossCause
   LOSS_CAUSE_REVOKED(2),
   /**
    * <pre>
-   * The store has no record of the lease before its end: the store lost or deleted its data.
+   * The store has no record of the lease, although the lease has not ended: the store lost or deleted
+   * its data.
    * </pre>
    *
    * <code>LOSS_CAUSE_STORE_RESET = 3;</code>
@@ -82,7 +83,8 @@ public enum LossCause
   public static final int LOSS_CAUSE_REVOKED_VALUE = 2;
   /**
    * <pre>
-   * The store has no record of the lease before its end: the store lost or deleted its data.
+   * The store has no record of the lease, although the lease has not ended: the store lost or deleted
+   * its data.
    * </pre>
    *
    * <code>LOSS_CAUSE_STORE_RESET = 3;</code>

@@ -40,8 +40,8 @@ public enum MatchKind
   /**
    * <pre>
    * A word of the text, but not the first word, begins with the query: `york` matches `New York`. A word
-   * begins at a letter or digit whose predecessor is no letter, digit or combining mark. The query may
-   * span several words.
+   * begins at a letter or digit that follows no letter, digit or combining mark. The query may span
+   * several words.
    * </pre>
    *
    * <code>MATCH_KIND_WORD_PREFIX = 3;</code>
@@ -104,8 +104,8 @@ public enum MatchKind
   /**
    * <pre>
    * A word of the text, but not the first word, begins with the query: `york` matches `New York`. A word
-   * begins at a letter or digit whose predecessor is no letter, digit or combining mark. The query may
-   * span several words.
+   * begins at a letter or digit that follows no letter, digit or combining mark. The query may span
+   * several words.
    * </pre>
    *
    * <code>MATCH_KIND_WORD_PREFIX = 3;</code>

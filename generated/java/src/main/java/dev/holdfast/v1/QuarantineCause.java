@@ -23,8 +23,8 @@ public enum QuarantineCause
   QUARANTINE_CAUSE_UNSPECIFIED(0),
   /**
    * <pre>
-   * The store has no data of the service: the store was emptied, or it is new and HOLDFAST_STORE_IS_NEW
-   * is not set.
+   * The store has no data of the service: the store was emptied, or the store is new and
+   * HOLDFAST_STORE_IS_NEW is not set.
    * </pre>
    *
    * <code>QUARANTINE_CAUSE_FORGOTTEN = 1;</code>
@@ -59,8 +59,8 @@ public enum QuarantineCause
   public static final int QUARANTINE_CAUSE_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * The store has no data of the service: the store was emptied, or it is new and HOLDFAST_STORE_IS_NEW
-   * is not set.
+   * The store has no data of the service: the store was emptied, or the store is new and
+   * HOLDFAST_STORE_IS_NEW is not set.
    * </pre>
    *
    * <code>QUARANTINE_CAUSE_FORGOTTEN = 1;</code>

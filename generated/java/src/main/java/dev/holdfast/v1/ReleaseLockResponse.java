@@ -48,9 +48,8 @@ private static final long serialVersionUID = 0L;
   private boolean released_ = false;
   /**
    * <pre>
-   * True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
-   * protected until then. False: the lease had already ended, and other holders may have worked since
-   * then.
+   * True: a release ended the lease, by this call or earlier, so the work was protected until that
+   * release. False: the lease had already ended, and other holders may have worked since then.
    * </pre>
    *
    * <code>bool released = 1 [json_name = "released"];</code>
@@ -442,9 +441,8 @@ private static final long serialVersionUID = 0L;
     private boolean released_ ;
     /**
      * <pre>
-     * True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
-     * protected until then. False: the lease had already ended, and other holders may have worked since
-     * then.
+     * True: a release ended the lease, by this call or earlier, so the work was protected until that
+     * release. False: the lease had already ended, and other holders may have worked since then.
      * </pre>
      *
      * <code>bool released = 1 [json_name = "released"];</code>
@@ -456,9 +454,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
-     * protected until then. False: the lease had already ended, and other holders may have worked since
-     * then.
+     * True: a release ended the lease, by this call or earlier, so the work was protected until that
+     * release. False: the lease had already ended, and other holders may have worked since then.
      * </pre>
      *
      * <code>bool released = 1 [json_name = "released"];</code>
@@ -474,9 +471,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
-     * protected until then. False: the lease had already ended, and other holders may have worked since
-     * then.
+     * True: a release ended the lease, by this call or earlier, so the work was protected until that
+     * release. False: the lease had already ended, and other holders may have worked since then.
      * </pre>
      *
      * <code>bool released = 1 [json_name = "released"];</code>

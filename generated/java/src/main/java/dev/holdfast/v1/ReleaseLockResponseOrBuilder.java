@@ -10,9 +10,8 @@ public interface ReleaseLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * True: the lease ended by a release, by this call or by an earlier attempt of it, so the work was
-   * protected until then. False: the lease had already ended, and other holders may have worked since
-   * then.
+   * True: a release ended the lease, by this call or earlier, so the work was protected until that
+   * release. False: the lease had already ended, and other holders may have worked since then.
    * </pre>
    *
    * <code>bool released = 1 [json_name = "released"];</code>

@@ -305,9 +305,9 @@ public final class SemaphoreServiceGrpc {
      * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
      * retries.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
-     * the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
-     * does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
-     * SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
+     * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
+     * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     default void acquirePermits(dev.holdfast.v1.AcquirePermitsRequest request,
@@ -342,8 +342,8 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
-     * sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+     * Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
+     * and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
      * LockService.HoldLock, which has the same events.
      * Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
      * </pre>
@@ -457,9 +457,9 @@ public final class SemaphoreServiceGrpc {
      * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
      * retries.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
-     * the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
-     * does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
-     * SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
+     * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
+     * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     public void acquirePermits(dev.holdfast.v1.AcquirePermitsRequest request,
@@ -497,8 +497,8 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
-     * sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+     * Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
+     * and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
      * LockService.HoldLock, which has the same events.
      * Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
      * </pre>
@@ -594,9 +594,9 @@ public final class SemaphoreServiceGrpc {
      * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
      * retries.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
-     * the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
-     * does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
-     * SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
+     * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
+     * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     public dev.holdfast.v1.AcquirePermitsResponse acquirePermits(dev.holdfast.v1.AcquirePermitsRequest request) {
@@ -631,8 +631,8 @@ public final class SemaphoreServiceGrpc {
 
     /**
      * <pre>
-     * Acquires permits, and keeps them as long as the stream is open: the server renews the lease, and
-     * sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+     * Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
+     * and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
      * LockService.HoldLock, which has the same events.
      * Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
      * </pre>
@@ -725,9 +725,9 @@ public final class SemaphoreServiceGrpc {
      * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
      * retries.
      * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
-     * the limit, or during the wait if the limit is lowered below it), NO_SUCH_SEMAPHORE (the semaphore
-     * does not exist and `initial_limit` is unset, or the semaphore was deleted during the wait),
-     * SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
+     * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
+     * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
+     * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.holdfast.v1.AcquirePermitsResponse> acquirePermits(

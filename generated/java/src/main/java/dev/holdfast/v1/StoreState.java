@@ -33,8 +33,8 @@ public enum StoreState
   STORE_STATE_READY(1),
   /**
    * <pre>
-   * The store does not answer or refuses to work. In a Redis Cluster: the nodes with more than half of
-   * all names. Calls end with STORE_UNAVAILABLE, and health is NOT_SERVING.
+   * The store does not answer or refuses to work. In a Redis Cluster: nodes with more than half of all
+   * names do not answer. Calls end with STORE_UNAVAILABLE, and health is NOT_SERVING.
    * </pre>
    *
    * <code>STORE_STATE_UNREACHABLE = 2;</code>
@@ -83,8 +83,8 @@ public enum StoreState
   public static final int STORE_STATE_READY_VALUE = 1;
   /**
    * <pre>
-   * The store does not answer or refuses to work. In a Redis Cluster: the nodes with more than half of
-   * all names. Calls end with STORE_UNAVAILABLE, and health is NOT_SERVING.
+   * The store does not answer or refuses to work. In a Redis Cluster: nodes with more than half of all
+   * names do not answer. Calls end with STORE_UNAVAILABLE, and health is NOT_SERVING.
    * </pre>
    *
    * <code>STORE_STATE_UNREACHABLE = 2;</code>

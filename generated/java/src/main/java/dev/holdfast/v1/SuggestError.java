@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The error with which a Suggest call with the same query would end.
+ * The same error as the error of a Suggest call with this query.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.SuggestError}
@@ -312,7 +312,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The error with which a Suggest call with the same query would end.
+   * The same error as the error of a Suggest call with this query.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.SuggestError}

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The answer to one query. No older query is answered after it.
+ * The answer to one query. No older query is answered after this answer.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.SuggestStreamResponse}
@@ -146,7 +146,7 @@ private static final long serialVersionUID = 0L;
   public static final int ERROR_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * The error of the query. The stream goes on.
+   * The error of the query. The stream continues.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -158,7 +158,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The error of the query. The stream goes on.
+   * The error of the query. The stream continues.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -173,7 +173,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The error of the query. The stream goes on.
+   * The error of the query. The stream continues.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -385,7 +385,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The answer to one query. No older query is answered after it.
+   * The answer to one query. No older query is answered after this answer.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.SuggestStreamResponse}
@@ -845,7 +845,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.SuggestError, dev.holdfast.v1.SuggestError.Builder, dev.holdfast.v1.SuggestErrorOrBuilder> errorBuilder_;
     /**
      * <pre>
-     * The error of the query. The stream goes on.
+     * The error of the query. The stream continues.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -857,7 +857,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The error of the query. The stream goes on.
+     * The error of the query. The stream continues.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -879,7 +879,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The error of the query. The stream goes on.
+     * The error of the query. The stream continues.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -899,7 +899,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The error of the query. The stream goes on.
+     * The error of the query. The stream continues.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -917,7 +917,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The error of the query. The stream goes on.
+     * The error of the query. The stream continues.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -944,7 +944,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The error of the query. The stream goes on.
+     * The error of the query. The stream continues.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -967,7 +967,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The error of the query. The stream goes on.
+     * The error of the query. The stream continues.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -977,7 +977,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The error of the query. The stream goes on.
+     * The error of the query. The stream continues.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -995,7 +995,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The error of the query. The stream goes on.
+     * The error of the query. The stream continues.
      * </pre>
      *
      * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>

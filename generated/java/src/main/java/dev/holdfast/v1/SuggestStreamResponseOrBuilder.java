@@ -47,7 +47,7 @@ public interface SuggestStreamResponseOrBuilder extends
 
   /**
    * <pre>
-   * The error of the query. The stream goes on.
+   * The error of the query. The stream continues.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -56,7 +56,7 @@ public interface SuggestStreamResponseOrBuilder extends
   boolean hasError();
   /**
    * <pre>
-   * The error of the query. The stream goes on.
+   * The error of the query. The stream continues.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>
@@ -65,7 +65,7 @@ public interface SuggestStreamResponseOrBuilder extends
   dev.holdfast.v1.SuggestError getError();
   /**
    * <pre>
-   * The error of the query. The stream goes on.
+   * The error of the query. The stream continues.
    * </pre>
    *
    * <code>.holdfast.v1.SuggestError error = 3 [json_name = "error"];</code>

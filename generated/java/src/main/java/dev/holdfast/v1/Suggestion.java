@@ -147,8 +147,9 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.holdfast.v1.Segment> segments_;
   /**
    * <pre>
-   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+   * The parts of the text, in order; together the whole text. There are no character positions, because
+   * programming languages count positions differently. No part is matched if only an alias matches, or
+   * if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -159,8 +160,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+   * The parts of the text, in order; together the whole text. There are no character positions, because
+   * programming languages count positions differently. No part is matched if only an alias matches, or
+   * if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -172,8 +174,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+   * The parts of the text, in order; together the whole text. There are no character positions, because
+   * programming languages count positions differently. No part is matched if only an alias matches, or
+   * if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -184,8 +187,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+   * The parts of the text, in order; together the whole text. There are no character positions, because
+   * programming languages count positions differently. No part is matched if only an alias matches, or
+   * if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -196,8 +200,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+   * The parts of the text, in order; together the whole text. There are no character positions, because
+   * programming languages count positions differently. No part is matched if only an alias matches, or
+   * if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -996,8 +1001,9 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1011,8 +1017,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1026,8 +1033,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1041,8 +1049,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1063,8 +1072,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1082,8 +1092,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1103,8 +1114,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1125,8 +1137,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1144,8 +1157,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1163,8 +1177,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1183,8 +1198,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1201,8 +1217,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1219,8 +1236,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1231,8 +1249,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1246,8 +1265,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1262,8 +1282,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1274,8 +1295,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -1287,8 +1309,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-     * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+     * The parts of the text, in order; together the whole text. There are no character positions, because
+     * programming languages count positions differently. No part is matched if only an alias matches, or
+     * if the query is empty.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>

@@ -50,8 +50,9 @@ public interface SuggestionOrBuilder extends
 
   /**
    * <pre>
-   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+   * The parts of the text, in order; together the whole text. There are no character positions, because
+   * programming languages count positions differently. No part is matched if only an alias matches, or
+   * if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -60,8 +61,9 @@ public interface SuggestionOrBuilder extends
       getSegmentsList();
   /**
    * <pre>
-   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+   * The parts of the text, in order; together the whole text. There are no character positions, because
+   * programming languages count positions differently. No part is matched if only an alias matches, or
+   * if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -69,8 +71,9 @@ public interface SuggestionOrBuilder extends
   dev.holdfast.v1.Segment getSegments(int index);
   /**
    * <pre>
-   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+   * The parts of the text, in order; together the whole text. There are no character positions, because
+   * programming languages count positions differently. No part is matched if only an alias matches, or
+   * if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -78,8 +81,9 @@ public interface SuggestionOrBuilder extends
   int getSegmentsCount();
   /**
    * <pre>
-   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+   * The parts of the text, in order; together the whole text. There are no character positions, because
+   * programming languages count positions differently. No part is matched if only an alias matches, or
+   * if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
@@ -88,8 +92,9 @@ public interface SuggestionOrBuilder extends
       getSegmentsOrBuilderList();
   /**
    * <pre>
-   * The text in parts, which concatenate to it. Parts avoid character positions, which programming
-   * languages count differently. No part is matched if only an alias matches, or if the query is empty.
+   * The parts of the text, in order; together the whole text. There are no character positions, because
+   * programming languages count positions differently. No part is matched if only an alias matches, or
+   * if the query is empty.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Segment segments = 3 [json_name = "segments"];</code>
