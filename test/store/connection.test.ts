@@ -15,6 +15,8 @@ import { RedisProcess } from '../support/processes/redis-process';
 const whole = (reply: Reply[], sentAt: number) => ({ reply, sentAt });
 
 const COMMAND_TIMEOUT_MS = 600;
+/** Long enough for a busy Redis to answer meanwhile. */
+const PAUSE_MS = 3 * COMMAND_TIMEOUT_MS;
 const PROBE_INTERVAL_MS = 1000;
 /** The connection checks the deadlines of its commands at this interval. */
 const DEADLINE_CHECK_MS = 20;
@@ -348,6 +350,32 @@ describe('RedisConnection', () => {
     await increment(connection);
     expect(ping).toHaveBeenCalled();
     expect(changes).not.toContain(false);
+  });
+
+  it('keeps its connection and fails no command when its process pauses for longer than the command timeout', async () => {
+    const connection = await connect(redis.url, systemClock);
+    const changes: boolean[] = [];
+    connection.onChange(() => changes.push(connection.reachable));
+    const { client } = connection;
+    const { stream } = client;
+    const before = await increment(connection);
+    const ping = client.ping.bind(client);
+    const [command, pinged] = await new Promise<[Promise<number>, Promise<unknown>]>((resolve) => {
+      jest.spyOn(client, 'ping').mockImplementationOnce(async () => {
+        const incremented = increment(connection);
+        // The command leaves in the next immediate, which is before this one. Redis answers both during the pause.
+        await new Promise(setImmediate);
+        const answer = ping();
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+        resolve([incremented, answer]);
+        return answer;
+      });
+    });
+    await expect(pinged).rejects.toThrow('timed out');
+    expect(await command).toBe(before + 1);
+    await connection.probeNode();
+    expect(client.stream).toBe(stream);
+    expect(changes).toEqual([]);
   });
 
   describe('with an epoch guard', () => {

@@ -4,7 +4,10 @@ import type { ScriptCommand } from './script-command';
 
 const CHECK_INTERVAL_MS = 20;
 
-/** Fails commands at their deadlines, with one timer for all commands: up to `CHECK_INTERVAL_MS` late. */
+/**
+ * Fails commands at their deadlines, with one timer for all commands: up to `CHECK_INTERVAL_MS` late. After a pause of
+ * this process, replies that arrived during the pause are read first, so the pause fails no command.
+ */
 export class CommandDeadlines {
   /** Commands that were sent and may be unsettled. */
   private pending: ScriptCommand[] = [];
@@ -14,7 +17,12 @@ export class CommandDeadlines {
 
   add(command: ScriptCommand): void {
     this.pending.push(command);
-    this.timer ??= this.clock.after(CHECK_INTERVAL_MS, () => this.check());
+    this.timer ??= this.checkLater();
+  }
+
+  private checkLater(): Timer {
+    // Node runs timers before it reads sockets, and immediates after.
+    return this.clock.after(CHECK_INTERVAL_MS, () => setImmediate(() => this.check()));
   }
 
   private check(): void {
@@ -26,7 +34,6 @@ export class CommandDeadlines {
       if (now < command.deadline) this.pending.push(command);
       else command.reject(new Error(TIMED_OUT));
     }
-    this.timer =
-      this.pending.length === 0 ? undefined : this.clock.after(CHECK_INTERVAL_MS, () => this.check());
+    this.timer = this.pending.length === 0 ? undefined : this.checkLater();
   }
 }

@@ -12,8 +12,6 @@ export interface CommandLink {
   readonly wasMaster: boolean;
   /** Resolves with true when commands can be sent; with false at the deadline, or once operations no longer wait. */
   becomesReady(deadline: number): Promise<boolean>;
-  /** The caller reports that Redis has answered a command. */
-  answered(): void;
   /** Closes the present connection and opens a new connection. */
   reconnect(): void;
 }

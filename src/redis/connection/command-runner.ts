@@ -153,7 +153,6 @@ export class CommandRunner {
     const sentAt = this.options.clock.now();
     const onOutcome: OnOutcome = (error, reply) => {
       if (error) return this.onFailure(operation, error, mayHaveRun, asking);
-      this.link.answered();
       if (operation.guard === undefined) return this.settle(operation, reply as Reply[], sentAt);
       const guarded = readGuardedReply(reply as Reply[], sentAt);
       const check = guard?.epochCheck(guarded, keys);

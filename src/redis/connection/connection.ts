@@ -123,10 +123,6 @@ export class RedisConnection implements CommandLink {
     return this.readyBefore(Math.min(deadline, this.patienceEnds));
   }
 
-  answered(): void {
-    this.probe.answered();
-  }
-
   reconnect(): void {
     if (this.client.status === 'ready') this.client.disconnect(true);
   }

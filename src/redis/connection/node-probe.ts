@@ -35,7 +35,6 @@ export class NodeProbe {
   /** True once the Redis of this connection has named its run. No command is sent earlier. */
   identified = false;
   private answers: NodeAnswers = { info: new Map(), settings: undefined };
-  private answeredAt = -Infinity;
   private timer: Timer | undefined;
   private closed = false;
 
@@ -56,10 +55,6 @@ export class NodeProbe {
 
   disconnected(): void {
     this.identified = false;
-  }
-
-  answered(): void {
-    this.answeredAt = this.options.clock.now();
   }
 
   observe(answering: boolean): void {
@@ -87,20 +82,22 @@ export class NodeProbe {
 
   /** A stopped Redis keeps its connections: only an unanswered PING shows that Redis has stopped. */
   private async ping(): Promise<void> {
-    const sentAt = this.options.clock.now();
+    const { stream } = this.client;
+    const bytesBefore = stream.bytesRead;
     try {
       await this.client.ping();
       this.observe(true);
     } catch (error) {
-      this.onPingFailed(error, sentAt);
+      // After a pause of this process the timeout comes first, and then the reply that arrived during the pause.
+      await new Promise(setImmediate);
+      if (this.isCurrent(stream)) this.onPingFailed(error, stream.bytesRead > bytesBefore);
     }
   }
 
-  private onPingFailed(error: unknown, sentAt: number): void {
-    if (this.closed || this.client.status !== 'ready') return;
+  private onPingFailed(error: unknown, hasSentBytes: boolean): void {
     // The connection has just ended, and 'close' comes next. The ping was never sent, and says nothing about Redis.
     if (failureClassOf(error) === 'not-written') return;
-    if (!isReplyError(error) && this.answeredAt > sentAt) return; // slow, but Redis answers
+    if (!isReplyError(error) && hasSentBytes) return; // slow, but Redis answers
     this.observe(false);
     // An error reply (LOADING, BUSY, MISCONF) shows that the connection works. Without a reply, Redis is stopped or the
     // connection is half open, and only a new connection shows which.
