@@ -21,6 +21,8 @@ export class InProcessServer {
     const config = readConfig({
       HOLDFAST_REDIS_URL: redisUrl,
       HOLDFAST_LISTEN: '127.0.0.1:0',
+      // A busy machine may take seconds for one command.
+      HOLDFAST_COMMAND_TIMEOUT: '20s',
       HOLDFAST_DRAIN_TIMEOUT: '5s',
       HOLDFAST_STORE_IS_NEW: '1',
       ...env,

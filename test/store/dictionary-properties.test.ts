@@ -1,4 +1,4 @@
 import { testRandomHistories } from '../support/dictionary-properties';
 
 // dictionary-properties.slow.test.ts runs more histories.
-testRandomHistories(25, 30_000);
+testRandomHistories(25);

@@ -9,7 +9,7 @@ const STEPS = 40;
 const LEAST_RECALL = 0.95;
 
 /** Compares a dictionary with a plain model over random histories, `runs` of them in each script. */
-export function testRandomHistories(runs: number, timeoutMs: number): void {
+export function testRandomHistories(runs: number, timeoutMs?: number): void {
   describe('a dictionary after random steps', () => {
     let fixture: DictionaryFixture;
     const recall = new TypoRecall();

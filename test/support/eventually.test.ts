@@ -1,11 +1,12 @@
 import { eventually, eventuallyPasses } from './eventually';
 
 const SOON = { timeoutMs: 80, everyMs: 5 };
+const OFTEN = { everyMs: 5 };
 
 describe('eventually', () => {
   it('resolves to the first truthy value', async () => {
     const answers = [undefined, false, 0, '', 'here', 'later'];
-    expect(await eventually('an answer', () => answers.shift(), SOON)).toBe('here');
+    expect(await eventually('an answer', () => answers.shift(), OFTEN)).toBe('here');
   });
 
   it('checks again after an error', async () => {
@@ -14,7 +15,7 @@ describe('eventually', () => {
       if (++tries < 3) throw new Error('not yet');
       return true;
     };
-    await eventually('the third try', check, SOON);
+    await eventually('the third try', check, OFTEN);
     expect(tries).toBe(3);
   });
 
@@ -30,7 +31,7 @@ describe('eventually', () => {
 
   it('repeats an assertion until it passes', async () => {
     let n = 0;
-    await eventuallyPasses('three', () => expect(++n).toBe(3), SOON);
+    await eventuallyPasses('three', () => expect(++n).toBe(3), OFTEN);
     await expect(eventuallyPasses('never', () => expect(1).toBe(2), SOON)).rejects.toThrow(/never/);
   });
 });
