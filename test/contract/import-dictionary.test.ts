@@ -156,7 +156,7 @@ describe('ImportDictionary abandons the import', () => {
     call.send(batch([entry()]));
     const error = await failureOf(call.answer);
     expect(holdfastError(error)).toMatchObject({ reason: 'QUOTA_EXCEEDED' });
-    expect(error.details).toContain('the import sent no message for 200 ms');
+    expect(error.details).toContain('the import received no message for 200 ms');
     expect(impatient.autocomplete.verbs).toEqual(['startImport', 'put', 'put', 'abandon']);
     await new ImportCall(client).all(start, commit(0));
     await impatient.close();

@@ -65,7 +65,10 @@ export function translateStoreFailure(error: unknown, subject: string, advice = 
     return storeFull(`${effect} for ${subject}`, `${advice} when the store has room`);
   }
   if (error.carriedOut === 'no') return storeUnavailable(subject);
-  return outcomeUnknown(`what was asked for ${subject} may have been done, or a part of it`, advice);
+  return outcomeUnknown(
+    `the request for ${subject} may have been carried out, completely or in part`,
+    advice,
+  );
 }
 
 /** The result of a store command; rejects with the caller's error. */

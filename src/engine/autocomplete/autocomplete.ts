@@ -8,19 +8,14 @@ import {
 } from './autocomplete-errors';
 import { DEFAULT_PROFILE } from './limits';
 import type { Clock } from '../clock';
-import type {
-  BothFolded,
-  DictionaryStore,
-  FoldedEntry,
-  ListPosition,
-  StoredProfile,
-} from './dictionary-store';
+import type { DictionaryStore, ListPosition, StoredProfile } from './dictionary-store';
 import { HoldfastError } from '../errors';
-import { fold, FOLD_VERSION } from './fold';
+import { FOLD_VERSION } from './fold';
+import { bothFolded, foldEntry } from './fold-entry';
 import { DictionarySweeper } from './dictionary-sweeper';
 import type { Identities } from '../identities';
 import { StoreImport } from './import-session';
-import { packForms, markWords } from './match';
+import { markWords } from './match';
 import { decodePageToken, encodePageToken, type Binding } from './page-token';
 import { rankRecents, suggestRecents } from './recents-ranking';
 import type { RecentsStore } from './recents-store';
@@ -50,13 +45,13 @@ export interface AutocompleteOptions {
   readonly onDefect: (error: unknown) => void;
 }
 
-/** Capacity of the profile cache. The store tells when a dictionary's profile has changed. */
+/** Capacity of the profile cache. The store refuses a put with an outdated profile, so the cache needs no expiry. */
 const PROFILE_CACHE_CAPACITY = 10_000;
-/** Extra entries per page, because recents may replace some entries. */
+/** Extra entries that the store ranks for each page, because recents may replace some entries. */
 const EXTRA_FOR_RECENTS = 16;
 
 /**
- * The engine of recents and dictionaries. It folds texts, matches recents and builds pages; the store matches
+ * The engine of recents and dictionaries. The engine folds texts, matches recents and builds pages. The store matches
  * entries.
  */
 export class Autocomplete implements AutocompleteEngine {
@@ -95,7 +90,7 @@ export class Autocomplete implements AutocompleteEngine {
 
   async createDictionary(name: string, profile: Profile): Promise<DictionaryView> {
     const { dictionaries } = this.options;
-    // Registered before and after the creation, because a sweeper may unregister the name in between.
+    // The name is registered before and after the creation, because a sweeper may unregister the name in between.
     await answerOf(dictionaries.register(name), dictionaryText(name));
     const created = await answerOf(dictionaries.create(name, stored(profile)), dictionaryText(name));
     if (created.kind === 'other-profile' && !isSame(created.profile, profile))
@@ -131,8 +126,8 @@ export class Autocomplete implements AutocompleteEngine {
     const { dictionaries, identities, clock, onDefect } = this.options;
     const importId = identities.requestId();
     const subject = `the import of ${dictionaryText(dictionary)}`;
-    // Registered before the start, so that a sweeper finds an unfinished import; and after it, because a sweeper may
-    // unregister the name in between.
+    // The name is registered before the start, so that a sweeper finds an unfinished import, and again after the start,
+    // because a sweeper may unregister the name in between.
     await answerOf(dictionaries.register(dictionary), subject);
     const started = await answerOf(
       dictionaries.startImport(dictionary, importId, wanted && stored(wanted), stored(DEFAULT_PROFILE)),
@@ -146,7 +141,6 @@ export class Autocomplete implements AutocompleteEngine {
       name: dictionary,
       importId,
       profile: started.profile,
-      foldEntry,
       view: (name) => this.view(name),
       sweepSoon: (name) => this.sweeper.sweepSoon(name),
       onDefect,
@@ -166,7 +160,7 @@ export class Autocomplete implements AutocompleteEngine {
     const recorded = await answerOf(
       this.options.dictionaries.select(dictionary, entryId, count),
       subject,
-      'repeat the call only if one selection too many is better than one too few',
+      'repeat the call only if a selection counted twice is better than a selection not counted',
     );
     if (recorded.kind === 'unknown') throw noSuchDictionary(dictionary);
     return recorded.count;
@@ -267,7 +261,7 @@ export class Autocomplete implements AutocompleteEngine {
   }
 }
 
-/** A server cannot search texts that were folded by other rules. */
+/** Throws NOT_IMPLEMENTED for other folding rules, because a server cannot search texts that other rules folded. */
 function checkVersion(dictionary: string, { foldVersion }: StoredProfile): void {
   if (foldVersion === FOLD_VERSION) return;
   throw new HoldfastError(
@@ -291,16 +285,4 @@ function stored({ accents, typos }: Profile): StoredProfile {
 
 function isSame(a: Profile, b: Profile): boolean {
   return a.accents === b.accents && a.typos === b.typos;
-}
-
-function bothFolded(text: string): BothFolded {
-  return { kept: fold(text, 'kept'), dropped: fold(text, 'dropped') };
-}
-
-/** The form of a text that folds to the empty text. The entry still exists and matches the empty query. */
-const EMPTY_FORM = '\u0002\u0003';
-
-function foldEntry(entry: Entry, { accents }: StoredProfile): FoldedEntry {
-  const [own = '', ...others] = [entry.text, ...entry.aliases].map((text) => fold(text, accents));
-  return { ...entry, folded: own === '' ? EMPTY_FORM + packForms(others) : packForms([own, ...others]) };
 }

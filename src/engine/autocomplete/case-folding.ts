@@ -5,12 +5,12 @@ const COMMON = /^(\w+)(?:-(\w+)(?:\/(\w))?)?([+-]\w+)$/;
 /** Every code point that folding changes, and its folded form. */
 const foldings: ReadonlyMap<string, string> = new Map([...commonFoldings(), ...fullFoldings()]);
 
-/** Finds the next character that folding changes. Most characters do not change. */
+/** Finds the next character that folding changes. */
 const changing = new RegExp(`[${[...foldings.keys()].join('')}]`, 'gu');
 
 /**
  * Full case folding of Unicode 17. JavaScript has no such function: toLowerCase keeps ß, depends on the neighbours of
- * Σ, and changes with the Unicode version of Node. Folded texts are stored, so every version of Node must fold alike.
+ * Σ, and changes with the Unicode version of Node. Folded texts are stored, so all versions of Node must fold alike.
  */
 export function foldCase(text: string): string {
   return text.replace(changing, (character) => foldings.get(character) ?? character);

@@ -1,6 +1,6 @@
 import type { DictionaryView, Entry, ListedEntry, MatchKind, Profile } from './suggestion';
 
-/** A dictionary's profile, with the version of the folding rules of its texts. */
+/** A dictionary's profile, and the version of the rules that folded the dictionary's texts. */
 export interface StoredProfile extends Profile {
   readonly foldVersion: number;
 }
@@ -10,13 +10,13 @@ export interface FoldedEntry extends Entry {
   readonly folded: string;
 }
 
-/** A text folded with accents kept and with accents dropped. The dictionary's profile decides which form counts. */
+/** A text folded with accents kept, and with accents dropped. The dictionary's profile selects one of both forms. */
 export interface BothFolded {
   readonly kept: string;
   readonly dropped: string;
 }
 
-/** Where a page of suggestions ended. */
+/** The position at which a page of suggestions ended. */
 export interface RankPosition {
   readonly kind: MatchKind;
   readonly at:
@@ -86,21 +86,21 @@ export interface OtherProfile {
 }
 
 /**
- * The import does not exist any more: another import was committed, or the import expired, or the store forgot it.
+ * The import does not exist any more: another import was committed, or this import expired, or the store lost its data.
  */
 export interface LostImport {
   readonly kind: 'lost';
 }
 
 /**
- * The port to the store's dictionaries. A change takes as many bounded steps as it needs, and each entry changes
- * atomically. The next command on the dictionary finishes steps that a dead server has left. Every method rejects
- * with a `StoreFailure` if the store did not answer. Every method except `select` may be repeated.
+ * The port to the store's dictionaries. A large change takes several bounded steps. Each entry changes atomically. The
+ * next command on the dictionary finishes the unfinished steps of a dead server. Every method rejects with a
+ * `StoreFailure` if the store did not answer. Every method except `select` may be repeated.
  */
 export interface DictionaryStore {
   create(name: string, profile: StoredProfile): Promise<{ readonly kind: 'ok' } | OtherProfile>;
   inspect(name: string): Promise<StoredView | UnknownDictionary>;
-  /** Of entries with the same id, the last one counts. */
+  /** If several entries have the same id, the last entry is stored. */
   put(
     name: string,
     profile: StoredProfile,
@@ -111,13 +111,13 @@ export interface DictionaryStore {
     name: string,
     entryIds: readonly string[],
   ): Promise<{ readonly kind: 'ok'; readonly deleted: number } | UnknownDictionary>;
-  /** Never sent again, even if its connection breaks. Resolves to the new count; undefined: no such entry. */
+  /** The command is never sent twice, even if its connection breaks. Resolves to the new count; undefined: no entry. */
   select(
     name: string,
     entryId: string,
     count: number,
   ): Promise<{ readonly kind: 'ok'; readonly count: number | undefined } | UnknownDictionary>;
-  /** Undefined profile: the dictionary's profile, or `defaultProfile` for a new dictionary. */
+  /** If `profile` is undefined, the dictionary's profile is used, or `defaultProfile` for a new dictionary. */
   startImport(
     name: string,
     importId: string,
@@ -134,11 +134,11 @@ export interface DictionaryStore {
   ): Promise<{ readonly kind: 'ok' } | LostImport>;
   commitImport(name: string, importId: string): Promise<{ readonly kind: 'ok' } | LostImport>;
   abandonImport(name: string, importId: string): Promise<void>;
-  /** False: there was none. */
+  /** Deletes the dictionary. False: the dictionary did not exist. */
   drop(name: string): Promise<boolean>;
   /**
-   * One bounded step of clean-up. 'more': call again at once; 'building': an import is in progress; 'gone': the
-   * dictionary does not exist any more.
+   * One bounded step of clean-up. 'more': another step is needed. 'building': an import is in progress. 'clean': no work
+   * is left. 'gone': the dictionary does not exist any more.
    */
   sweep(name: string): Promise<'more' | 'building' | 'clean' | 'gone'>;
 
@@ -155,7 +155,7 @@ export interface DictionaryStore {
   register(name: string): Promise<void>;
   unregister(name: string): Promise<void>;
   /**
-   * Listed names with this prefix, after the name `after`, in byte order. A listed dictionary may not exist any more.
+   * The registered names with this prefix, after the name `after`, in byte order. Such a dictionary may not exist.
    */
   names(prefix: string, after: string | undefined, limit: number): Promise<readonly string[]>;
 }

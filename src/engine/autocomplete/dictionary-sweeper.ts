@@ -3,19 +3,19 @@ import type { DictionaryStore } from './dictionary-store';
 import { reportDefect } from '../errors';
 import type { Identities } from '../identities';
 
-/** Pause between two rounds. */
+/** The pause between two rounds of sweeping. */
 const ROUND_INTERVAL_MS = 15_000;
-/** Dictionaries per round, in turn. */
+/** The number of dictionaries that one round sweeps. The next round continues with the next name. */
 const NAMES_PER_ROUND = 64;
 /**
- * Shortest delay of the first round; the longest is twice as long. It is short because a server often starts after
- * another server has died, and random because servers that start together should not sweep together.
+ * The shortest delay of the first round. The longest delay is twice as long. The delay is short because a server often
+ * starts after another server has died, and random because servers that start together should not sweep together.
  */
 const FIRST_ROUND_DELAY_MS = 1000;
 
 /**
- * Cleans up dictionaries: removes old generations, ends imports of dead servers, and finishes changes that a dead
- * server has left. Every server sweeps all dictionaries, some in each round. To sweep a dictionary twice is harmless.
+ * Cleans up dictionaries: removes old generations, ends the imports of dead servers, and finishes their unfinished
+ * changes. Every server sweeps all dictionaries, some in each round. Two servers may sweep the same dictionary.
  */
 export class DictionarySweeper {
   private readonly inProgress = new Set<string>();
@@ -73,7 +73,7 @@ export class DictionarySweeper {
     while (state === 'more' && !this.stopped) state = await this.store.sweep(name);
     if (state !== 'gone') return;
     await this.store.unregister(name);
-    // Another call may have created the dictionary again, and registered it just before it was unregistered here.
+    // Another call may have created the dictionary again, and registered its name just before this server removed it.
     const stateAfter = await this.store.sweep(name).catch(() => undefined);
     if (stateAfter !== 'gone') await this.store.register(name);
   }

@@ -1,10 +1,11 @@
 import { answerOf, dictionaryText, importLost, noSuchDictionary, wrongCount } from './autocomplete-errors';
 import type { Clock, Timer } from '../clock';
-import type { DictionaryStore, FoldedEntry, StoredProfile } from './dictionary-store';
+import type { DictionaryStore, StoredProfile } from './dictionary-store';
 import { reportDefect } from '../errors';
+import { foldEntry } from './fold-entry';
 import type { DictionaryView, Entry, ImportSession } from './suggestion';
 
-/** Pause between heartbeats of an open import. The store ends an import without a heartbeat after a minute. */
+/** The pause between heartbeats of an open import. The store ends an import after a minute without a heartbeat. */
 const HEARTBEAT_MS = 15_000;
 
 export interface ImportOptions {
@@ -13,7 +14,6 @@ export interface ImportOptions {
   readonly name: string;
   readonly importId: string;
   readonly profile: StoredProfile;
-  foldEntry(entry: Entry, profile: StoredProfile): FoldedEntry;
   view(name: string): Promise<DictionaryView | undefined>;
   /** Sweeps the dictionary in the background. */
   sweepSoon(name: string): void;
@@ -30,7 +30,7 @@ export class StoreImport implements ImportSession {
   }
 
   async put(entries: readonly Entry[]): Promise<void> {
-    const { store, name, importId, profile, foldEntry } = this.options;
+    const { store, name, importId, profile } = this.options;
     const folded = entries.map((entry) => foldEntry(entry, profile));
     const { kind } = await this.answerOf(store.putImported(name, importId, profile, folded), 'import again');
     if (kind === 'lost') throw importLost(name);

@@ -4,22 +4,22 @@ import type { Profile } from './suggestion';
 
 /** Bound of a text, an alias or a query, in bytes of UTF-8. */
 export const MAX_TEXT_BYTES = 512;
-/** Bound of a folded text or alias. Some characters fold to eighteen characters, most to themselves. */
+/** Bound of a folded text or alias, in bytes of UTF-8. A few characters fold to up to 18 characters. */
 export const MAX_FOLDED_BYTES = 1024;
 export const MAX_ENTRY_ID_BYTES = 512;
 export const MAX_ALIASES = 16;
 export const MAX_PAYLOAD_BYTES = 1024;
-/** Weight and selections together stay below 2^53, where numbers are exact. */
+/** Keeps the sum of weight and selections below 2^53. Larger numbers are not exact in JavaScript and Lua. */
 export const MAX_WEIGHT = 2 ** 52;
-/** Bound of one put, deletion or import batch. A script takes no more at once. */
+/** Bound of the entries in one put, one deletion or one import batch. */
 export const MAX_ENTRIES = 1000;
-/** Bound of one RecordSelection. */
+/** Bound of the selections in one RecordSelection. */
 export const MAX_SELECTIONS = 1_000_000;
 
 export const DEFAULT_CAPACITY = 100;
 export const MAX_CAPACITY = 1000;
 
-/** Entries of a page: by default, and at most. */
+/** The number of items on a page. */
 export interface PageSizes {
   readonly defaultSize: number;
   readonly maxSize: number;
@@ -30,13 +30,13 @@ export const LIST_PAGES: PageSizes = { defaultSize: 50, maxSize: 500 };
 
 export const DEFAULT_PROFILE: Profile = { accents: 'kept', typos: true };
 
-/** Bounds of one server. */
+/** The bounds of one server. */
 export interface AutocompleteLimits {
-  /** An open stream costs about 20 kB of memory, even while idle. */
+  /** An open stream costs about 20 kB of memory, even if the stream is idle. */
   readonly maxSuggestStreams: number;
-  /** An import has up to two batches of 4 MiB in memory, and the store holds its dictionary twice. */
+  /** An import keeps up to two batches of 4 MiB in memory, and the store keeps the old and the new dictionary. */
   readonly maxImports: number;
-  /** A silent import ends after this time. Until then, this server's heartbeats keep it alive in the store. */
+  /** The server ends an import if the client sends no message for this time. */
   readonly maxImportIdleMs: number;
 }
 

@@ -2,11 +2,11 @@ import { MATCH_KINDS, type MatchKind } from './suggestion';
 import { isTypo } from './typo';
 
 /**
- * Finds how a text matches a query, by substring search alone: the store's scripts can do that fast. Texts and
- * queries contain no control characters, so three control characters can mark positions.
+ * Finds how a text matches a query. The method is substring search, which the scripts of the store can do fast. Texts
+ * and queries contain no control characters, so three control characters can mark positions.
  */
 
-/** In front of each word except the first. */
+/** Marks the start of each word except the first. */
 const WORD = '\u0001';
 const BEGIN = '\u0002';
 const END = '\u0003';
@@ -15,7 +15,7 @@ const ASCII = /^[\0-\x7f]*$/;
 const ASCII_WORD_STARTS = /[^a-z0-9\u0001](?=[a-z0-9])/g;
 const WORD_STARTS = /(?<=[^\p{L}\p{N}\p{M}\u0001])(?=[\p{L}\p{N}])/gu;
 
-/** The substring of each kind, in rank order. A text that matches by any kind also contains the last pattern. */
+/** The substring that proves each kind, in rank order. Each of these substrings contains the query itself. */
 const PATTERNS: ReadonlyMap<MatchKind, (query: string) => string> = new Map([
   ['exact', (query) => BEGIN + query + END],
   ['prefix', (query) => BEGIN + query],

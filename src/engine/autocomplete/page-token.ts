@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { badPageToken } from './autocomplete-errors';
 
 /**
- * A page token holds the position where a page ended, and a checksum that binds it to its request: a token of another
- * request is refused. Tokens are opaque, but not secret: a forged token shows nothing that a query does not show.
+ * A page token contains the position at which a page ended, and a checksum that binds the token to its request. A token
+ * of another request is refused. A token is no secret: a forged token shows nothing that a query does not show.
  */
 
 const CHECKSUM_BYTES = 9;
@@ -16,10 +16,10 @@ export function encodePageToken(binding: Binding, position: unknown): string {
   return Buffer.concat([checksumOf(binding, text), text]).toString('base64url');
 }
 
-/** Larger than a token with the longest text, name and id. */
+/** The bound of a received token. A token with the longest text, name and id is shorter. */
 const MAX_TOKEN_CHARS = 16_384;
 
-/** The position of the token; undefined for an empty token. Throws INVALID_FIELD. */
+/** Returns the token's position, or undefined for an empty token. Throws INVALID_FIELD for a foreign token. */
 export function decodePageToken<T>(
   binding: Binding,
   token: string,

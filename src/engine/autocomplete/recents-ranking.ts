@@ -33,7 +33,7 @@ export function suggestRecents(
 
 /**
  * The recents that match by their own text, sorted by kind, then the most recent first. `recents` starts with the
- * most recent. Of two recents with the same identity, only the more recent counts.
+ * most recent. If two recents have the same identity, only the more recent is returned.
  */
 export function rankRecents(recents: readonly Recent[], wanted: RecentsMatchQuery): RankedRecent[] {
   const typed = fold(wanted.query, wanted.accents);
@@ -57,15 +57,16 @@ export function toSuggestion({ recent, kind }: RankedRecent, wanted: RecentsMatc
 }
 
 /**
- * Recents and entries seen so far. Two with an entry id are the same if the ids are equal; otherwise if their folded
- * texts are equal. So two people with one name stay two suggestions if both have an id.
+ * The recents and entries seen so far. Two suggestions with entry ids are the same if their ids are equal. Otherwise two
+ * suggestions are the same if their folded texts are equal. So two people of one name stay two suggestions if both have
+ * an id.
  */
 export class SeenSuggestions {
   readonly #ids = new Set<string>();
   readonly #texts = new Set<string>();
   readonly #textsWithoutId = new Set<string>();
 
-  /** An empty entry id means that there is none. */
+  /** An empty `entryId` stands for a suggestion without an entry id. */
   has(entryId: string, folded: string): boolean {
     if (entryId === '') return this.#texts.has(folded);
     return this.#ids.has(entryId) || this.#textsWithoutId.has(folded);

@@ -4,7 +4,7 @@ import type { MatchKind, Profile, Segment } from './suggestion';
 import { typoMatch } from './typo';
 
 const ASCII = /^[\0-\x7f]*$/;
-/** Creation costs more than a thousand uses. Grapheme clusters do not depend on the locale. */
+/** Created once, because the creation takes long. Grapheme clusters do not depend on the locale. */
 const clusters = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
 /** A range of a text, in UTF-16 units. */
@@ -13,7 +13,7 @@ interface Span {
   readonly to: number;
 }
 
-/** A piece of a text that folds on its own: the ends of the piece and of its folded form. */
+/** The ends of a piece and of its folded form. The fold of a piece does not depend on other pieces. */
 interface Piece {
   readonly end: number;
   readonly foldedEnd: number;
@@ -68,25 +68,25 @@ function spanIn(folded: string, query: string, kind: MatchKind): Span | undefine
   }
 }
 
-/** The range of the original text: every piece that overlaps the folded span. */
+/** The range in the original text: every piece that overlaps the folded span. */
 function inOriginal(text: string, folded: string, span: Span, accents: Profile['accents']): Span {
   if (ASCII.test(text)) return span;
   const pieces = piecesOf(text, folded, accents);
-  // A piece that folds to nothing is matched only between matched pieces, or at an end of the text that is matched.
+  // A piece that folds to nothing is matched between matched pieces, and at a matched end of the text.
   const first = span.from === 0 ? 0 : pieces.findIndex(({ foldedEnd }) => foldedEnd > span.from);
   const last =
     span.to === folded.length ? pieces.length - 1 : pieces.findIndex(({ foldedEnd }) => foldedEnd >= span.to);
   return { from: pieces[first - 1]?.end ?? 0, to: pieces[last]?.end ?? text.length };
 }
 
-/** Pieces of the text: folding each piece gives the same result as folding the whole text. */
+/** Divides the text into pieces. The folded pieces together are equal to the folded text. */
 function piecesOf(text: string, folded: string, accents: Profile['accents']): readonly Piece[] {
   const characters = Array.from(clusters.segment(text), ({ segment }) => segment);
   const each = pieces(characters, (character) => fold(character, accents));
   if (each.folded === folded) return each.ends;
   const composed = pieces(compose(characters, accents), (piece) => fold(piece, accents));
   if (composed.folded === folded) return composed.ends;
-  // No such text is known. One piece is right for any future version of Unicode.
+  // No text is known for which both divisions fail. One single piece is correct for every text.
   return [{ end: text.length, foldedEnd: folded.length }];
 }
 

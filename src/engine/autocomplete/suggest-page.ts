@@ -5,7 +5,7 @@ import { SeenSuggestions } from './recents-ranking';
 import { segments } from './segments';
 import { MATCH_KINDS, type MatchKind, type Profile, type Suggestion } from './suggestion';
 
-/** Where a page ended: after a recent, or after an entry. Page tokens contain it. */
+/** The position at which a page ended: after a recent, or after an entry. Page tokens contain this position. */
 export type PagePosition =
   | {
       readonly of: 'recents';
@@ -52,7 +52,7 @@ export function mergePage(
   const placed: PlacedSuggestion[] = [];
   const others = withoutRecents(ranking.entries, recents, accents);
   for (const kind of MATCH_KINDS) {
-    // Suggestions after entries that the store has not reached yet belong to a later page.
+    // The store has not ranked all entries of the kinds before this kind, so this kind belongs to a later page.
     if (ranking.next && rankOf(kind) > rankOf(ranking.next.kind)) break;
     const recentsOfKind = recents.filter((ranked) => ranked.kind === kind);
     for (const ranked of shown) {
@@ -82,7 +82,7 @@ function rankOf(kind: MatchKind): number {
   return MATCH_KINDS.indexOf(kind);
 }
 
-/** The recents that were on no earlier page. */
+/** Returns the recents that belong after the position `after`. */
 function recentsAfter(
   recents: readonly RankedRecent[],
   after: PagePosition | undefined,
@@ -95,7 +95,7 @@ function recentsAfter(
   const last = ofKind.findIndex(
     ({ recent }) => recent.entryId === after.entryId && (after.entryId !== '' || recent.text === after.text),
   );
-  // A removed recent has left its index to the next recent; a recent that was used again has moved to the front.
+  // After a removal, the next recent has taken the index. A recent that was used again has moved to the front.
   const next = last < 0 ? after.index : Math.max(last, after.index) + 1;
   return [...ofKind.slice(next), ...later];
 }
@@ -136,7 +136,7 @@ function placeEntry(entry: RankedEntry, query: string, accents: Profile['accents
   };
 }
 
-/** The checksum of a page token is no signature, so a forged token may contain any value. */
+/** Checks the position of a page token. Its checksum is no signature, so a forged token may contain any value. */
 export function isPagePosition(value: unknown): value is PagePosition {
   if (!isObject(value)) return false;
   if (value['of'] === 'recents') {
@@ -149,7 +149,7 @@ export function isPagePosition(value: unknown): value is PagePosition {
   return value['of'] === 'entries' && isObject(at) && isKind(at['kind']) && isPlace(at['at']);
 }
 
-/** A record's position in hexadecimal: the key of its list, a zero byte, and the place in the list. */
+/** The position of a record, in hexadecimal: the key of its list, a zero byte, and the place in the list. */
 const RECORD = /^([0-9a-f]{2}){1,20}00([0-9a-f]{2}){6,200}$/;
 
 function isPlace(at: unknown): boolean {
@@ -158,7 +158,7 @@ function isPlace(at: unknown): boolean {
   return Number.isSafeInteger(at['score']) && isText(at['text']) && isText(at['entryId']);
 }
 
-/** Empty, or a JSON array of a score in digits, a text and an entry id. */
+/** `past` is empty, or a JSON array of a score in digits, a text and an entry id. */
 function isPast(past: string): boolean {
   if (past === '') return true;
   try {

@@ -6,7 +6,7 @@ export type MatchKind = (typeof MATCH_KINDS)[number];
 
 /** The settings of a dictionary, fixed at its creation. */
 export interface Profile {
-  /** Dropped: `resume` finds `résumé`, and `résumé` finds `resume`. */
+  /** With 'dropped', `resume` finds `résumé`, and `résumé` finds `resume`. */
   readonly accents: 'kept' | 'dropped';
   /** Whether queries with typos (edit distance 1 or 2) find entries. */
   readonly typos: boolean;
@@ -39,7 +39,7 @@ export interface Suggestion {
   readonly segments: readonly Segment[];
   readonly payload: Uint8Array;
   readonly kind: MatchKind;
-  /** Weight + selections, below 2^53; 0 for a recent without an entry in the dictionary's result. */
+  /** Weight + selections, below 2^53. 0 for a recent that is not among the dictionary's ranked entries. */
   readonly score: number;
   /** The suggestion comes from the caller's recents. */
   readonly recent: boolean;
@@ -47,7 +47,7 @@ export interface Suggestion {
 
 export interface Recent {
   readonly text: string;
-  /** Empty: none. */
+  /** Empty: the recent has no entry id. */
   readonly entryId: string;
   readonly payload: Uint8Array;
 }
@@ -63,7 +63,7 @@ export interface SuggestRequest extends RecentsQuery {
   readonly dictionary: string;
   /** Empty: the first page. */
   readonly pageToken: string;
-  /** Empty: none. */
+  /** Empty: the page contains no recents. */
   readonly recentsList: string;
 }
 
@@ -71,13 +71,13 @@ export interface SuggestPage {
   readonly suggestions: readonly Suggestion[];
   /** Empty: this is the last page. */
   readonly nextPageToken: string;
-  /** The store reached its work bound before the weakest kinds were complete. */
+  /** True: the store reached its bound of work before the ranking was complete. */
   readonly partial: boolean;
 }
 
 /** An import in progress. */
 export interface ImportView {
-  /** Start by the store's clock (ms since 1970, for display). */
+  /** Start of the import by the store's clock (ms since 1970), for display only. */
   readonly startTimeMs: number;
   /** Entries received so far. */
   readonly receivedCount: number;
@@ -86,12 +86,12 @@ export interface ImportView {
 export interface DictionaryView {
   readonly name: string;
   readonly profile: Profile;
-  /** Version of the folding rules, see fold.ts. */
+  /** The version of the folding rules, see fold.ts. */
   readonly foldVersion: number;
   readonly entryCount: number;
   /** Estimated memory in the store (bytes). */
   readonly memoryBytes: number;
-  /** 1 at first; each committed import raises it. */
+  /** 1 for a new dictionary. Each committed import adds 1. */
   readonly generation: number;
   readonly imports: readonly ImportView[];
 }
@@ -134,28 +134,28 @@ export interface ImportSession {
  */
 export interface AutocompleteEngine {
   /**
-   * Puts a recent in front of its list; the same recent (by entry id, otherwise by text) moves. The list keeps
-   * `capacity` recents.
+   * Puts a recent in front of its list. Replaces the recent with the same entry id, or the same text if there is no id.
+   * The list keeps the first `capacity` recents.
    */
   addRecent(list: string, recent: Recent, capacity: number): Promise<void>;
-  /** Identifies the recent by its entry id, or by its text if the id is empty. False: there was none. */
+  /** Identifies the recent by its entry id, or by its text if the id is empty. False: the list had no such recent. */
   removeRecent(list: string, which: { readonly entryId: string; readonly text: string }): Promise<boolean>;
   suggestRecents(list: string, query: RecentsQuery): Promise<readonly Suggestion[]>;
-  /** False: there was no list. */
+  /** False: the list did not exist. */
   deleteRecents(list: string): Promise<boolean>;
 
   createDictionary(name: string, profile: Profile): Promise<DictionaryView>;
   putEntries(dictionary: string, entries: readonly Entry[]): Promise<void>;
   /** Resolves to the number of deleted entries. */
   deleteEntries(dictionary: string, entryIds: readonly string[]): Promise<number>;
-  /** Undefined profile: the dictionary's profile, or the default profile for a new dictionary. */
+  /** If `profile` is undefined, the dictionary's profile is used, or the default profile for a new dictionary. */
   startImport(dictionary: string, profile: Profile | undefined): Promise<ImportSession>;
-  /** Resolves to the entry's new selection count; undefined: no such entry. */
+  /** Resolves to the entry's new selection count. Undefined: the dictionary has no such entry. */
   recordSelection(dictionary: string, entryId: string, count: number): Promise<number | undefined>;
   suggest(request: SuggestRequest): Promise<SuggestPage>;
   listEntries(range: ListRange): Promise<EntriesPage>;
   getDictionary(name: string): Promise<DictionaryView>;
   listDictionaries(namePrefix: string, pageSize: number, pageToken: string): Promise<DictionariesPage>;
-  /** False: there was none. */
+  /** False: the dictionary did not exist. */
   deleteDictionary(name: string): Promise<boolean>;
 }

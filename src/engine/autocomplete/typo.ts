@@ -7,8 +7,8 @@ export interface TypoMatch {
 }
 
 /**
- * The largest edit distance for a query of this length. Longer queries allow more; a short query with edits would
- * match nearly every text. An edit inserts, deletes or replaces a character, or swaps two neighbours.
+ * The largest edit distance for a query of this length. A short query allows none, because it would match nearly every
+ * text. An edit inserts, deletes or replaces a character, or swaps two neighbours.
  */
 function allowedEdits(length: number): number {
   if (length < 4) return 0;
@@ -24,10 +24,10 @@ export function isTypo(query: string, text: string): boolean {
 }
 
 /**
- * The beginning of the text with the smallest distance to the query (optimal string alignment distance). Among equal
- * distances, the beginning closest to the query's length wins (`John` for `jonh`, not `Joh`), then the longer one.
- * Undefined if no beginning is close enough. The time is linear in the query's length, because only the matrix cells
- * within the allowed distance are computed.
+ * The beginning of the text with the smallest distance to the query (optimal string alignment distance). If several
+ * beginnings have this distance, the beginning closest to the query's length wins (`John` for `jonh`, not `Joh`), then
+ * the longer beginning. Undefined if no beginning is close enough. The time is linear in the query's length, because
+ * only the matrix cells within the allowed distance are computed.
  */
 export function typoMatch(query: string, text: string): TypoMatch | undefined {
   // Most texts of a dictionary fail this cheap check.
@@ -42,7 +42,7 @@ export function typoMatch(query: string, text: string): TypoMatch | undefined {
 
 /**
  * The last row of the matrix. Cell k is the distance of the whole query to the first `typed.length - maxDistance + k`
- * characters. A value above `maxDistance` means "too far".
+ * characters. A value above `maxDistance` is not exact.
  */
 function lastRow(
   typed: readonly number[],
@@ -51,7 +51,7 @@ function lastRow(
 ): readonly number[] {
   const width = 2 * maxDistance + 1;
   const tooFar = maxDistance + 1;
-  // One cell more than the band, so that the right neighbour of its last cell exists.
+  // Each row has one extra cell, so that the last cell of the band has a right neighbour.
   let twoRowsBack = new Array<number>(width + 1).fill(tooFar);
   let rowBefore = twoRowsBack.map((_, k) => (k < maxDistance ? tooFar : k - maxDistance));
   let current = twoRowsBack.slice();
@@ -72,7 +72,7 @@ function lastRow(
       if (distance < nearest) nearest = distance;
     }
     current[width] = tooFar;
-    // No later row can be near enough. A swap skips a row, but only next to a cell of that row that is near enough.
+    // No later row can be near enough. A swap skips a row, but then a cell of the skipped row is near enough too.
     if (nearest > maxDistance) return current;
     [twoRowsBack, rowBefore, current] = [rowBefore, current, twoRowsBack];
   }

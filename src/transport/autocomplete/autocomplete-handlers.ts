@@ -45,7 +45,7 @@ import { importDictionary } from './import-stream';
 import { dictionaryMessage, suggestErrorMessage, suggestionMessage, suggestMessage } from './messages';
 import { QueryStream } from './suggest-stream';
 
-/** The generated AutocompleteService, with faster serializers for the answers to every keystroke. */
+/** The generated AutocompleteService, with faster serializers for the answers that each keystroke needs. */
 export const autocompleteServiceDefinition = {
   ...AutocompleteServiceService,
   suggest: { ...AutocompleteServiceService.suggest, responseSerialize: serializer(SuggestResponse) },
@@ -59,7 +59,7 @@ export const autocompleteServiceDefinition = {
   },
 };
 
-/** `drain` ends all streams: an open stream keeps its connection open, and so the server. */
+/** `drain` ends all streams, because an open stream keeps its connection open, and an open connection the server. */
 export function autocompleteHandlers(
   context: CallContext,
   engine: AutocompleteEngine,
@@ -147,7 +147,7 @@ function recentsHandlers(context: CallContext, engine: AutocompleteEngine) {
 function suggestHandlers(context: CallContext, engine: AutocompleteEngine, open: OpenStreams) {
   const method = AutocompleteServiceService.suggestStream.path;
 
-  /** Answers a bad query with an error message, so the stream goes on. */
+  /** Answers an invalid query with an error message, so that the stream continues. */
   const answer = async ({ queryId, suggest }: SuggestStreamRequest): Promise<SuggestStreamResponse> => {
     try {
       const value = suggestMessage(await engine.suggest(readSuggest(suggest, 'suggest')));

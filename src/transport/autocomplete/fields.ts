@@ -21,11 +21,11 @@ import { MATCH_KINDS, type Entry, type MatchKind, type Profile } from '../../eng
 import { checkName, checkText, type Violations } from '../grpc/fields';
 import { kindOfMessage } from './messages';
 
-/** Checks of the fields that only autocomplete has. See `grpc/fields.ts`. */
+/** Checks of the fields that only autocomplete has. `grpc/fields.ts` has the shared checks. */
 
-/** The check of a request's entries stops here: an answer has no room for more violations. */
+/** The check of a request's entries stops at this number of violations, because an answer has no room for more. */
 const MAX_ENTRY_VIOLATIONS = 20;
-/** U+FDFA folds to 33 bytes. No other UTF-16 unit folds to more. */
+/** No UTF-16 unit folds to more bytes of UTF-8 than U+FDFA. */
 const MAX_FOLDED_BYTES_PER_UNIT = 33;
 const MAX_WEIGHT_INT64 = BigInt(MAX_WEIGHT);
 const MAX_COUNT_INT64 = BigInt(Number.MAX_SAFE_INTEGER);
@@ -36,7 +36,7 @@ export function checkEntryText(violations: Violations, field: string, text: stri
   else checkText(violations, field, text, MAX_TEXT_BYTES);
 }
 
-/** Also bounds the folded text, which the index keeps: a few characters fold to up to 18 characters. */
+/** Also bounds the folded text, because the index keeps this text. A few characters fold to up to 18 characters. */
 function checkIndexedText(violations: Violations, field: string, text: string): void {
   checkEntryText(violations, field, text);
   if (text.length * MAX_FOLDED_BYTES_PER_UNIT <= MAX_FOLDED_BYTES || text.length > MAX_TEXT_BYTES) return;
@@ -72,7 +72,7 @@ export function checkPositiveCount(
   return count;
 }
 
-/** Returns the page size in force: zero means the default, and a larger size than the maximum means the maximum. */
+/** Returns the page size to use: the default for 0, the maximum for a size above the maximum. */
 export function checkPageSize(
   violations: Violations,
   field: string,

@@ -49,7 +49,7 @@ async function putBatches(session: ImportSession, next: ReadNext): Promise<numbe
         break;
       case 'commit': {
         const entryCount = readCommit(request.part.value);
-        // The client's half-close must follow: a message after the commit is a violation.
+        // The client must close its side of the stream after the commit.
         const extra = await next();
         if (extra !== undefined)
           throwViolation(extra.part?.$case ?? 'part', 'comes after commit, which must be the last part');
@@ -66,7 +66,7 @@ async function putBatches(session: ImportSession, next: ReadNext): Promise<numbe
 function idleFor(ms: number): HoldfastError {
   return new HoldfastError(
     'QUOTA_EXCEEDED',
-    `the import sent no message for ${timeSpan(ms)}; nothing was changed; start the import again`,
+    `the import received no message for ${timeSpan(ms)}: nothing was changed; start the import again`,
   );
 }
 

@@ -26,7 +26,7 @@ const KINDS_OF_MESSAGES = new Map(
   (Object.keys(KINDS) as MatchKind[]).map((kind) => [KINDS[kind], kind] as const),
 );
 
-/** Undefined: a request must not name this value. */
+/** Returns undefined for a value that a request must not contain. */
 export function kindOfMessage(message: proto.MatchKind): MatchKind | undefined {
   return KINDS_OF_MESSAGES.get(message);
 }

@@ -1,14 +1,13 @@
 export interface QueryPort<Query, Answer> {
-  /** Resolves to the answer, also for a bad query. A rejection ends the stream with that error. */
+  /** Resolves to the answer, also for an invalid query. A rejection ends the stream with the error. */
   lookUp(query: Query): Promise<Answer>;
   /** False: the client's buffer is full. Call `resume` when the client reads again. */
   write(answer: Answer): boolean;
 }
 
 /**
- * Answers a stream of queries; only the newest query matters. At most one query is in lookup and one waits. A newer
- * query replaces the waiting query, and discards the answer of the query in lookup. While the client does not read,
- * no lookup starts.
+ * Answers the newest query of a stream. At most one query is in lookup and one query waits. A newer query replaces the
+ * waiting query, and discards the answer of the query in lookup. While the client does not read, no lookup starts.
  */
 export class QueryStream<Query, Answer> {
   /** Resolves after the last answer, or after `abort()`. Rejects with a lookup's error or with the error of `abort`. */
@@ -30,14 +29,14 @@ export class QueryStream<Query, Answer> {
     });
   }
 
-  /** Adds a query, which supersedes every query without an answer. */
+  /** Adds a query. The new query supersedes every query without an answer. */
   push(query: Query): void {
     if (this.aborted) return;
     this.newest = { query };
     this.advance();
   }
 
-  /** Call it when the client reads again. */
+  /** The caller must call `resume` when the client reads again. */
   resume(): void {
     this.full = false;
     this.advance();

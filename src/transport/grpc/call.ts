@@ -19,7 +19,7 @@ import { connectionOf } from './grpc-internals';
 import type { Log } from './log';
 import { RequestReader } from './request-reader';
 
-/** Bound of all header names and values of one call. */
+/** Bound of the header names and values of one call, in total. */
 export const MAX_HEADER_BYTES = 16_384;
 
 const RETRY_HEADER = 'grpc-previous-rpc-attempts';
@@ -31,7 +31,7 @@ export interface CallContext {
 
 export type UnaryHandler<Request, Response> = (request: Request, call: Call) => Promise<Response>;
 
-/** Writes all messages, then resolves, which ends the stream OK, or rejects, which ends it with that error. */
+/** Writes all messages, then resolves or rejects. The stream ends with OK or with the error. */
 export type StreamHandler<Request, Message> = (
   request: Request,
   call: Call,
@@ -43,7 +43,7 @@ export type ClientStreamHandler<Request, Response> = (
   call: Call,
 ) => Promise<Response>;
 
-/** As a StreamHandler, but reads the client's messages from the stream. */
+/** Like a StreamHandler, but also reads the client's messages from the stream. */
 export type BidiHandler<Request, Message> = (
   stream: ServerDuplexStream<Request, Message>,
   call: Call,
@@ -54,8 +54,8 @@ type SingleAnswerCall = ServerUnaryCall<unknown, unknown> | ServerReadableStream
 type GrpcCall = StreamingCall | SingleAnswerCall;
 
 /**
- * Wraps every unary handler. The wrapper answers exactly once and catches every error: an error that reaches grpc-js
- * leaves the call without an answer and ends the process.
+ * Wraps a unary handler. The wrapper answers exactly once and catches every error. An error that reaches grpc-js would
+ * leave the call without an answer and end the process.
  */
 export function unary<Request, Response>(
   context: CallContext,
@@ -65,7 +65,7 @@ export function unary<Request, Response>(
     void serveSingle(context, grpcCall, callback, (call) => handler(grpcCall.request, call));
 }
 
-/** Wraps every handler that reads a stream and answers once. */
+/** Wraps a handler that reads a stream of messages and answers once. */
 export function clientStream<Request, Response>(
   context: CallContext,
   handler: ClientStreamHandler<Request, Response>,
@@ -94,7 +94,7 @@ async function serveSingle<Response>(
   sendAnswer(context, grpcCall, () => callback(null, response));
 }
 
-/** Wraps every handler that streams its answer. */
+/** Wraps a handler that reads one message and answers with a stream. */
 export function serverStream<Request, Message>(
   context: CallContext,
   handler: StreamHandler<Request, Message>,
@@ -103,7 +103,7 @@ export function serverStream<Request, Message>(
     void serveStream(context, grpcCall, (call) => handler(grpcCall.request, call, grpcCall));
 }
 
-/** Wraps every handler that streams both ways. No message is read before the handler listens for 'data'. */
+/** Wraps a handler that reads a stream and answers with a stream. The first read waits for the listener of 'data'. */
 export function bidi<Request, Message>(
   context: CallContext,
   handler: BidiHandler<Request, Message>,
@@ -120,8 +120,8 @@ async function serveStream(
   let failure: CallStatus | undefined;
   try {
     checkHeaderSize(grpcCall.metadata);
-    // A suspended server may read a call and its cancellation at once, and grpc-js reports the cancellation one
-    // turn later. A hold stream supersedes an older one, so a cancelled call must not reach the handler.
+    // A cancelled call must not reach the handler, because a hold stream supersedes an older stream. After a pause of
+    // the process, grpc-js reports a call first and its cancellation one turn of the event loop later.
     await new Promise(setImmediate);
     if (!grpcCall.cancelled) await handle(call);
   } catch (error) {
@@ -135,7 +135,7 @@ async function serveStream(
   });
 }
 
-/** Hands the answer to grpc-js. An error that grpc-js throws can no longer reach the client, so it is logged. */
+/** Passes the answer to grpc-js. An error of grpc-js cannot reach the client, so the error is logged. */
 function sendAnswer(context: CallContext, grpcCall: GrpcCall, answer: () => void): void {
   try {
     answer();
@@ -158,7 +158,7 @@ function checkHeaderSize(metadata: Metadata): void {
   );
 }
 
-/** The engine's view of a gRPC call. Facts that few calls need are looked up on first use. */
+/** The engine's view of a gRPC call. Fields that few calls need are computed on first use. */
 class ServedCall implements Call {
   readonly receivedAt: number;
   readonly timeoutMs: number | undefined;
@@ -170,13 +170,13 @@ class ServedCall implements Call {
     private readonly context: CallContext,
   ) {
     this.receivedAt = context.clock.now();
-    // grpc-js keeps the deadline as a time of day. The timeout is computed at once, before the clock can step.
+    // grpc-js keeps the deadline as a time of day. The timeout is computed now, before the wall clock can step.
     const deadline = grpcCall.getDeadline();
     this.timeoutMs = deadline === Infinity ? undefined : Number(deadline) - Date.now();
   }
 
   get connection(): object {
-    // The connection of a closed stream is unknown: a new object stands for it.
+    // A closed stream has no known connection, so a new object takes the place of the connection.
     this.knownConnection ??= connectionOf(this.grpcCall) ?? {};
     return this.knownConnection;
   }
@@ -191,7 +191,7 @@ class ServedCall implements Call {
 
   onCancelled(listener: () => void): void {
     const run = (): void => {
-      // grpc-js emits 'cancelled' after every call, also after an answered one.
+      // grpc-js emits 'cancelled' after every call, also after an answered call.
       if (this.answered) return;
       try {
         listener();
@@ -204,7 +204,7 @@ class ServedCall implements Call {
     else (this.grpcCall as EventEmitter).once('cancelled', run);
   }
 
-  /** Marks the end of the handler: a later 'cancelled' event is not a cancellation. */
+  /** Marks the end of the handler. After the end, a 'cancelled' event is no cancellation. */
   end(): void {
     this.answered = !this.grpcCall.cancelled;
   }

@@ -3,9 +3,9 @@ import type { Reason } from '../../engine/errors';
 
 export interface ErrorRow {
   readonly code: status;
-  /** The delay in RetryInfo when the engine gives none. Unset: then no RetryInfo is sent. */
+  /** The delay in RetryInfo if the engine gives no delay. Undefined: no RetryInfo is sent. */
   readonly retryAfterMs?: number;
-  /** Also sends the delay as `grpc-retry-pushback-ms`, which the retries of gRPC libraries obey. */
+  /** Also send the delay as `grpc-retry-pushback-ms`, which gRPC libraries obey when they retry. */
   readonly pushback?: true;
 }
 

@@ -8,7 +8,7 @@ import type { Log } from './log';
 const DOMAIN = 'holdfast';
 const REASON_TRAILER = 'holdfast-reason';
 const PUSHBACK_TRAILER = 'grpc-retry-pushback-ms';
-/** Bound of the percent-encoded message. Together with 5.5 kB of base64 details, all trailers stay below 8 KiB. */
+/** Bound of the percent-encoded message. With 5.5 kB of details in base64, all trailers stay below 8 KiB. */
 const MAX_ENCODED_TEXT_BYTES = 2000;
 
 /** The status of a failed call, in the shape that grpc-js takes. */
@@ -20,20 +20,20 @@ export interface CallStatus {
 
 /**
  * Translates a value that a handler threw into the client's status. Only a HoldfastError keeps its text. Any other
- * value is a defect: the log has the whole error, and the answer only the id of that log line.
+ * value is a defect: the log contains the whole error, and the answer contains only the id of the log line.
  */
 export function toCallStatus(error: unknown, method: string, log: Log): CallStatus {
   return fromHoldfastError(toHoldfastError(error, method, log));
 }
 
-/** An error that a stream reports in one message before the stream goes on. */
+/** An error that a stream reports in a message. The stream then continues. */
 export interface ErrorSummary {
   readonly code: status;
   readonly reason: Reason;
   readonly message: string;
 }
 
-/** As `toCallStatus`, for a stream that goes on. */
+/** Like `toCallStatus`, for a stream that continues. */
 export function toErrorSummary(error: unknown, method: string, log: Log): ErrorSummary {
   const { reason, message } = toHoldfastError(error, method, log);
   return { code: ERROR_TABLE[reason].code, reason, message: errorText(message, reason) };
@@ -42,7 +42,7 @@ export function toErrorSummary(error: unknown, method: string, log: Log): ErrorS
 function toHoldfastError(error: unknown, method: string, log: Log): HoldfastError {
   if (error instanceof HoldfastError) return error;
   if (error instanceof StoreFailure) {
-    // The engine should have translated this error, with the resource's name. The text below is still true.
+    // The engine should have translated this error, because the engine knows the resource's name.
     log.warn({ err: error, method }, 'store failure reached the transport');
     return fromStoreFailure(error);
   }
@@ -93,8 +93,8 @@ function fromHoldfastError(error: HoldfastError): CallStatus {
 }
 
 /**
- * Makes the text fit for a trailer, with the reason at the end. Lone surrogates are replaced, because grpc-js throws
- * on them. Control characters are replaced, because a caller's label must not control another person's terminal.
+ * Makes a text that fits into a trailer and ends with the reason. Lone surrogates are replaced, because grpc-js throws
+ * on them. Control characters are replaced, because a caller's label must not control the terminal of a reader.
  */
 function errorText(message: string, reason: Reason): string {
   const ending = ` [${reason}]`;

@@ -9,8 +9,8 @@ export interface EventShape<Event, Message> {
 }
 
 /**
- * Sends events to one client, in order. A slow client costs bounded memory: while the stream's buffer is full, at
- * most one event per coalesce key waits, beside the events without a key.
+ * Sends events to one client, in order. A slow client costs little memory: while the stream's buffer is full, at most
+ * one event waits for each coalesce key. Events without a key all wait.
  */
 export class EventStream<Event, Message> {
   private readonly waiting: Event[] = [];
@@ -33,7 +33,7 @@ export class EventStream<Event, Message> {
     else this.write(event);
   }
 
-  /** Writes all waiting events. Call it before the call's status is sent. */
+  /** Writes all waiting events. Must be called before the status is sent. */
   finish(): void {
     if (!this.closed) for (const event of this.waiting) this.write(event);
     this.close();

@@ -2,15 +2,15 @@ import { HoldfastError, type FieldViolation } from '../../engine/errors';
 import { MAX_NAME_BYTES } from '../../engine/names';
 
 /**
- * Checks of single fields. Each check adds a violation and goes on, so a caller learns of every bad field at once.
- * The checks run on every call, so a good field must cost little.
+ * Checks of single fields. Each check adds a violation and continues, so the caller learns of all invalid fields at
+ * once. The checks run on every call, so the check of a valid field must be fast.
  */
 
 /** Unicode's control characters: NUL, line breaks, terminal escapes, C1 controls. */
 const CONTROL = /\p{Cc}/u;
-/** Decoders put U+FFFD in place of invalid UTF-8, so two different names could become the same name. */
+/** Decoders replace invalid UTF-8 by U+FFFD, so two different names could become the same name. */
 const REPLACEMENT = '\u{FFFD}';
-/** One UTF-16 unit never takes more bytes in UTF-8. */
+/** The most bytes of UTF-8 that one UTF-16 unit takes. */
 const MAX_BYTES_PER_UNIT = 3;
 
 export class Violations {
@@ -45,14 +45,14 @@ export function checkName(violations: Violations, field: string, name: string): 
   else checkText(violations, field, name, MAX_NAME_BYTES);
 }
 
-/** Throws INVALID_FIELD at once. For requests with no other field to check. */
+/** Throws INVALID_FIELD at once. Only for requests with no other field to check. */
 export function requireName(field: string, name: string): void {
   const violations = new Violations();
   checkName(violations, field, name);
   violations.throwIfAny();
 }
 
-/** Checks a text that may be empty: its size, and the characters that names must not contain either. */
+/** Checks the size and the characters of a text. The text may be empty. */
 export function checkText(violations: Violations, field: string, text: string, maxBytes: number): void {
   if (text.length * MAX_BYTES_PER_UNIT > maxBytes) {
     const bytes = Buffer.byteLength(text);

@@ -3,12 +3,12 @@ import type { Readable } from 'node:stream';
 import type { Server } from '@grpc/grpc-js';
 
 /**
- * All uses of grpc-js internals, for facts without a public API: the open HTTP/2 connections, the connection of a
- * call, a call's raw timeout, and the read-ahead of a stream. The version of grpc-js is pinned, `watchConnections`
- * throws on an unknown shape, and test/contract checks the behaviour.
+ * All uses of private fields of grpc-js and Node. No public API gives the open HTTP/2 connections, the connection of a
+ * call, the raw timeout of a call, or the read-ahead of a stream. The version of grpc-js is pinned, `watchConnections`
+ * throws if a field is missing, and test/contract checks the behaviour.
  */
 
-/** grpc-js computes timeouts in 32 bits: a timeout above 24.8 days overflows, and the call ends at once. */
+/** grpc-js computes timeouts in 32 bits. A timeout above 24.8 days overflows, and the call ends at once. */
 export const LONGEST_TIMEOUT_DAYS = 24;
 const LONGEST_TIMEOUT_SECONDS = LONGEST_TIMEOUT_DAYS * 86_400;
 const SECONDS_OF_UNIT: Readonly<Record<string, number>> = {
@@ -22,7 +22,7 @@ export interface Connections {
   destroyAll(): void;
 }
 
-/** Call it once, after the server is bound and before clients learn the address. */
+/** Must be called once, after the server is bound and before clients learn the address. */
 export function watchConnections(server: Server): Connections {
   const http2Servers: unknown = Reflect.get(server, 'http2Servers');
   if (!(http2Servers instanceof Map) || http2Servers.size === 0) {
@@ -43,14 +43,14 @@ export function watchConnections(server: Server): Connections {
   };
 }
 
-/** Runs before grpc-js's own listener, which receives the same headers object. */
+/** Runs before the listener of grpc-js, which receives the same headers object. */
 function clampTimeout(_stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
   const timeout = headers['grpc-timeout'];
   if (timeout === undefined) return;
   headers['grpc-timeout'] = clampedTimeout(timeout);
 }
 
-/** Milliseconds and smaller units need no clamp: their 8 digits cannot express a timeout that is too long. */
+/** Shortens a timeout that is too long. A timeout in milliseconds or a smaller unit has at most 8 digits, and fits. */
 export function clampedTimeout<T>(timeout: T): T | string {
   if (typeof timeout !== 'string') return timeout;
   const perUnit = SECONDS_OF_UNIT[timeout.charAt(timeout.length - 1)];
@@ -60,7 +60,7 @@ export function clampedTimeout<T>(timeout: T): T | string {
 }
 
 /**
- * The HTTP/2 session of a call: one object per connection, also over Unix sockets, where the peer has no address.
+ * The HTTP/2 session of a call. Identifies the connection, also over Unix sockets, where the peer has no address.
  * Undefined: the call's stream is closed.
  */
 export function connectionOf(grpcCall: object): object | undefined {
@@ -69,8 +69,8 @@ export function connectionOf(grpcCall: object): object | undefined {
 }
 
 /**
- * Sets how many messages of a client's stream are buffered ahead of the reader. The default of Node is 16: with
- * messages of 4 MiB that is 64 MiB per stream. Node has no API to change the value after the stream is created.
+ * Sets how many messages of a client's stream are buffered ahead of the reader. The default of Node is 16 messages,
+ * which may take 64 MiB. Node has no public API to change the value after the stream is created.
  */
 export function setReadAhead(stream: Readable, messages: number): void {
   const { _readableState: state } = stream as unknown as { _readableState?: { highWaterMark: number } };

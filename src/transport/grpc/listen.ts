@@ -6,12 +6,12 @@ export type Address =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string };
 
-/** Says in one plain sentence why the server cannot listen at the configured address. */
+/** The server cannot listen at the configured address. The message says why, in one sentence. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
-/** Binds the server. Resolves to the target that clients use; its port is never 0. */
+/** Binds the server. Resolves to the target that clients use. Its port is never 0. */
 export async function listen(
   server: Server,
   address: Address,
@@ -50,8 +50,8 @@ function explain(message: string): string {
 }
 
 /**
- * Removes the socket file of a killed server, because no server can bind while the file exists. A socket with a
- * listener and any other kind of file stay.
+ * Removes the socket file of a killed server, because no server can bind while the file exists. Throws for a socket
+ * with a listener, and for any other kind of file.
  */
 async function removeStaleSocket(path: string): Promise<void> {
   const stat = await lstat(path).catch(() => undefined);
@@ -67,7 +67,7 @@ async function removeStaleSocket(path: string): Promise<void> {
   await unlink(path);
 }
 
-/** The error code of an attempt to connect. Undefined: the connection was accepted. */
+/** Tries to connect. Resolves to the error code, or to undefined if the connection was accepted. */
 function connectProblem(path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = createConnection(path);

@@ -1,9 +1,9 @@
 import { HoldfastError } from '../../engine/errors';
 
-/** Ends one stream early, with this error as its status. */
+/** Ends one stream early. The error becomes the status of the stream. */
 type EndStream = (error: HoldfastError) => void;
 
-/** The open streams of one kind on this server. Bounds their number, and ends all of them when the server drains. */
+/** The open streams of one kind on this server. Limits their number, and ends all streams when the server drains. */
 export class OpenStreams {
   private readonly open = new Set<EndStream>();
   private draining = false;
@@ -28,7 +28,7 @@ export class OpenStreams {
     return () => this.open.delete(end);
   }
 
-  /** Ends all streams with DRAINING, and refuses new ones. */
+  /** Ends all streams with DRAINING, and refuses new streams. */
   drain(): void {
     this.draining = true;
     for (const end of this.open) end(stopping());

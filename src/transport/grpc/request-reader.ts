@@ -8,8 +8,8 @@ interface PendingRead<Message> {
 }
 
 /**
- * Reads a client's stream one message at a time. The client's flow control blocks until `next` is called. At most
- * one `next` may be pending.
+ * Reads a client's stream one message at a time. Flow control blocks the client until `next` is called. At most one
+ * `next` may be pending.
  */
 export class RequestReader<Message> {
   private pending: PendingRead<Message> | undefined;
@@ -28,8 +28,8 @@ export class RequestReader<Message> {
   }
 
   /**
-   * Resolves to undefined at the end of the stream. The stream of a killed client ends in the same way: a protocol
-   * that must tell the two apart needs an explicit last message.
+   * Resolves to undefined at the end of the stream. The stream of a killed client ends in the same way, so a protocol
+   * needs an explicit last message to detect a killed client.
    */
   next(): Promise<Message | undefined> {
     if (this.interruption !== undefined) return Promise.reject(this.interruption);
@@ -40,7 +40,7 @@ export class RequestReader<Message> {
     });
   }
 
-  /** Rejects the pending `next` and every later one with this error. */
+  /** Rejects the pending `next` and every later `next` with this error. */
   interrupt(error: HoldfastError): void {
     this.interruption ??= error;
     this.take()?.reject(error);

@@ -5,8 +5,8 @@ interface Encoder<Message> {
 }
 
 /**
- * Serializes all messages with one writer. The generated code creates a writer per message, which costs three buffers
- * and a copy per answer.
+ * Serializes all messages with one writer. The generated code creates a writer for each message, and each writer costs
+ * three buffers and a copy.
  */
 export function serializer<Message>({ encode }: Encoder<Message>): (message: Message) => Buffer {
   let writer = new BinaryWriter();
@@ -15,7 +15,7 @@ export function serializer<Message>({ encode }: Encoder<Message>): (message: Mes
       const bytes = encode(message, writer).finish();
       return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     } catch (error) {
-      // The writer holds half a message.
+      // The writer contains a part of the message.
       writer = new BinaryWriter();
       throw error;
     }

@@ -6,7 +6,7 @@ import { timeSpan } from '../../engine/time-span';
 import { durationToMs } from '../../wire/times';
 import { checkText, isLabel, type Violations } from '../grpc/fields';
 
-/** Checks of the fields that only leases have. See `grpc/fields.ts`. */
+/** Checks of the fields that only leases have. `grpc/fields.ts` has the shared checks. */
 
 const UUID_V4_OR_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 const NO_DURATION = 'is not a valid Duration: seconds and nanos must be in range and have the same sign';
@@ -16,7 +16,7 @@ export function checkHolderId(violations: Violations, field: string, holderId: s
   if (holderId !== '') checkText(violations, field, holderId, MAX_HOLDER_ID_BYTES);
 }
 
-/** Keys are labels. Values are the caller's data and may contain any character. */
+/** Keys must be labels. Values may contain any character. */
 export function checkMetadata(
   violations: Violations,
   field: string,
@@ -47,7 +47,7 @@ export function checkMetadata(
   return record;
 }
 
-/** Returns the id in lower case, as the store keeps it. Undefined: the request has no id. */
+/** Returns the id in lower case, because the store compares ids as texts. Undefined: the request has no id. */
 export function checkRequestId(
   violations: Violations,
   field: string,
@@ -64,8 +64,8 @@ export function checkRequestId(
 }
 
 /**
- * Checks the id only if another field is bad too. The engine decodes the id of a good request anyway, and reports a
- * bad id itself.
+ * Checks the id only if another field is invalid. The engine checks the id of a request without other violations, so a
+ * second check would only cost time.
  */
 export function checkLeaseId(violations: Violations, field: string, service: Service, leaseId: string): void {
   if (violations.any && decodeLeaseId(service, leaseId) === undefined) {
@@ -90,7 +90,7 @@ export interface TtlBounds {
   readonly maxTtlMs: number;
 }
 
-/** Rounds down to whole milliseconds: no caller holds a lease longer than requested. Undefined: the ttl is unset. */
+/** Rounds down to whole milliseconds, so that no lease is longer than requested. Undefined: the ttl is unset. */
 export function checkTtl(
   violations: Violations,
   field: string,
@@ -110,7 +110,7 @@ export function checkTtl(
   return undefined;
 }
 
-/** Rounds up to whole milliseconds: only a true zero means "try once". Undefined: the timeout is unset. */
+/** Rounds up to whole milliseconds, because 0 means "try once". Undefined: the timeout is unset. */
 export function checkWaitTimeout(
   violations: Violations,
   field: string,

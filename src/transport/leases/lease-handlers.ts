@@ -42,7 +42,7 @@ interface AcquireFields {
 /** The part of an acquire request that each service reads from its own fields. */
 export type PermitAmount = Pick<AcquireRequest, 'mode' | 'permitCount' | 'initialLimit'>;
 
-/** Prefix of the field names in violations: `acquire.` when the request is part of a hold request. */
+/** The prefix of field names in violations. It is `acquire.` for an acquire request inside a hold request. */
 export type FieldPath = '' | 'acquire.';
 type ReadAmount<Request> = (violations: Violations, request: Request, path: FieldPath) => PermitAmount;
 
@@ -56,8 +56,8 @@ const HOLD_EVENTS: EventShape<HoldEvent, { holdEvent: proto.HoldEvent | undefine
 };
 
 /**
- * The handlers that LockService and SemaphoreService share. Their messages differ only in the fields that
- * `readAmount` reads. Handlers check and translate; the engine decides.
+ * The handlers that LockService and SemaphoreService share. Their messages differ only in the fields that `readAmount`
+ * reads.
  */
 export function leaseHandlers<Request extends AcquireFields>(
   context: CallContext,

@@ -17,7 +17,7 @@ import { serializer } from '../grpc/serialize';
 import { leaseHandlers, type FieldPath, type PermitAmount, type PermitsEngine } from './lease-handlers';
 import { lockMessage } from './messages';
 
-/** The generated LockService, with faster serializers for the answers that every lease needs. */
+/** The generated LockService, with faster serializers for the answers that each lease needs. */
 export const lockServiceDefinition = {
   ...LockServiceService,
   acquireLock: { ...LockServiceService.acquireLock, responseSerialize: serializer(AcquireLockResponse) },

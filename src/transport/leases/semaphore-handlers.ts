@@ -21,7 +21,7 @@ import { checkCount } from './fields';
 import { leaseHandlers, type FieldPath, type PermitAmount, type PermitsEngine } from './lease-handlers';
 import { semaphoreMessage } from './messages';
 
-/** The generated SemaphoreService, with faster serializers for the answers that every lease needs. */
+/** The generated SemaphoreService, with faster serializers for the answers that each lease needs. */
 export const semaphoreServiceDefinition = {
   ...SemaphoreServiceService,
   acquirePermits: {

@@ -18,9 +18,9 @@ interface DescribedFile {
 export class Descriptors {
   private readonly files = new Map<string, DescribedFile>();
   private readonly serviceNames: string[] = [];
-  /** Full name of each declared symbol, to the name of its file. */
+  /** Maps the full name of each declared symbol to the name of its file. */
   private readonly symbols = new Map<string, string>();
-  /** Full name of each message type, to its extensions: number, to the name of the declaring file. */
+  /** Maps the full name of each message type to its extensions, and each extension's number to the declaring file. */
   private readonly extensions = new Map<string, Map<number, string>>();
 
   /** @param fileDescriptorSet a serialized google.protobuf.FileDescriptorSet that includes all imports */
@@ -53,15 +53,15 @@ export class Descriptors {
   }
 
   /**
-   * Returns a file and all its imports, the file first, so a client can link them without another request. Imports in
-   * `sent` are left out; returned imports are added to `sent`. Undefined: the file does not exist.
+   * Returns a file and then all its imports, so that a client needs no further request to link them. Imports in `sent`
+   * are left out. Returned imports are added to `sent`. Undefined: the file does not exist.
    */
   withImports(fileName: string, sent: Set<string>): Buffer[] | undefined {
     const file = this.files.get(fileName);
     if (file === undefined) return undefined;
     sent.add(fileName);
     const found = [file];
-    // The list grows during the loop, so indirect imports are included.
+    // The loop appends to `found`, so the imports of imports are included.
     for (const { imports } of found) {
       for (const name of imports) {
         const imported = this.files.get(name);

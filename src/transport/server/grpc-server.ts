@@ -35,8 +35,8 @@ const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 export interface GrpcServerParts {
   readonly engine: PermitsEngine & { drain(): Promise<void> };
   /**
-   * Undefined: this server does not offer autocomplete. `drain` is called after the streams were told to end. After
-   * that an open import only abandons its entries or finishes its commit.
+   * Undefined: this server does not offer autocomplete. `drain` is called after all streams have received the order to
+   * end. An open import may then still abandon its entries or finish its commit.
    */
   readonly autocomplete?: (AutocompleteEngine & { drain(): void }) | undefined;
   readonly autocompleteLimits?: AutocompleteLimits | undefined;
@@ -62,12 +62,13 @@ export class GrpcServer {
   constructor(private readonly parts: GrpcServerParts) {
     const { engine, autocomplete, store, limits, version, clock, log } = parts;
     const context: CallContext = { clock, log };
-    // No max_concurrent_streams: above the limit clients queue silently, so a release could wait behind hold streams.
+    // There is no max_concurrent_streams. Above such a limit clients queue calls silently, and a release could wait
+    // behind hold streams.
     this.server = new Server({
       'grpc.keepalive_time_ms': parts.keepaliveTimeMs,
       'grpc.keepalive_timeout_ms': parts.keepaliveTimeoutMs,
       'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
-      // Nothing reads the channelz counters, and each call would pay for them.
+      // Nothing reads the channelz counters, and their updates would cost time in each call.
       'grpc.enable_channelz': 0,
     });
     this.health = new Health(autocomplete ? [...SERVICES, AUTOCOMPLETE] : SERVICES);
@@ -94,7 +95,7 @@ export class GrpcServer {
     return target;
   }
 
-  /** Ends all work in order. After `timeoutMs` open connections are closed by force. */
+  /** Ends all work in order. Connections that are still open after `timeoutMs` are closed. */
   async drain(timeoutMs: number): Promise<void> {
     const { server, connections, health, reflection, drainAutocomplete } = this;
     const { log } = this.parts;

@@ -9,7 +9,7 @@ import { EventStream, type EventShape } from '../grpc/event-stream';
 
 /** The health protocol's name for the server as a whole. */
 const WHOLE_SERVER = '';
-/** The state of grants alone: they pause while the store is in quarantine. */
+/** The health service name for grants. Grants pause while the store is in quarantine. */
 const GRANTS = 'holdfast.grants';
 
 type WatchStream = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>;
@@ -20,9 +20,9 @@ const STATES: EventShape<ServingStatus, HealthCheckResponse> = {
 };
 
 /**
- * The service grpc.health.v1.Health. The server and all its services always share one state, because all of them
- * need the store. `holdfast.grants` has a state of its own: a quarantine stops grants, but renewals must still find a
- * serving server. The package grpc-health-check is not used because its watches never end, so a drain would wait.
+ * The service grpc.health.v1.Health. The server and all its services share one state, because all need the store.
+ * `holdfast.grants` has its own state: a quarantine stops grants, but renewals must still find a serving server. The
+ * package grpc-health-check is not used, because its watches never end and would block a drain.
  */
 export class Health {
   readonly handlers: HealthServer;
@@ -63,13 +63,13 @@ export class Health {
     );
   }
 
-  /** Sets NOT_SERVING for good, also if the store's state changes later. */
+  /** Sets NOT_SERVING permanently. Later changes of the store's state have no effect. */
   drain(): void {
     this.setServing(false);
     this.draining = true;
   }
 
-  /** Ends all watches: an open watch keeps its connection open, and so the server. */
+  /** Ends all watches, because an open watch keeps its connection open, and an open connection the server. */
   endWatches(): void {
     for (const [stream, states] of this.watches) {
       states.finish();

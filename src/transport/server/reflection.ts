@@ -11,8 +11,8 @@ type Question = ServerReflectionRequest['messageRequest'];
 type Answer = NonNullable<ServerReflectionResponse['messageResponse']>;
 
 /**
- * The reflection service, so grpcurl, buf curl and Postman need no proto files. Versions v1 and v1alpha are equal on
- * the wire and share these handlers. The package @grpc/reflection is not used because it omits a file's imports.
+ * The reflection service, so that grpcurl, buf curl and Postman need no proto files. Versions v1 and v1alpha are equal
+ * on the wire and share these handlers. The package @grpc/reflection is not used, because it omits imported files.
  */
 export class Reflection {
   readonly handlers: {
@@ -27,7 +27,7 @@ export class Reflection {
     this.handlers = { serverReflectionInfo: (stream) => this.serve(stream) };
   }
 
-  /** Ends all streams: an open stream keeps its connection open, and so the server. */
+  /** Ends all streams, because an open stream keeps its connection open, and an open connection the server. */
   endStreams(): void {
     for (const stream of this.streams) {
       stream.emit('error', {
@@ -48,7 +48,7 @@ export class Reflection {
     });
     stream.on('data', (request: ServerReflectionRequest) => {
       try {
-        // A client that does not read its answers gets no further answer.
+        // The server reads no further request until the client has read its answers.
         if (!stream.write(this.respond(request, sent))) stream.pause();
       } catch (error) {
         this.log.error({ err: error }, 'reflection failed');

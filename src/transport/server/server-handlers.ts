@@ -18,7 +18,7 @@ import { checkText, Violations } from '../grpc/fields';
 
 const FEATURES = [Feature.FEATURE_EXCLUSIVE_LOCKS, Feature.FEATURE_SHARED_LOCKS, Feature.FEATURE_SEMAPHORES];
 
-/** Bound of the operator's reason. */
+/** Bound of the reason that an operator gives to end a quarantine. */
 const MAX_REASON_BYTES = 512;
 
 const CAUSES: Readonly<Record<Quarantine['cause'], QuarantineCause>> = {
@@ -27,7 +27,7 @@ const CAUSES: Readonly<Record<Quarantine['cause'], QuarantineCause>> = {
   clock: QuarantineCause.QUARANTINE_CAUSE_CLOCK,
 };
 
-/** GetServerInfo makes no call to the store, so it also answers while the store is unreachable. */
+/** The handlers of ServerService. GetServerInfo makes no call to the store, so it answers while the store is down. */
 export function serverHandlers(
   context: CallContext,
   version: string,
