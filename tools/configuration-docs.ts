@@ -5,7 +5,7 @@ import { options, type Option } from '../src/config/options';
  * Writes docs/configuration.md from the option list of the server.
  *
  *     node dist/tools/configuration-docs.js --write    writes the page
- *     node dist/tools/configuration-docs.js --check    fails when the page is out of date
+ *     node dist/tools/configuration-docs.js --check    fails if the page is out of date
  */
 
 const PAGE = 'docs/configuration.md';
@@ -29,7 +29,6 @@ ${wrapped(
 )}
 `;
 
-/** The whole page. */
 export function configurationPage(): string {
   const sections = Object.values(options as Record<string, Option<unknown>>).map(section);
   return [HEAD, ...sections].join('\n');

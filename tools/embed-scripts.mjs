@@ -1,17 +1,16 @@
-// Writes generated/redis/scripts.ts: the text of each Lua script as Redis runs it, so that the server needs no files
-// at run time. With `--check` the tool only compares. A file of src/redis/scripts is a script if its first line is
-// `#!lua` with the script's flags; any other file is shared. Three kinds of comment lines direct the tool:
+// Writes the text of each Lua script to generated/redis/scripts.ts, so that the server needs no Lua files at run time.
+// With `--check` the tool only compares. A file of src/redis/scripts is a script if its first line is `#!lua` with the
+// script's flags. All other files are shared. Three kinds of comment lines direct the tool:
 //
-//   -- @include PATH          puts the text of PATH (relative to this file) in front, once per script, together with
-//                             everything that PATH includes
-//   -- @field LETTER NAME     `request.NAME` and the key NAME of a table constructor become LETTER: Redis stores records
-//                             with one-letter fields
-//   -- @enclose               puts everything that follows into one function
+//   -- @include PATH          puts PATH (relative to this file) and its includes in front, once per script
+//   -- @field LETTER NAME     `request.NAME` and the key NAME of a table constructor become LETTER, because Redis
+//                             stores records with one-letter fields
+//   -- @enclose               puts the rest of the script into one function
 //
-// A script creates all its functions in every run, so a shared file holds one function, or a few that are always used
-// together, and a script includes no more than it needs. `@enclose` makes the creation of functions cheaper: Lua finds
-// a variable of an enclosing function at once, but searches all captured variables for a local of the same function.
-// Constants (`local NAME = value`, NAME in capitals) are replaced by their values, which removes captured variables.
+// A script creates all its functions in every run. So a script should include few functions, and a shared file contains
+// one function, or a few functions that are always used together. `@enclose` makes the creation of functions cheaper:
+// Lua finds a variable of an enclosing function at once, but searches all captured variables for a local of the same
+// function. Constants (`local NAME = value`, NAME in capitals) are replaced by their values for the same reason.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +18,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const target = join(root, 'generated/redis/scripts.ts');
 
-/** The text of a file after the texts that it includes. Files in `done` are already part of the script. */
+/** The text of a file, after the text of its includes. Files in `done` are already part of the script. */
 function withIncludes(file, done = new Set()) {
   if (done.has(file)) return '';
   done.add(file);
@@ -36,7 +35,7 @@ function enclose(lua) {
   return after === undefined ? before : `${before}return (function()\n${after}\nend)()`;
 }
 
-/** Only people need comments and indentation, and Redis keeps the text of every script in memory. */
+/** Removes comments and indentation, because Redis keeps the text of every script in memory. */
 function compact(lua) {
   const lines = lua.split('\n').map((line) =>
     line
@@ -47,7 +46,7 @@ function compact(lua) {
   return lines.filter((line) => line !== '').join('\n');
 }
 
-/** The stored letter of each field that a `-- @field` line declares, by the field's name. */
+/** Maps the name of each field that a `-- @field` line declares to its stored letter. */
 const fieldLetters = (lua) =>
   new Map([...lua.matchAll(/^-- @field (\w) (\w+)/gm)].map(([, letter, name]) => [name, letter]));
 
@@ -62,7 +61,7 @@ function shortenFields(lua, letters) {
     .replace(/\{[^{}]*\}/g, (table) => table.replace(/\w+(?= = )/g, (name) => letters.get(name) ?? name));
 }
 
-/** A word in quotes is never a constant. */
+/** Replaces each constant by its value. A word in quotes is no constant. */
 function inlineConstants(lua) {
   const constant = /^local ([A-Z_]+) = (KEYS\[\d+\]|\d+|'\w')\n/gm;
   return [...lua.matchAll(constant)].reduce(

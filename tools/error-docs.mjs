@@ -1,7 +1,7 @@
 // Writes docs/errors.md from the comments in error_reason.proto and the table in src/transport/grpc/error-table.ts.
 //
-//   node tools/error-docs.mjs --write    writes the page (build first: the table is read from dist/)
-//   node tools/error-docs.mjs --check    fails when the page is out of date, or when a comment differs from the table
+//   node tools/error-docs.mjs --write    writes the page (needs a build, because the table is read from dist/)
+//   node tools/error-docs.mjs --check    fails if the page is out of date, or if a comment differs from the table
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -37,7 +37,7 @@ const libraryErrors = `## Errors of the gRPC library
 | \`UNIMPLEMENTED\`       | the server does not know the method or the compression        |
 `;
 
-/** The comment block and the value's name, for the enum and each of its values. */
+/** The name and the comment of the enum and of each of its values. */
 function comments() {
   const blocks = readFileSync(proto, 'utf8').matchAll(
     /((?:^ *\/\/.*\n)+) *(?:enum (\w+)|ERROR_REASON_(\w+) = \d+;)/gm,
@@ -48,7 +48,7 @@ function comments() {
   }));
 }
 
-/** A value's comment: sentences, then a list with one item for each label. */
+/** Parses the comment of a value: sentences, then a list with one item for each label. */
 function parse({ name, text }) {
   const [, when, list] = /^([^]*?)\n\n( {2}- [^]*)$/.exec(text) ?? [];
   const items = (list ?? '').split(/^ {2}- /m).slice(1);

@@ -3,8 +3,8 @@
 //   npm run generate                   all languages
 //   npm run generate -- go java        only these languages
 //   npm run generate -- --install      first installs the pinned generators into a cache outside the repository
-//   npm run generate -- --check        changes nothing; fails if generated/ differs from proto/. A language without
-//                                      its installed generators is named and not checked
+//   npm run generate -- --check        changes nothing; fails if generated/ differs from proto/. Skips a language if
+//                                      its generators are not installed, and says so
 //   npm run generate -- --baseline     at a release: writes proto/baseline.binpb, the reference of `buf breaking`
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -88,7 +88,7 @@ function howToInstall(name, missing) {
   return `${missing.join(' and ')} is required in exactly this version; \`${command}\` installs it`;
 }
 
-/** A contract that breaks the old baseline is refused. For an intended break, first delete the old baseline. */
+/** Refuses a contract that breaks the old baseline. Before an intended break, delete the old baseline. */
 function refreshBaseline() {
   if (existsSync(join(root, baseline))) buf(['breaking', 'proto', '--against', baseline]);
   buf(['build', 'proto', '--path', 'proto/holdfast', '--exclude-source-info', '-o', baseline]);

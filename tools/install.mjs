@@ -1,9 +1,8 @@
 /**
  * Checks whether the packages of package-lock.json are installed, and runs `npm ci` if they are not.
  *
- * Two files inside node_modules prove an install: a note that this script writes after a successful `npm ci`, and
- * npm's hidden lock file, which npm writes last, so that a manual install counts too. An interrupted install leaves
- * neither file.
+ * Two files inside node_modules prove an install. This script writes a note after a successful `npm ci`. npm writes its
+ * hidden lock file at the end of every install, also of a manual install. An interrupted install leaves neither file.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,7 +15,7 @@ function readIfThere(file) {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
-/** The content of the note for this lock file and this kind of machine. Some packages contain binaries. */
+/** The note for this lock file and this kind of machine. The kind matters, because some packages contain binaries. */
 function noteFor(lockText) {
   const digest = createHash('sha256').update(lockText).digest('hex');
   return `${digest} ${process.platform}-${process.arch}\n`;
@@ -36,7 +35,7 @@ function firstDifference(lockText, hiddenText) {
 }
 
 /**
- * The reason why an install is needed; undefined when the packages are installed.
+ * The reason for an install. Undefined: the packages are installed.
  * @param {string} root
  */
 export function installProblem(root) {
@@ -53,7 +52,7 @@ export function installProblem(root) {
   return different && `${different} differs from package-lock.json`;
 }
 
-/** The npm that runs this script, which may differ from the npm on the PATH; without one, the npm on the PATH. */
+/** The npm that runs this script, or the npm on the PATH if this script does not run under npm. */
 function npmCommand() {
   const runner = process.env.npm_execpath;
   if (runner && basename(runner) === 'npm-cli.js') return [process.execPath, runner];

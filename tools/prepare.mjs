@@ -1,11 +1,11 @@
 /**
- * Makes a fresh clone runnable: installs the packages of package-lock.json and builds dist/, each only when needed.
- * `npm start`, `npm test` and the other scripts run it first. It takes a fraction of a second when nothing is to do.
+ * Makes a fresh clone runnable: installs the packages of package-lock.json and builds dist/, if necessary. `npm start`,
+ * `npm test` and the other npm scripts run this file first.
  *
- *     node tools/prepare.mjs [--quiet]      --quiet: prints nothing when nothing is to do
+ *     node tools/prepare.mjs [--quiet]      --quiet: prints nothing if no step is necessary
  *
- * It uses only modules of Node, because no package may be installed yet. It uses only syntax that old versions of
- * Node can parse, so that an old Node can print the message that it is too old.
+ * This file uses only modules of Node, because the packages may not be installed yet. This file uses only syntax that
+ * old versions of Node can parse, so that an old Node prints a clear message.
  */
 import { readFileSync } from 'fs';
 import { dirname, join } from 'path';
@@ -13,7 +13,7 @@ import { fileURLToPath } from 'url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-/** True when version `actual` ("20.11.1") is at least `wanted` ("20.11"). */
+/** Compares versions: true if `actual` ("20.11.1") is at least `wanted` ("20.11"). */
 function isAtLeast(actual, wanted) {
   const have = actual.split('.').map(Number);
   const need = wanted.split('.').map(Number);
@@ -33,7 +33,7 @@ async function prepare(quiet) {
     if (!quiet) log('installed and built: nothing to do');
     return;
   }
-  // When several terminals start at the same time, one process does the work and the others wait.
+  // If several terminals start at the same time, one process does the work and the other processes wait.
   const release = await takePidLock(join(root, '.holdfast', 'prepare.lock'), (pid) =>
     log(`another process (pid ${pid}) is preparing this folder: waiting for it`),
   );

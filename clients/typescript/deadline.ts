@@ -2,8 +2,8 @@ import type { Duration } from '../../generated/typescript/google/protobuf/durati
 import { durationToMs } from './duration';
 
 /**
- * The time on the caller's own monotonic clock until which the caller may rely on a lease. The deadline is never
- * later than the true end of the lease, and needs no clock that is shared with the server.
+ * The time on the caller's own monotonic clock until which the caller may rely on a lease. The deadline is never later
+ * than the true end of the lease. The clocks of caller and server need not agree.
  *
  *     const t0 = performance.now();            // before the call is sent; for a stream, before it is opened
  *     const { lease } = await acquire(…);
@@ -11,13 +11,13 @@ import { durationToMs } from './duration';
  *     …
  *     if (performance.now() >= until) stop();  // before each step of the protected work
  *
- * Several answers about one lease give several deadlines: the latest deadline counts. A lease with an unset field
- * gives -Infinity: no time at all.
+ * Each answer about a lease gives a deadline, and the latest deadline is valid. A lease with an unset field gives
+ * -Infinity.
  *
  * @param t0 `performance.now()` just before the call was sent
  * @param expireOffset the answer's or event's `expire_offset`
  * @param ttl the lease's `ttl`
- * @param receipt `performance.now()` when the answer arrived. Default: now
+ * @param receipt `performance.now()` at the arrival of the answer. Default: now
  */
 export function deadline(
   t0: number,

@@ -5,8 +5,8 @@ const MAX_SECONDS = 315_576_000_000n;
 const MAX_NANOS = 999_999_999;
 
 /**
- * Converts milliseconds to the Duration of a request: `ttl: duration(30_000)`. Fractions are kept to the
- * nanosecond, so a short `wait_timeout` never becomes zero, which means "try once".
+ * Converts milliseconds to the Duration of a request: `ttl: duration(30_000)`. Keeps nanoseconds, so a short
+ * `wait_timeout` does not become zero. Zero means "try once".
  */
 export function duration(ms: number): Duration {
   if (!Number.isFinite(ms))

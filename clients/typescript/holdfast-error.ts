@@ -1,15 +1,15 @@
 import type { Metadata } from '@grpc/grpc-js';
 import { decodeStatusDetails, type FieldViolation, type StatusDetails } from './status-details';
 
-/** A Holdfast server's error. Decide by `reason`, never by the text. */
+/** An error of a Holdfast server. Decide by `reason`, never by the text. */
 export interface HoldfastFault {
   /** An ErrorReason without its prefix, e.g. `CONTENDED`. See docs/errors.md. */
   readonly reason: string;
-  /** Facts about the error, under the names in `error_reason.proto`. */
+  /** Facts about the error. `error_reason.proto` lists their names. */
   readonly metadata: ReadonlyMap<string, string>;
-  /** The delay before a retry. Undefined: the server advises no retry. */
+  /** The delay before a retry (ms). Undefined: the server advises no retry. */
   readonly retryAfterMs: number | undefined;
-  /** Every bad field of the request. Empty unless `reason` is INVALID_FIELD. */
+  /** All invalid fields of the request. Empty unless `reason` is INVALID_FIELD. */
   readonly violations: readonly FieldViolation[];
 }
 
@@ -25,8 +25,8 @@ const PUSHBACK_TRAILER = 'grpc-retry-pushback-ms';
  *       if (holdfastError(error)?.reason === 'CONTENDED') …
  *     }
  *
- * Undefined for an error that no Holdfast server made: CANCELLED, DEADLINE_EXCEEDED, a failed connection, an error
- * outside gRPC.
+ * Undefined for an error that does not come from a Holdfast server: CANCELLED, DEADLINE_EXCEEDED, a failed connection,
+ * an error outside gRPC.
  */
 export function holdfastError(error: unknown): HoldfastFault | undefined {
   const trailers = trailersOf(error);
@@ -42,7 +42,7 @@ export function holdfastError(error: unknown): HoldfastFault | undefined {
   };
 }
 
-/** Checks the shape, not the class: the application may have its own copy of grpc-js. */
+/** Checks the shape and not the class, because the application may have its own copy of grpc-js. */
 function trailersOf(error: unknown): Metadata | undefined {
   if (typeof error !== 'object' || error === null || !('metadata' in error)) return undefined;
   const { metadata } = error as { metadata: Partial<Metadata> | null | undefined };

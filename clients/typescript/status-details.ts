@@ -3,7 +3,7 @@ import { Status } from '../../generated/typescript/google/rpc/status';
 import { durationToMs } from './duration';
 
 export interface FieldViolation {
-  /** The field's path as the contract spells it, e.g. `acquire.ttl`. */
+  /** The path of the field, spelled as in the proto files, e.g. `acquire.ttl`. */
   readonly field: string;
   readonly description: string;
 }
@@ -34,7 +34,7 @@ function decode(bytes: Uint8Array): StatusDetails {
   let retryAfterMs: number | undefined;
   const violations: FieldViolation[] = [];
   for (const { typeUrl, value } of details) {
-    // Only the last segment names the type: each sender may choose another prefix.
+    // Only the last segment names the type. The prefix may differ between senders.
     switch (typeUrl.slice(typeUrl.lastIndexOf('/') + 1)) {
       case 'google.rpc.ErrorInfo':
         info = ErrorInfo.decode(value);

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { packagesToUnpack, parseDepends } from './debian-depends';
 import { runCommand, type CommandResult } from './run-command';
 
-/** Packages to download together. The first one is the package that the caller needs. */
+/** Packages to download together. The first package is the one that the caller needs. */
 export type PackageSet = readonly [string, ...string[]];
 
 const QUERY_TIMEOUT_MS = 30_000;
 const FETCH_TIMEOUT_MS = 120_000;
 
-/** Options and environment of each apt call. The options select the package lists of the machine or fresh ones. */
+/** Options and environment of each apt call. The options select the machine's package lists or newly loaded lists. */
 interface Apt {
   readonly options: readonly string[];
   readonly env: NodeJS.ProcessEnv;
@@ -23,7 +23,7 @@ async function installedPackages(env: NodeJS.ProcessEnv): Promise<Set<string>> {
   return new Set(lines.map((line) => line.slice('installed '.length)));
 }
 
-/** The packages to download for the first set that these lists contain; empty when the lists contain no set. */
+/** The packages to download for the first set that the package lists contain. Empty if the lists contain no set. */
 async function resolvePackages(apt: Apt, sets: readonly PackageSet[]): Promise<string[]> {
   const installed = await installedPackages(apt.env);
   const kinds = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'];
@@ -39,7 +39,7 @@ async function resolvePackages(apt: Apt, sets: readonly PackageSet[]): Promise<s
   return [];
 }
 
-/** The error lines of apt or dpkg; without such lines, the end of the output or the exit code. */
+/** The error lines of apt or dpkg. If there are no such lines: the end of the output, or the exit code. */
 function errorText(result: CommandResult): string {
   const lines = result.stderr.split('\n').filter((line) => /^E:/.test(line));
   return (
@@ -47,7 +47,7 @@ function errorText(result: CommandResult): string {
   );
 }
 
-/** Downloads the packages and unpacks them into `target`. Returns the reason of a failure, else undefined. */
+/** Downloads the packages and unpacks them into `target`. Returns the reason of a failure; undefined: success. */
 async function fetchWith(
   apt: Apt,
   sets: readonly PackageSet[],
@@ -77,7 +77,7 @@ async function fetchWith(
   return undefined;
 }
 
-/** Downloads fresh package lists: the machine's may be empty, out of date, or not readable by this user. */
+/** Downloads new package lists, because the machine's lists may be empty, out of date, or unreadable for this user. */
 async function fetchLists(
   env: NodeJS.ProcessEnv,
   scratch: string,
@@ -100,15 +100,15 @@ async function fetchLists(
     env,
     timeoutMs: FETCH_TIMEOUT_MS,
   });
-  // An error is not final here: it may concern another package source, and the Redis package is still listed.
+  // An error is not final, because it may concern a package source that has no Redis.
   const message = /^[EW]: (.+)$/m.exec(update.stderr)?.[1];
   return { apt: { options, env }, problem: message && `apt-get update: ${message}` };
 }
 
 /**
- * Unpacks the first set that the package lists contain, with the libraries that the machine lacks, into `target`.
- * A second attempt uses fresh package lists. Needs no root; the caller removes `scratch` afterwards. Returns the
- * reason of a failure, else undefined.
+ * Unpacks the first set that the package lists contain into `target`, with the libraries that the machine lacks. A
+ * second attempt downloads new package lists. Root is not required. The caller must remove `scratch`. Returns the
+ * reason of a failure; undefined: success.
  */
 export async function fetchPackages(
   sets: readonly PackageSet[],
@@ -116,7 +116,7 @@ export async function fetchPackages(
   scratch: string,
   target: string,
 ): Promise<string | undefined> {
-  // The output of apt-cache is parsed here, so it must be in English.
+  // The parser of apt-cache's output expects English.
   const english = { ...env, LC_ALL: 'C' };
   const first = await fetchWith(
     { options: ['-o', 'APT::Sandbox::User=root'], env: english },

@@ -1,4 +1,4 @@
-/** Facts about the server, known once it listens. */
+/** Facts about a server that listens. */
 export interface ServerInfo {
   /** "127.0.0.1:50051", or "unix:/path". */
   readonly listen: string;
@@ -9,18 +9,18 @@ export interface ServerInfo {
 export interface StoreInfo {
   /** One line: the kind of store and its address. */
   readonly description: string;
-  /** Where the data is; undefined for a store that the user runs. */
+  /** The folder of the private Redis. Undefined: the user runs the store. */
   readonly dataFolder: string | undefined;
 }
 
-/** The address for a client on this machine: loopback, where the server listens on all addresses. */
+/** The address for a client on this machine. A server that listens on all addresses is called by loopback. */
 function clientAddress(listen: string): string {
   return listen.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
 }
 
 /**
- * The command for a first call. `buf curl` finds the methods by reflection, so it needs no proto files. With
- * `wait_timeout` 0 the second call is refused at once; without it the second call waits in the queue.
+ * The command for a first call. `buf curl` finds the methods by reflection, so no proto files are needed. With
+ * `wait_timeout` 0 a second call is refused at once and does not wait.
  */
 function firstCall(listen: string): string {
   const data = '{"name":"hello","holder_id":"alice","ttl":"30s","wait_timeout":"0s"}';

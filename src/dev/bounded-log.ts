@@ -2,8 +2,8 @@ import { closeSync, existsSync, mkdirSync, openSync, renameSync, statSync, write
 import { dirname } from 'node:path';
 
 /**
- * A log file that never takes more disk space than twice its limit. A full file is renamed to `<file>.1` and
- * replaces the file of that name. Writes are synchronous, so that the last lines of a dying process are kept.
+ * A log file that takes at most twice `limitBytes` on disk. A full file replaces `<file>.1`. Writes are synchronous, so
+ * the last lines of a crashing process are kept.
  */
 export class BoundedLog {
   private descriptor: number;
@@ -18,7 +18,7 @@ export class BoundedLog {
     this.descriptor = openSync(file, 'a', 0o600);
   }
 
-  /** Never throws: a full disk or a removed folder must not end the process that writes the log. */
+  /** Never throws, because a full disk or a removed folder must not end the process that writes the log. */
   write(chunk: Uint8Array): void {
     try {
       if (this.size + chunk.length > this.limitBytes) this.rotate();

@@ -3,7 +3,7 @@ import { lstat, mkdir, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
-/** The home folder, or '' where the user has none: homedir() throws in a container with an unknown user id. */
+/** The home folder. Empty in a container with an unknown user id, where homedir() throws. */
 function homeFolder(): string {
   try {
     return homedir();
@@ -16,7 +16,7 @@ function userId(): number {
   return process.getuid?.() ?? 0;
 }
 
-/** Folders for a user's cache, in order of preference; the last one serves users without a home. */
+/** Folders for a user's cache, in order of preference. The last folder is for users without a home folder. */
 function candidates(env: NodeJS.ProcessEnv): string[] {
   const { XDG_CACHE_HOME: xdg, HOME: home = homeFolder() } = env;
   return [
@@ -27,8 +27,8 @@ function candidates(env: NodeJS.ProcessEnv): string[] {
 }
 
 /**
- * Creates a folder if necessary. True when this user owns it and nobody else can write to it. Programs from this
- * folder are run later, so a folder that another user prepared in the shared temporary folder is refused.
+ * Creates the folder if necessary. Returns true if this user owns the folder and no other user can write to the folder.
+ * Programs from this folder are run later, so a folder of another user in the shared temporary folder is refused.
  */
 export async function isPrivateFolder(folder: string): Promise<boolean> {
   try {
@@ -44,7 +44,7 @@ export async function isPrivateFolder(folder: string): Promise<boolean> {
   }
 }
 
-/** A private folder for files that can be downloaded again; undefined when no folder is suitable. */
+/** A private folder for files that can be downloaded again. Undefined: no folder is suitable. */
 export async function cacheDirectory(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   for (const folder of candidates(env)) if (await isPrivateFolder(folder)) return folder;
   return undefined;

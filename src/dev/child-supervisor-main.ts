@@ -1,9 +1,9 @@
 /**
- * The supervisor process: runs one child for a parent, and ends the child when the parent ends, even by SIGKILL.
+ * The supervisor process. It runs one child for a parent, and ends the child when the parent ends, even by SIGKILL.
  *
- * The supervisor watches its IPC channel: the kernel closes the channel when the parent is gone, and keeps it open
- * while the parent is only stopped (SIGSTOP). The supervisor runs detached, in its own session, so Ctrl-C in the
- * terminal reaches neither it nor the child: the parent may need the child while it drains.
+ * The supervisor watches its IPC channel. The kernel closes this channel when the parent ends, and keeps the channel
+ * open while the parent is stopped (SIGSTOP). The supervisor runs in its own session, so Ctrl-C in the terminal reaches
+ * neither the supervisor nor the child. The parent may need the child during its drain.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -20,7 +20,7 @@ let child: ChildProcess | undefined;
 let ending = false;
 
 function send(message: FromSupervisor): void {
-  // The callback ignores the error of a parent that has just ended; the 'disconnect' event handles that end.
+  // The callback ignores the error of a parent that has just ended. The 'disconnect' event ends the child.
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }
 
@@ -29,7 +29,7 @@ function setUp(given: SupervisorSetup): void {
   if (given.logFile !== undefined) log = new BoundedLog(given.logFile, LOG_LIMIT_BYTES);
   if (given.lifeline !== undefined) {
     lifeline = connect(given.lifeline);
-    // A failed connection counts as a closed one: 'close' follows 'error'.
+    // A failed connection needs no handling, because 'close' follows 'error'.
     lifeline.on('error', () => undefined);
     lifeline.on('close', end);
     lifeline.resume();

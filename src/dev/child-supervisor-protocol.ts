@@ -1,4 +1,4 @@
-/** The messages between a parent and its supervisor process; see child-supervisor.ts. */
+/** The messages between a parent and its supervisor process. See child-supervisor.ts. */
 
 /** The first message to the supervisor. */
 export interface SupervisorSetup {
@@ -7,13 +7,13 @@ export interface SupervisorSetup {
   readonly args: readonly string[];
   readonly cwd?: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Receives the child's output. Without a file the output goes to the supervisor's output, which the parent reads. */
+  /** The file for the child's output. Undefined: the parent reads the output from the supervisor's pipes. */
   readonly logFile?: string;
-  /** Time between SIGTERM and SIGKILL for the child. With 0 the supervisor sends SIGKILL at once. */
+  /** The time between SIGTERM and SIGKILL for the child (ms). 0: the supervisor sends SIGKILL at once. */
   readonly graceMs: number;
   /** A folder that the supervisor removes after the child has ended. */
   readonly removeAtEnd?: string;
-  /** A unix socket that the supervisor connects to. The supervisor ends the child when this connection closes. */
+  /** A Unix socket to which the supervisor connects. The supervisor ends the child when this connection closes. */
   readonly lifeline?: string;
 }
 

@@ -11,11 +11,11 @@ export type { ChildExit } from './child-supervisor-protocol';
 export interface ChildSupervisorOptions extends Omit<SupervisorSetup, 'kind'> {
   /** Called each time the child has ended. */
   readonly onExit?: (exit: ChildExit) => void;
-  /** Called with the output pipes of each supervisor process. Without a `logFile` they carry the child's output. */
+  /** Called with the output pipes of each supervisor process. Without `logFile` they carry the child's output. */
   readonly onOutput?: (stdout: Readable, stderr: Readable) => void;
 }
 
-/** The supervisor process runs built code, even where tests run this file from its source. */
+/** The path of the built supervisor program. Tests run this file from its source, but the supervisor must be built. */
 function supervisorProgram(): string {
   const folder = __filename.endsWith('.ts') ? join(__dirname, '..', '..', 'dist', 'src', 'dev') : __dirname;
   const program = join(folder, 'child-supervisor-main.js');
@@ -24,9 +24,9 @@ function supervisorProgram(): string {
 }
 
 /**
- * Runs a child process that ends when this process ends, even by SIGKILL, and that Ctrl-C in the terminal does not
- * reach. A small supervisor process between the two does both (child-supervisor-main.ts). `start` may be called again
- * after the child has ended. A running child does not keep this process alive.
+ * Runs a child process in its own terminal session, so Ctrl-C does not reach the child. A small supervisor process
+ * (child-supervisor-main.ts) ends the child when this process ends, even by SIGKILL. `start` may be called again after
+ * the child has ended. A running child does not keep this process alive.
  */
 export class ChildSupervisor {
   private supervisor: ChildProcess | undefined;
@@ -36,12 +36,12 @@ export class ChildSupervisor {
 
   constructor(private readonly options: ChildSupervisorOptions) {}
 
-  /** The child's process id while it runs. */
+  /** The child's process id. Undefined: the child does not run. */
   get pid(): number | undefined {
     return this.childPid;
   }
 
-  /** Starts the child and returns its process id. Rejects when the program cannot be run. */
+  /** Starts the child and resolves to its process id. Rejects if the program cannot be run. */
   async start(): Promise<number> {
     if (this.childPid !== undefined) return this.childPid;
     const supervisor = this.supervisor ?? this.forkSupervisor();
@@ -59,7 +59,7 @@ export class ChildSupervisor {
     }
   }
 
-  /** Sends the child a signal. False when the child does not run. */
+  /** Sends the child a signal. Returns false if the child does not run. */
   signal(signal: NodeJS.Signals): boolean {
     if (this.childPid === undefined) return false;
     try {
@@ -69,7 +69,7 @@ export class ChildSupervisor {
     }
   }
 
-  /** Ends the child with SIGTERM, or with SIGKILL after `graceMs`, and then ends the supervisor process. */
+  /** Ends the child with SIGTERM, then with SIGKILL after `graceMs`. Then ends the supervisor process. */
   async end(): Promise<void> {
     const { supervisor } = this;
     if (!supervisor) return;
@@ -85,7 +85,7 @@ export class ChildSupervisor {
     const output = this.options.logFile === undefined ? 'pipe' : 'ignore';
     const supervisor = fork(supervisorProgram(), [], {
       detached: true,
-      // Without this the supervisor would inherit a debugger's port and a test runner's flags.
+      // The empty list replaces the inherited arguments, which may contain a debugger's port or a test runner's flags.
       execArgv: [],
       stdio: ['ignore', output, output, 'ipc'],
     });
@@ -103,7 +103,7 @@ export class ChildSupervisor {
   }
 
   private send(message: ToSupervisor): void {
-    // The callback ignores the error of a supervisor that has just ended; the 'exit' event handles that end.
+    // The callback ignores the error of a supervisor that has just ended. The 'exit' event handles this case.
     this.supervisor?.send(message, () => undefined);
   }
 
@@ -118,7 +118,7 @@ export class ChildSupervisor {
     }
   }
 
-  /** Kills the child when its supervisor was killed: without a supervisor the child could outlive this process. */
+  /** Kills the child if its supervisor was killed, because the child could then outlive this process. */
   private onSupervisorExit(): void {
     this.supervisor = undefined;
     this.starting?.reject(new Error(`the supervisor process of ${this.options.command} has ended`));

@@ -1,14 +1,14 @@
 /**
- * Reads the output of `apt-cache depends --recurse` to find the packages that a program needs to run. The names of
- * library packages differ between Debian releases (libhiredis0.14, libhiredis1.1.0), so they cannot be a fixed list.
+ * Finds the packages that a program needs, in the output of `apt-cache depends --recurse`. A fixed list of packages is
+ * not possible, because the names of library packages differ between Debian releases (libhiredis0.14, libhiredis1.1.0).
  */
 
-/** One dependency: any package of the list satisfies it. */
+/** One dependency. Any package of the list satisfies the dependency. */
 type Alternatives = readonly string[];
 
 /**
  * Parses lines of the form below. A `|` marks the next line as an alternative. A deeper indentation marks a package
- * that provides the package above. `<name>` is a virtual package, which other packages provide.
+ * that provides the package above. `<name>` is a virtual package.
  *
  *     redis-server
  *       Depends: redis-tools
@@ -35,14 +35,14 @@ export function parseDepends(text: string): ReadonlyMap<string, readonly Alterna
   return packages;
 }
 
-/** A program needs only libraries to run: no system users, no init scripts. */
+/** Only libraries are needed to run a program. Packages with system users and init scripts are not needed. */
 function isLibrary(name: string): boolean {
   return /^(lib|lua-)/.test(name);
 }
 
 /**
- * The packages to unpack: the wanted ones, and every library that they depend on and that is not installed.
- * The C library is always installed. A second C library beside the machine's loader would crash.
+ * The packages to unpack: the wanted packages, and each library that they need and that is not installed. The C library
+ * is always installed. A second C library with the machine's loader would crash.
  */
 export function packagesToUnpack(
   wanted: readonly string[],

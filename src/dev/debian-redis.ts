@@ -7,7 +7,7 @@ import type { RedisServerProgram, Refusal } from './redis-program';
 import { runCommand } from './run-command';
 import { machineName, moveIntoPlace, removeLeftovers, SCRATCH_PREFIX, serverIn } from './unpacked-folder';
 
-/** The package sets to try, in this order: a Debian release may lack either of them. */
+/** The package sets to try, in this order. A Debian release may lack one of both sets. */
 const PACKAGES: readonly PackageSet[] = [
   ['redis-server', 'redis-tools'],
   ['valkey-server', 'valkey-tools'],
@@ -20,9 +20,8 @@ export interface UnpackOptions {
 }
 
 /**
- * The redis-server from the packages of this machine's Debian or Ubuntu release, unpacked into the user's cache.
- * Needs no root and installs nothing. The download happens once; later calls only check that the program still
- * runs.
+ * Unpacks a Redis server from the packages of this machine's Debian or Ubuntu release into the user's cache. Root is
+ * not required, and nothing is installed. Only the first call downloads. Later calls only check that the program runs.
  */
 export async function unpackedServer({ env, note }: UnpackOptions): Promise<RedisServerProgram | Refusal> {
   const cache = await cacheDirectory(env);
@@ -42,7 +41,7 @@ export async function unpackedServer({ env, note }: UnpackOptions): Promise<Redi
   return (await downloadInto(place, cache, env)) ?? serverIn(place, env);
 }
 
-/** Downloads and unpacks the packages, then moves the folder into place. Returns the reason of a failure. */
+/** Downloads and unpacks the packages, then moves the folder to `place`. Returns the reason of a failure. */
 async function downloadInto(
   place: string,
   cache: string,

@@ -11,25 +11,25 @@ import { socketPath } from './socket-path';
 
 const PROBE_TIMEOUT_MS = 1_000;
 const POLL_MS = 20;
-/** From the start of the process until Redis accepts connections. Loading the data comes later and has no limit. */
+/** The time in which Redis must accept connections after its start. Redis may load its data for longer. */
 const OPEN_TIMEOUT_MS = 20_000;
-/** A note tells the user about the loading when it takes longer than this. */
+/** If Redis loads its data for longer than this, a note tells the user. */
 const SLOW_LOADING_MS = 2_000;
-/** Redis writes its data after SIGTERM. SIGKILL follows after this time. */
+/** The time between SIGTERM and SIGKILL. Redis writes its data after SIGTERM. */
 const GRACE_MS = 5_000;
 const LOG_FILE = 'redis.log';
 const MAX_RESTARTS_PER_MINUTE = 5;
 
 export interface EmbeddedOptions {
-  /** Holds the data, the log and the socket. */
+  /** The folder for the data, the log and the socket. */
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Receives a line of text before a slow step and after a failure. */
+  /** Prints a line of text for the user before a slow step and after a failure. */
   readonly note: (text: string) => void;
   readonly find?: (options: FindOptions) => Promise<RedisServerProgram>;
 }
 
-/** With these arguments Redis keeps every acknowledged write, evicts nothing, and only this user can reach it. */
+/** With these arguments Redis keeps every acknowledged write, evicts nothing, and only this user can connect. */
 function redisArguments(dataFolder: string, socket: string): string[] {
   return [
     ...['--port', '0', '--unixsocket', socket, '--unixsocketperm', '700'],
@@ -40,22 +40,22 @@ function redisArguments(dataFolder: string, socket: string): string[] {
 }
 
 /**
- * The private Redis of `npm start`. The data survives a restart of the server. When Redis dies, it is started
- * again. Ctrl-C in the terminal does not reach Redis, and Redis ends with this process even after SIGKILL.
+ * The private Redis of `npm start`. The data survives a restart of the server. A Redis that crashes is started again.
+ * Ctrl-C in the terminal does not reach Redis. Redis ends when this process ends, even by SIGKILL.
  */
 export class EmbeddedRedis {
   readonly dataFolder: string;
   private readonly supervisor: ChildSupervisor;
   private stopping = false;
   private ready = false;
-  /** When Redis died during the last minute, on `performance.now()`. */
+  /** The times of the last minute at which Redis ended, from `performance.now()`. */
   private deaths: number[] = [];
 
   private constructor(
     readonly program: RedisServerProgram,
     private readonly options: EmbeddedOptions,
     readonly socket: string,
-    /** No Redis ever ran in this folder, so no lease was ever kept there. */
+    /** True: no Redis ever ran in this folder, so no lease was ever granted with this data. */
     readonly isNew: boolean,
     private readonly releaseFolder: () => void,
   ) {
@@ -70,7 +70,7 @@ export class EmbeddedRedis {
     });
   }
 
-  /** Rejects when the folder is in use, when no server program is found, or when Redis does not start. */
+  /** Rejects if the folder is in use, if no server program is found, or if Redis does not start. */
   static async start(given: EmbeddedOptions): Promise<EmbeddedRedis> {
     const options = { ...given, folder: resolve(given.folder) };
     await mkdir(join(options.folder, 'redis'), { recursive: true, mode: 0o700 });
@@ -104,7 +104,7 @@ export class EmbeddedRedis {
     return join(this.options.folder, LOG_FILE);
   }
 
-  /** The process id of redis-server while it runs. */
+  /** The process id of redis-server. Undefined: Redis does not run. */
   get pid(): number | undefined {
     return this.supervisor.pid;
   }
@@ -166,7 +166,7 @@ export class EmbeddedRedis {
       return;
     }
     this.options.note(`Redis has ended (${how}): restarting it with the same data`);
-    // The first restart has no delay, because leases run on meanwhile; each later one waits 200 ms more.
+    // The first restart has no delay, because leases expire in the meantime. Each later restart waits 200 ms longer.
     setTimeout(() => this.restart(), 200 * (this.deaths.length - 1)).unref();
   }
 

@@ -3,22 +3,20 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { askRedis, isListening } from './redis-probe';
 
-/** What an earlier `npm start` may have left in its folder. */
-
 const PROBE_TIMEOUT_MS = 1_000;
-/** Redis writes its data on SHUTDOWN and answers no connection meanwhile. */
+/** The time in which Redis must stop after SHUTDOWN. Redis first writes its data. */
 const SHUTDOWN_TIMEOUT_MS = 5_000;
 const POLL_MS = 20;
 
-/** True when no Redis ever ran in this folder. A log without data means that the data was removed by hand. */
+/** Returns true if no Redis ever ran in this folder. A log without data means that a user removed the data. */
 export async function isNeverUsed(folder: string, logName: string): Promise<boolean> {
   const [names, data] = await Promise.all([readdir(folder), readdir(join(folder, 'redis'))]);
   return data.length === 0 && !names.includes(logName);
 }
 
 /**
- * Ends a Redis that still listens although no process holds the folder: its supervisor and its parent were both
- * killed. Two Redis processes on the same data would destroy the data.
+ * Ends a Redis of an earlier `npm start`. Such a Redis still runs if its parent and its supervisor were both killed.
+ * Two Redis processes with the same data folder would destroy the data.
  */
 export async function endLeftover(socket: string, note: (text: string) => void): Promise<void> {
   if (await isListening(socket)) {

@@ -1,9 +1,8 @@
 const POLL_MS = 500;
 
 /**
- * Ends this process as SIGTERM does when the npm that started it has been killed. A killed npm passes no signal
- * on, and this process would keep its port and its Redis. The parent is watched only under npm: a parent such as
- * `nohup` ends without a meaning for this process.
+ * Sends SIGTERM to this process when its parent npm has been killed. A killed npm passes no signal on, so this process
+ * would keep its port and its Redis. Other parents, such as `nohup`, may end earlier than this process.
  */
 export function endWithNpm(env: NodeJS.ProcessEnv): void {
   if (env['npm_lifecycle_event'] === undefined) return;

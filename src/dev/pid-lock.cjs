@@ -1,27 +1,28 @@
 'use strict';
 /**
- * A lock between processes of one machine: a file that names its owner. The lock is free when the owner has ended.
+ * A lock between the processes of one machine. The lock file names its owner by process id *and* start time, because
+ * another process may later have the same id, for example after a power loss or in a container. The lock is free if the
+ * owner has ended.
  *
- * This file is plain JavaScript because `prepare.mjs` uses it before packages are installed and code is built.
- * `npm start` uses it for the folder of its Redis. The file names the owner by process id *and* start time, because
- * process ids are reused: after a power loss, or in a container, another process may have the same id.
+ * This module is plain JavaScript, because `prepare.mjs` uses it before packages are installed and code is built.
+ * `npm start` uses the lock for the folder of its Redis.
  */
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
-/** A lock file that stays empty for this long belongs to a process that died before it wrote the content. */
+/** If a lock file stays empty for this time, its process died before the content was written. */
 const EMPTY_FILE_MS = 5_000;
 const POLL_MS = 100;
 
 /**
- * The boot id of the machine and the start time of a process, which together no other process ever has. Undefined
- * when the process does not exist or is a zombie, which holds no lock any more.
+ * The boot id of the machine and the start time of a process. Together with the process id they identify one process.
+ * Undefined if the process does not exist. A zombie counts as ended.
  */
 function processStart(pid) {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The command name in brackets may contain spaces and brackets, so the fields are counted from the last bracket.
+    // The fields are counted from the last bracket, because the command name may contain spaces and brackets.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
     return `${fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19]}`;
@@ -39,7 +40,7 @@ function processStart(pid) {
   }
 }
 
-/** The content of the file, or undefined when the file does not exist. */
+/** The content of the file. Undefined: the file does not exist. */
 function readIfThere(file) {
   try {
     return fs.readFileSync(file, 'utf8');
@@ -67,7 +68,7 @@ function ageMs(file) {
   }
 }
 
-/** Blocks the thread. The other process is done within microseconds, so an asynchronous wait is not worth it. */
+/** Blocks the thread. A blocking wait is acceptable, because the other process needs only microseconds. */
 function sleepSync(ms) {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -81,7 +82,7 @@ function parseOwner(content) {
   }
 }
 
-/** The owner that the content of a lock file names, if that process still runs; undefined for a leftover file. */
+/** The owner that the content of a lock file names. Undefined: this process has ended, so the file is a leftover. */
 function livingOwner(file, content) {
   const owner = parseOwner(content);
   if (owner) {
@@ -93,7 +94,7 @@ function livingOwner(file, content) {
 
 /**
  * Removes a leftover lock file. Two processes may see the same leftover, and neither may remove the new lock of the
- * other. So a second file admits one process at a time, which removes the lock file only if its content is unchanged.
+ * other. So a second file admits one process at a time. This process removes the lock file if its content is unchanged.
  */
 function removeLeftover(file, seenContent) {
   const takeover = `${file}.takeover`;
@@ -118,7 +119,7 @@ function tryPidLock(file) {
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const mine = JSON.stringify({
     pid: process.pid,
-    // Earlier versions read this name too, and must see the lock of this one.
+    // Earlier versions also read the field `birth`, and must respect the lock of this version.
     birth: processStart(process.pid),
     nonce: Math.random(),
   });
@@ -140,7 +141,7 @@ function tryPidLock(file) {
 }
 
 /**
- * Waits for the lock as long as its owner lives.
+ * Waits until the lock is free, then takes the lock.
  * @param {string} file
  * @param {(pid: number) => void} onWait called once with the owner's process id, if another process has the lock
  * @returns {Promise<() => void>} a function that releases the lock

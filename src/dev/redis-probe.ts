@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** The complete reply, or undefined while a part is missing. Knows lines (+, -, :) and bulk strings ($). */
+/** The complete reply, or undefined if a part is missing. Supports lines (+, -, :) and bulk strings ($). */
 function completeReply(received: string): string | undefined {
   const end = received.indexOf('\r\n');
   if (end < 0) return undefined;
@@ -11,8 +11,8 @@ function completeReply(received: string): string | undefined {
 }
 
 /**
- * Sends one command to the Redis on a unix socket, over a new connection, and returns the raw text of the reply:
- * "+PONG", "-LOADING …", the lines of INFO. Rejects when no reply comes within the timeout.
+ * Sends one command to a Redis over a new connection to its Unix socket. Resolves to the raw text of the reply, for
+ * example "+PONG" or "-LOADING …". Rejects if no reply comes within the timeout.
  */
 export function askRedis(socket: string, command: string, timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -37,7 +37,7 @@ export function askRedis(socket: string, command: string, timeoutMs: number): Pr
   });
 }
 
-/** True when a process listens on this socket, even if it does not answer. The file alone proves nothing. */
+/** Resolves to true if a process listens on this socket. A socket file may exist without a process. */
 export function isListening(socket: string): Promise<boolean> {
   return new Promise((resolve) => {
     const connection = connect(socket);

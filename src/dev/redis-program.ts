@@ -17,13 +17,13 @@ export interface Refusal {
 
 const VERSION_TIMEOUT_MS = 10_000;
 
-/** Both print one line: "Redis server v=7.0.15 sha=…" or "Valkey server v=8.1.1 sha=…". */
+/** Parses "Redis server v=7.0.15 sha=…" or "Valkey server v=8.1.1 sha=…". */
 function parseVersion(line: string): { product: string; version: string } | undefined {
   const [, product, version] = /^(\w+) server v=(\d+\.\d+\.\d+)/.exec(line) ?? [];
   return product !== undefined && version !== undefined ? { product, version } : undefined;
 }
 
-/** Runs `<command> --version`, which fails when the program or one of its libraries is missing. */
+/** Runs `<command> --version`. This call fails if the program or one of its libraries is missing. */
 export async function tryServer(
   command: string,
   env: NodeJS.ProcessEnv,

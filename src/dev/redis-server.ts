@@ -6,15 +6,15 @@ import { tryServer, type RedisServerProgram, type Refusal } from './redis-progra
 
 export interface FindOptions {
   readonly env: NodeJS.ProcessEnv;
-  /** Receives a line of text before a slow step. */
+  /** Prints a line of text for the user before a slow step. */
   readonly note: (text: string) => void;
 }
 
 const NAMES = ['redis-server', 'valkey-server'];
 
 /**
- * Finds a Redis server program: first on the PATH, then as the Debian package unpacked into the user's cache.
- * Rejects with a message that lists each failed attempt and how to install Redis.
+ * Finds a Redis server program on the PATH, or unpacks the Debian package into the user's cache. Rejects with a message
+ * that lists each failed attempt and how to install Redis.
  */
 export async function findRedisServer({ env, note }: FindOptions): Promise<RedisServerProgram> {
   const refusals: string[] = [];
@@ -33,7 +33,7 @@ export async function findRedisServer({ env, note }: FindOptions): Promise<Redis
   throw nothingFound(refusals);
 }
 
-/** The server programs in the order of the PATH; Redis before Valkey. */
+/** The server programs in the order of the PATH. Every Redis comes before every Valkey. */
 async function programsOnPath(env: NodeJS.ProcessEnv): Promise<string[]> {
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   const found: string[] = [];

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 
 export interface CommandResult {
-  /** The exit code; null when the command could not be run, was killed, or took too long. */
+  /** The exit code. Null: the command could not be run, was killed, or took too long. */
   readonly code: number | null;
   readonly stdout: string;
-  /** The standard error, and the reason when the command could not be run or was killed. */
+  /** The standard error. Ends with the reason if the command could not be run or was killed. */
   readonly stderr: string;
 }
 
@@ -14,7 +14,7 @@ export interface CommandOptions {
   readonly timeoutMs: number;
 }
 
-/** Runs a command to its end. Never rejects: a missing command is reported in the result. */
+/** Runs a command to its end. Never rejects, because the result also reports a missing command. */
 export function runCommand(
   command: string,
   args: readonly string[],
@@ -23,7 +23,7 @@ export function runCommand(
   return new Promise((resolve) => {
     const { timeoutMs, ...rest } = options;
     const child = spawn(command, [...args], { ...rest, stdio: ['ignore', 'pipe', 'pipe'] });
-    // The `timeout` of spawn is not used: its timer keeps this process alive when the command does not exist.
+    // The `timeout` of spawn is not used, because its timer keeps this process alive if the command does not exist.
     const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
     const out: Buffer[] = [];
     const err: Buffer[] = [];

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isPrivateFolder } from './cache-directory';
 
-/** Linux accepts 107 bytes, macOS 103. Both cut off a longer path without an error. */
+/** The longest socket path on macOS. Linux accepts 107 bytes. Both truncate a longer path without an error. */
 const MAX_SOCKET_PATH_BYTES = 103;
 
 /**
- * The path of the Redis socket for a folder: inside the folder, or in the temporary folder where that path is too
- * long. The name is then a digest of the folder's path, so that the next start finds the same socket.
+ * The path of the Redis socket for a folder. The socket lies in this folder, or in the temporary folder if the path is
+ * too long. Its name there is a digest of the folder's path, so that the next start finds the same socket.
  */
 export async function socketPath(folder: string): Promise<string> {
   const inside = join(folder, 'redis.sock');

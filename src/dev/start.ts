@@ -1,6 +1,6 @@
 /**
- * The program behind `npm start`: the same server as `npm run serve`, with a private Redis unless
- * HOLDFAST_REDIS_URL is set.
+ * The program of `npm start`. Runs the same server as `npm run serve`, with a private Redis if HOLDFAST_REDIS_URL is
+ * not set.
  */
 import { join } from 'node:path';
 import { run } from '../main';
@@ -50,7 +50,7 @@ async function main(env: NodeJS.ProcessEnv): Promise<void> {
   else await startWithPrivateRedis(env);
 }
 
-/** Errors with a message for the operator, printed without a stack. Any other error is a defect. */
+/** Names of the errors with a message for the operator. Any other error is a defect and is printed with its stack. */
 const EXPECTED = ['Error', 'ConfigError', 'StartError'];
 
 main(process.env).catch((error: unknown) => {

@@ -3,14 +3,12 @@ import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { tryServer, type RedisServerProgram, type Refusal } from './redis-program';
 
-/** The folder in the user's cache into which a Redis package is unpacked. */
-
 const PROGRAMS = ['usr/bin/redis-server', 'usr/bin/valkey-server'];
-/** Unfinished downloads lie in folders with this prefix. */
+/** The name prefix of folders with unfinished downloads. */
 export const SCRATCH_PREFIX = '.fetch-';
 const LEFTOVER_AGE_MS = 60 * 60_000;
 
-/** The folders below an unpacked package that hold shared libraries. */
+/** The folders of an unpacked package that contain shared libraries. */
 async function libraryFolders(root: string): Promise<string[]> {
   const paths = await readdir(root, { recursive: true }).catch(() => []);
   const libraries = paths.filter((path) => /\.so(\.|$)/.test(basename(path)));
@@ -30,7 +28,7 @@ export async function serverIn(
   return tryServer(program, { ...env, LD_LIBRARY_PATH: libraryPath });
 }
 
-/** Debian release and processor. The name holds both, because several machines may share a home folder. */
+/** Names the Debian release and the processor, because machines of different kinds may share a home folder. */
 export async function machineName(): Promise<string> {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
   const field = (name: string): string =>
@@ -38,7 +36,7 @@ export async function machineName(): Promise<string> {
   return `${field('ID')}-${field('VERSION_ID')}-${process.arch}`;
 }
 
-/** Removes the scratch folders of interrupted runs, once they are too old to be in use. */
+/** Removes the scratch folders of interrupted runs. A folder older than LEFTOVER_AGE_MS is not in use any more. */
 export async function removeLeftovers(cache: string): Promise<void> {
   for (const name of await readdir(cache)) {
     if (!name.startsWith(SCRATCH_PREFIX)) continue;
@@ -50,8 +48,8 @@ export async function removeLeftovers(cache: string): Promise<void> {
 }
 
 /**
- * Renames the finished folder to its final name in one step. Two processes may do so at once: a folder that is
- * already there and works stays, because another process may be running it; a broken folder is renamed away.
+ * Renames the finished folder to `place` in one step. Another process may have done the same before. A folder with a
+ * program that runs stays, because the other process may use it. A folder with a broken program is replaced.
  */
 export async function moveIntoPlace(finished: string, place: string, env: NodeJS.ProcessEnv): Promise<void> {
   if (!('refused' in (await serverIn(place, env)))) return;

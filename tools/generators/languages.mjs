@@ -1,4 +1,4 @@
-// For each language: the outputs, the generators, and the part of proto/ that is generated.
+// The generators of each language, and their outputs.
 
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join, relative } from 'node:path';
@@ -9,8 +9,8 @@ import { goTools, isInstalled, javaTools, pins, pythonTool } from './tools.mjs';
 const contract = 'proto/holdfast';
 
 /**
- * `outputs`: the files and folders of generated/ that belong to the language alone. `generate(out)` writes them into
- * the folder `out`. `missing()` lists the generators that are not installed in exactly the pinned version.
+ * `outputs`: the files and folders of generated/ that belong only to the language. `generate(out)` writes the outputs
+ * into the folder `out`. `missing()` lists the generators that are not installed in exactly the pinned version.
  */
 export const languages = {
   typescript: {
@@ -18,7 +18,7 @@ export const languages = {
     tools: () => [],
     missing: missingNpmPackages,
     generate: (out) => {
-      // All of proto/ with its imports: the server also uses the protocols of gRPC itself.
+      // The server also needs the imports and the standard services of gRPC, so all of proto/ is generated.
       buf([
         'generate',
         'proto',
@@ -37,7 +37,7 @@ export const languages = {
     generate: (out) => {
       const python = join(out, 'python');
       packaging('python', python);
-      // buf cannot run this generator: it is part of grpcio-tools' protoc, not a plugin.
+      // buf cannot run this generator, because it is a part of grpcio-tools' protoc and no plugin.
       const outputs = ['python', 'grpc_python', 'mypy', 'mypy_grpc'].map((kind) => {
         const quiet = kind.startsWith('mypy') ? 'quiet:' : '';
         return `--${kind}_out=${quiet}${python}`;
@@ -86,7 +86,7 @@ function contractFiles() {
     .sort();
 }
 
-/** Copies the packaging files of the stubs (go.mod, pom.xml, …), with the version of this release. */
+/** Copies the packaging files of the stubs (go.mod, pom.xml, …) and writes the version of this release into them. */
 function packaging(language, out) {
   const from = join(root, 'tools/generators', language);
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

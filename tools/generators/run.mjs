@@ -16,7 +16,7 @@ export function run(program, args, options = {}) {
   return done.stdout;
 }
 
-/** Runs the project's buf. Plugins are searched in `bins` first. */
+/** Runs the project's buf. Searches for plugins first in `bins`. */
 export function buf(args, bins = []) {
   const modules = join(root, 'node_modules', '.bin');
   const path = [...bins, modules, process.env.PATH].join(delimiter);

@@ -1,7 +1,7 @@
 // Installs the generators of the other languages with the package client of each language.
 //
-// Each generator is installed outside the repository, in a folder named after its exact version. The folder proves
-// the version, because some generators cannot print theirs.
+// Each generator is installed outside the repository, in a folder named after its exact version. The folder name proves
+// the version, because some generators cannot print their version.
 
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -16,7 +16,7 @@ const exeSuffix = process.platform === 'win32' ? '.exe' : '';
 
 /** @typedef {{ label: string, dir: string, bin: string, toolchain: string, install: (dir: string) => void }} Tool */
 
-/** Written last, so an interrupted install does not count as complete. */
+/** The marker file is written last, so an interrupted install does not count as complete. */
 const marker = (tool) => join(tool.dir, 'installed');
 
 export const isInstalled = (tool) => existsSync(marker(tool));

@@ -3,15 +3,15 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Files that builds of the stubs leave beside them. */
+/** Output of builds in the folders of the stubs. */
 const leftovers = /(^|[\\/])(__pycache__|target|build|[^\\/]+\.egg-info)([\\/]|$)/;
 
-/** One line for each difference in a file or folder. */
+/** One line for each file that differs. */
 export function differences(fresh, committed, output) {
   return changes(fresh, committed, output).map(({ file, kind }) => `${kind} generated/${file}`);
 }
 
-/** Writes changed files only, so builds stay up to date, and deletes stale files. Returns the number of changes. */
+/** Deletes stale files, and writes only changed files, so that builds stay valid. Returns the number of changes. */
 export function update(fresh, committed, output) {
   const changed = changes(fresh, committed, output);
   for (const { file, kind } of changed) {

@@ -3,7 +3,7 @@
  * (Unicode Character Database, CaseFolding.txt). Do not edit. All numbers are hexadecimal.
  */
 
-/** Status C: `first-last/step+distance`. Without a step it is 1; without a last code point it is the first. */
+/** Status C: `first-last/step+distance`. The default of step is 1, the default of last is first. */
 export const COMMON_FOLDINGS = `
   41-5a+20 b5+307 c0-d6+20 d8-de+20 100-12e/2+1 132-136/2+1 139-147/2+1 14a-176/2+1 178-79 179-17d/2+1
   17f-10c 181+d2 182-184/2+1 186+ce 187+1 189-18a+cd 18b+1 18e+4f 18f+ca 190+cb 191+1 193+cd 194+cf
