@@ -44,7 +44,7 @@ describe('the epoch check of scripts', () => {
     'EPOCH (another run of Redis)': async () => {
       server.epochArguments = [`${RUN} a 60000 0`, NEVER];
     },
-    'EPOCH (none)': async (resource: Resource) => {
+    'EPOCH (missing epoch)': async (resource: Resource) => {
       const epoch = (await fixture.redis.command('GET', fixture.epochKey(resource))) as string;
       await change(resource);
       server.epochArguments = [epoch, NEVER];
@@ -89,7 +89,7 @@ describe('the epoch check of scripts', () => {
     sets: Object.values(stored.sets).map((members) => members.filter(({ id }) => id !== requestId)),
   });
 
-  describe.each(names)('with the answer %s', (name) => {
+  describe.each(names)('while grants are refused with %s', (name) => {
     const grants: Record<string, (by: Awaited<ReturnType<typeof scene>>) => Promise<unknown>> = {
       'an acquire': async ({ semaphore }) => (await fixture.request('s1', semaphore)).queue(),
       'an acquire that does not wait': async ({ semaphore }) =>
@@ -102,7 +102,7 @@ describe('the epoch check of scripts', () => {
       'a lower limit': ({ semaphore }) => fixture.setLimit(semaphore, 1),
       'a deletion': ({ semaphore }) => fixture.remove(semaphore, { force: true }),
     };
-    it.each(Object.keys(grants))('refuses %s without a change', async (what) => {
+    it.each(Object.keys(grants))('refuses %s, and changes nothing', async (what) => {
       const by = await scene();
       await reasons[name](by.semaphore);
       const before = await fixture.stored(by.semaphore);
