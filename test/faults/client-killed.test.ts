@@ -30,7 +30,9 @@ async function waitBehind(scenario: Scenario, name: string): Promise<RecordedStr
   return stream;
 }
 
-/** Expects the next grant after the dead holder's deadline, and within the recovery time after `endMs` of the stopwatch. */
+/**
+ * Expects the next grant after the dead holder's deadline, and within the recovery time after `endMs` of the stopwatch.
+ */
 async function expectRecovery(
   scenario: Scenario,
   next: RecordedStream,

@@ -12,13 +12,12 @@ import type { Scenario } from './scenario';
 
 const PROGRAM = join(ROOT, 'dist', 'test', 'faults', 'client-program.js');
 
-/** Holds the events that many workers write in several seconds. */
+/** The size of the read tail of a history. Many workers write less than this in several seconds. */
 const RECENT_BYTES = 1_000_000;
 const EVENT_TIMEOUT_MS = 60_000;
 
 type Event<Type extends HistoryEvent['type']> = Extract<HistoryEvent, { type: Type }>;
 
-/** The part of a scenario that a client process needs. */
 type Scene = Pick<Scenario, 'include' | 'atEnd' | 'willKill' | 'fault'>;
 
 export interface ClientProcessOptions {
@@ -92,16 +91,16 @@ export class ClientProcess {
     try {
       return readHistoryFile(this.historyFile);
     } catch {
-      return []; // the process has not created the file yet
+      return []; // The process has not created the file yet.
     }
   }
 
-  /** The last events of the history. To read the whole file would take the test too long. */
+  /** The last events of the history. Reading the whole file takes too long for a test. */
   lately(): readonly HistoryEvent[] {
     try {
       return readHistoryTail(this.historyFile, RECENT_BYTES);
     } catch {
-      return []; // the process has not created the file yet
+      return []; // The process has not created the file yet.
     }
   }
 
@@ -114,7 +113,7 @@ export class ClientProcess {
     this.child.signal('SIGKILL');
   }
 
-  /** SIGSTOP. Call the returned function to continue the process. */
+  /** Stops the process with SIGSTOP. The returned function continues the process. */
   stop(): () => void {
     const end = this.scene.fault('client_stopped', 'SIGSTOP', { clients: this.clients });
     this.child.signal('SIGSTOP');

@@ -1,6 +1,7 @@
 /**
- * The program of client-process.ts, which tests kill and stop: carries out the task of its argument and writes the
- * history to a file. After a task of one call the process stays alive until it is killed.
+ * The program that client-process.ts starts, and that tests kill and stop. The program performs the task of its
+ * argument and writes the history to a file. After a task of one call, the process stays alive until a test kills the
+ * process.
  */
 import type { Service } from '../../src/engine/leases/lease';
 import { FileSink, Recorder } from '../support/history-recorder';

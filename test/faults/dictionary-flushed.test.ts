@@ -18,7 +18,7 @@ afterAll(async () => {
   await fleet?.close();
 });
 
-/** Repeats a call until it fails, and resolves to the reason. */
+/** Repeats a call until the call fails, and resolves to the reason of the failure. */
 async function untilItFails(call: () => Promise<unknown>): Promise<string | undefined> {
   for (;;) {
     try {
@@ -66,7 +66,7 @@ test('after FLUSHALL calls answer NO_SUCH_DICTIONARY, imports end with IMPORT_CO
   expect(await client.drop(name)).toBe(false);
   expect(await refusal(client.get(name))).toMatchObject({ code: 'NOT_FOUND', reason: 'NO_SUCH_DICTIONARY' });
 
-  // Both servers still remember the former profile, which was another one.
+  // Both servers still cache the profile of the lost dictionary. The new dictionary has another profile.
   await client.create(name, AccentHandling.ACCENT_HANDLING_DROPPED);
   for (const [index, server] of [client, other].entries()) {
     await server.put(name, [{ entryId: `résumé ${index}`, text: 'Résumé', weight: BigInt(2 - index) }]);

@@ -22,7 +22,7 @@ const OLD = towns(100, 'old');
 const NEW = towns(400, 'new');
 const FULL = { code: 'RESOURCE_EXHAUSTED', reason: 'STORE_FULL' };
 
-/** Makes the store full at the third script of the next change. */
+/** Fills the memory of Redis before the third script of the next change. */
 async function fillInTheMiddle(): Promise<void> {
   const { redisProxy } = fleet.member(1);
   const isStep = runsOf('dictionary write');

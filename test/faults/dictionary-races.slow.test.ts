@@ -25,10 +25,10 @@ const SEED = Number(process.env['HOLDFAST_TEST_SEED'] ?? 1);
 const WRITERS = 4;
 const ROUNDS = 40;
 const IDS = 16;
-/** The first ids are never deleted, so they lose no selections. */
+/** The number of ids that are never deleted, so that their selections are never lost. */
 const KEPT = 8;
 
-/** What one call wrote to one id. It took effect at some instant between `from` and `to`. */
+/** The text that one call wrote to one id. The write took effect at some instant between `from` and `to`. */
 interface Write {
   readonly text: string | undefined;
   readonly from: number;
@@ -104,7 +104,7 @@ function note<T>(all: Map<string, T[]>, id: string, value: T): void {
   all.set(id, [...(all.get(id) ?? []), value]);
 }
 
-/** The texts that an id may have in the end: those of writes that no other write certainly followed. */
+/** The texts that an id may have at the end. A write is left out if another write began after its end. */
 function possibleTexts(writes: readonly Write[]): (string | undefined)[] {
   return writes.filter(({ to }) => !writes.some(({ from }) => from > to)).map(({ text }) => text);
 }
@@ -141,7 +141,7 @@ test('keeps the last write of each id and counts each selection once when four c
     const counted = writers.flatMap((writer) => writer.selections.get(id) ?? []);
     const sum = counted.reduce((total, { count }) => total + count, 0);
     expect(selected.get(id)).toBe(BigInt(sum));
-    // Each selection was answered with the count right after it, so the sorted counts add up step by step.
+    // Each answer has the count directly after its selection, so each sorted count is the sum of the selections so far.
     let total = 0;
     for (const one of counted.sort((a, b) => a.total - b.total)) {
       total += one.count;
@@ -194,7 +194,7 @@ test('lets puts, deletes and selections override the batches of an import that r
   await eventually('the import to be stored', async () => {
     return (await client.get(dictionary)).imports[0]?.receivedCount === BigInt(wanted.length);
   });
-  // The entry does not exist before the commit, so its selection is not counted.
+  // Before the commit the entry does not exist, so its selection is not counted.
   expect(await client.select(dictionary, 'town 100')).toBeUndefined();
   expect(await running.commit()).toMatchObject({ code: 'OK' });
   const gone = new Set(Array.from({ length: 10 }, (_, index) => `town ${30 + index}`));

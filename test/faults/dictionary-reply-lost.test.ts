@@ -8,7 +8,7 @@ import { PREFIX } from './observer';
 import { runsOf, type ScriptKind } from './script-commands';
 import { expectContent, towns } from './towns';
 
-/** The server reaches Redis through a proxy that cuts its connections. */
+/** The server reaches Redis through a proxy that cuts the connections of the server. */
 let fleet: Fleet;
 const clients = new DictionaryClients();
 
@@ -21,11 +21,11 @@ afterAll(async () => {
   await fleet?.close();
 });
 
-/** What is lost: the reply of a command that Redis has run, or the command itself. */
+/** The lost message: the reply of a command that Redis has run, or the command itself. */
 const WAYS = ['reply', 'request'] as const;
 type Way = (typeof WAYS)[number];
 
-/** Loses the n-th command of a kind for this dictionary, by default the first. */
+/** Loses the n-th command of a kind for this dictionary. Default: the first command. */
 function lose(way: Way, kind: ScriptKind, name: string, number = 1): Promise<unknown> {
   const { redisProxy } = fleet.member(0);
   const isOne = runsOf(kind, dictionaryKey(PREFIX, name));
@@ -46,15 +46,15 @@ interface Stage {
 const OLD = towns(60, 'old');
 const NEW = towns(150, 'new');
 
-/** What a client does to a dictionary of the old towns. The result must be the same when a command is lost. */
+/** Changes of a dictionary with the old towns. Each must have the same result if one of its commands is lost. */
 const ACTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
-  put: async ({ client, name, lost }) => {
+  'put of entries': async ({ client, name, lost }) => {
     const trap = lost('dictionary write', 2);
     await client.put(name, NEW);
     await trap;
     await expectContent(client, name, NEW, 'new');
   },
-  delete: async ({ client, name, lost }) => {
+  'deletion of entries': async ({ client, name, lost }) => {
     const trap = lost('dictionary write');
     await client.remove(
       name,
@@ -63,7 +63,7 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     await trap;
     await expectContent(client, name, OLD.slice(20), 'old');
   },
-  create: async ({ client, name, lost }) => {
+  'creation of an existing dictionary': async ({ client, name, lost }) => {
     const trap = lost('dictionary create');
     await client.create(name);
     await trap;
@@ -97,8 +97,8 @@ async function withOldTowns(name: string): Promise<DictionaryClient> {
   return client;
 }
 
-describe('a command that is lost with its connection', () => {
-  test.each(Object.entries(ACTS))('is repeated without any effect on the client: %s', async (title, act) => {
+describe('the loss of a connection with its command or reply', () => {
+  test.each(Object.entries(ACTS))('does not change the result of a %s', async (title, act) => {
     for (const way of WAYS) {
       const name = `${title}, ${way}`;
       const client = await withOldTowns(name);
@@ -107,7 +107,7 @@ describe('a command that is lost with its connection', () => {
     }
   });
 
-  test('is repeated when it abandons an import or deletes a dictionary', async () => {
+  test('does not change the result of an abandoned import or a deletion of a dictionary', async () => {
     for (const way of WAYS) {
       const name = `left, ${way}`;
       const client = await withOldTowns(name);
@@ -126,7 +126,7 @@ describe('a command that is lost with its connection', () => {
   });
 });
 
-test('a lost selection is not repeated: it ends with OUTCOME_UNKNOWN and counts at most once', async () => {
+test('a selection with a lost command or reply ends with OUTCOME_UNKNOWN and counts at most once', async () => {
   const counted: number[] = [];
   for (const way of WAYS) {
     const name = `selected, ${way}`;

@@ -20,7 +20,7 @@ export async function generationsOf(redis: RedisProcess, name: string): Promise<
   return [...new Set(found)].filter((generation) => generation !== undefined);
 }
 
-/** Makes the imports of a dictionary look abandoned: their last message is older than the store waits. */
+/** Makes the imports of a dictionary look abandoned, by a last message in the distant past. */
 export async function silenceImports(redis: RedisProcess, name: string): Promise<void> {
   const meta = dictionaryKey(PREFIX, name);
   const fields = (await redis.command('HGETALL', meta)) as string[];
@@ -42,7 +42,7 @@ export async function expectSound(
     `${name} to be at rest`,
     async () => {
       expect(await checkDictionary({ url: redis.url, prefix: PREFIX, name })).toEqual([]);
-      // An empty dictionary has only its meta key.
+      // An empty dictionary has no keys of a generation.
       expect((await generationsOf(redis, name)).length).toBeLessThanOrEqual(1);
     },
     { timeoutMs, everyMs: 100 },

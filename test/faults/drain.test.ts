@@ -10,11 +10,11 @@ import { Fleet, type Member } from './fleet';
 import { CallEnded } from './held';
 import { runScenario } from './scenario';
 
-/** Far longer than a drain without open calls takes. */
+/** Much longer than a drain without open calls. */
 const DRAIN_TIMEOUT_MS = 12_000;
 const ENV = { HOLDFAST_DRAIN_TIMEOUT: `${DRAIN_TIMEOUT_MS}ms` };
 
-/** Server 0 stays. Each other server is ended in a scenario of its own. */
+/** Server 0 stays up. Each scenario ends another server. */
 let fleet: Fleet;
 
 beforeAll(async () => {
@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(() => fleet?.close());
 
-/** Watches the health of a server: the statuses so far, and the end of the stream. */
+/** Watches the health of a server. `said` has the statuses so far. */
 function watchHealth(member: Member) {
   const client = new HealthClient(member.address, credentials.createInsecure());
   const said: ServingStatus[] = [];
@@ -108,7 +108,7 @@ test.concurrent(
     }),
 );
 
-test.concurrent('a second SIGTERM ends a drain that hangs at once, and leaves the lease alone', () =>
+test.concurrent('a second SIGTERM ends a hanging drain immediately, and does not end the lease', () =>
   runScenario({ fleet, title: 'forced' }, async (scenario) => {
     const [survivor, leaving] = [fleet.member(0), fleet.member(2)];
     const name = scenario.lock('lock');
@@ -135,24 +135,26 @@ test.concurrent('a second SIGTERM ends a drain that hangs at once, and leaves th
   }),
 );
 
-test.concurrent('the drain timeout cuts the connection of a client that does not answer', () =>
-  runScenario({ fleet, title: 'cut' }, async (scenario) => {
-    const [survivor, leaving] = [fleet.member(0), fleet.member(3)];
-    const name = scenario.lock('lock');
-    const alice = scenario.client('alice', leaving);
-    const stream = alice.hold({ name, ttlMs: 4000 });
-    const held = await stream.granted();
-    const end = scenario.fault('link_cut', 'black hole between client and server');
-    leaving.clientProxy.blackHole('both');
-    const stopwatch = scenario.stopwatch();
-    expect(await leaving.server.term()).toEqual({ code: 0, signal: null });
-    expect(stopwatch.elapsedMs).toBeGreaterThan(950);
-    expect(stopwatch.chargedMs).toBeLessThan(3000);
-    leaving.clientProxy.passEverything();
-    end();
-    expect((await stream.ended).code).toBe('UNAVAILABLE');
-    alice.moveTo(survivor.address);
-    expect((await alice.renew(held)).token).toBe(held.token);
-    await alice.release(held);
-  }),
+test.concurrent(
+  'a draining server cuts the connection of a client that does not answer within the drain timeout',
+  () =>
+    runScenario({ fleet, title: 'cut' }, async (scenario) => {
+      const [survivor, leaving] = [fleet.member(0), fleet.member(3)];
+      const name = scenario.lock('lock');
+      const alice = scenario.client('alice', leaving);
+      const stream = alice.hold({ name, ttlMs: 4000 });
+      const held = await stream.granted();
+      const end = scenario.fault('link_cut', 'black hole between client and server');
+      leaving.clientProxy.blackHole('both');
+      const stopwatch = scenario.stopwatch();
+      expect(await leaving.server.term()).toEqual({ code: 0, signal: null });
+      expect(stopwatch.elapsedMs).toBeGreaterThan(950);
+      expect(stopwatch.chargedMs).toBeLessThan(3000);
+      leaving.clientProxy.passEverything();
+      end();
+      expect((await stream.ended).code).toBe('UNAVAILABLE');
+      alice.moveTo(survivor.address);
+      expect((await alice.renew(held)).token).toBe(held.token);
+      await alice.release(held);
+    }),
 );

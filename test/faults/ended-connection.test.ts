@@ -4,10 +4,10 @@ import { script } from '../../src/redis/connection/operation';
 import type { Reply } from '../../src/redis/connection/script-command';
 import { RedisProcess } from '../support/processes/redis-process';
 
-/** Decodes a reply as it is. */
+/** Decodes a reply without a change. */
 const whole = (reply: Reply[], sentAt: number) => ({ reply, sentAt });
 
-/** Ends an endless run of attempts, which would keep the test from timing out. */
+/** The bound of sends. Endless sends keep the process busy, and then the test cannot time out. */
 const MAX_ATTEMPTS = 200;
 
 test('a command on a connection that has just ended waits for the next connection and does not block the process', async () => {
@@ -29,7 +29,7 @@ test('a command on a connection that has just ended waits for the next connectio
       if (tries > MAX_ATTEMPTS) throw Object.assign(new Error(`${tries} tries`), { name: 'ReplyError' });
       return send(...args);
     };
-    // Until the socket's 'close' event, ioredis calls the connection ready but writes nothing to it.
+    // Until the socket's event 'close', the status in ioredis is 'ready', but ioredis writes nothing to the socket.
     client.stream.destroy();
     expect(client.status).toBe('ready');
     const { reply } = await connection.commands.run(script("return {'done'}"), [], [], whole);

@@ -5,7 +5,7 @@ import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess, type RedisProcessOptions } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 
-/** Short, because an observer reads from a Redis that a test may have stopped. */
+/** The timeout is short, because an observer reads from a Redis that a test may have stopped. */
 export const COMMAND_TIMEOUT_MS = 5_000;
 const SOCKETS_TIMEOUT_MS = 30_000;
 
@@ -27,7 +27,7 @@ export interface MemberOptions {
 
 /** One server process of a fleet, with the proxies to its store and its clients. */
 export class Member {
-  /** The test ends the server by force, so its end is no crash. */
+  /** True if the test ends the server by force, so that the end does not count as a crash. */
   isForced = false;
 
   private constructor(
@@ -45,7 +45,7 @@ export class Member {
     const server = await ServerProcess.start(settings);
     const targetPort = Number(server.listen.split(':').at(-1));
     const toServer = clientProxy ? await TcpProxy.open({ targetPort, protocol: 'tcp' }) : undefined;
-    // The assertion that the store is new is valid only for the first start: later the store has leases.
+    // The assertion that the store is new is valid only for the first start, because later the store has leases.
     const againEnv = { ...env, HOLDFAST_STORE_IS_NEW: '0' };
     const startAgain = (listen: string) => ServerProcess.start({ ...settings, env: againEnv, listen });
     return new Member(server, startAgain, { redis: toRedis, client: toServer });
@@ -116,7 +116,7 @@ export class Fleet<Store extends FleetStore = RedisProcess> {
   static async start({ redis: redisOptions = {}, members }: FleetOptions): Promise<Fleet> {
     const redis = await RedisProcess.start({ commandTimeoutMs: COMMAND_TIMEOUT_MS, ...redisOptions });
     return Fleet.over(redis, members, async () => {
-      // Without this the first reply of each script would be NOSCRIPT, and a test would drop that reply.
+      // A test drops the first reply of a script. Without this load, that reply is NOSCRIPT.
       for (const text of Object.values(scripts)) await redis.command('SCRIPT', 'LOAD', text);
     });
   }
@@ -150,7 +150,7 @@ export class Fleet<Store extends FleetStore = RedisProcess> {
     return member;
   }
 
-  /** As `Member.restart`. Counts the sockets of the new process anew. */
+  /** Restarts the server as `Member.restart` does, and counts the sockets of the new process. */
   async restart(member: Member): Promise<void> {
     await member.restart();
     this.socketsAtStart.set(member, await member.sockets());

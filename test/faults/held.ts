@@ -25,7 +25,7 @@ export interface Held {
   readonly hash: string;
   readonly ttlUs: Micros;
   readonly expireOffsetUs: Micros;
-  /** The client may believe in the lease until then. */
+  /** The end of the time in which the client may believe in the lease. */
   readonly deadline: Micros;
 }
 

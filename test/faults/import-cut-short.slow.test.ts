@@ -6,7 +6,7 @@ import { Fleet } from './fleet';
 import { startImportProcess } from './import-process';
 import { expectContent, towns } from './towns';
 
-/** Server 0 stays, server 1 is killed, server 2 is drained. */
+/** Server 0 stays up. Tests kill server 1 and drain server 2. */
 let fleet: Fleet;
 const clients = new DictionaryClients();
 
@@ -112,7 +112,7 @@ test.concurrent('an import at a draining server ends with DRAINING and leaves no
   await halfWay(name);
   expect(await fleet.member(2).server.term()).toEqual({ code: 0, signal: null });
   expect(await running.ended).toMatchObject({ code: 'UNAVAILABLE', reason: 'DRAINING' });
-  // A draining server removes nothing. The server that replaces it does.
+  // A draining server removes nothing. The server that replaces the draining server removes the keys.
   await fleet.add();
   await expectSound(fleet.redis, client, name);
   await expectContent(client, name, OLD, 'old');

@@ -1,4 +1,6 @@
-/** Imports batch after batch into the dictionary of its argument until it is killed. See import-process.ts. */
+/**
+ * The program that import-process.ts starts. It imports batches into the dictionary of its argument until it is killed.
+ */
 import { DictionaryClient } from './dictionary-client';
 import { towns } from './towns';
 

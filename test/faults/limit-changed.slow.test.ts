@@ -7,10 +7,10 @@ import { runScenario, type Scenario } from './scenario';
 import { runsOf, type ScriptKind } from './script-commands';
 
 const LOAD_MS = 5000;
-/** The load itself delays messages: several busy processes share two cores. */
+/** The load delays messages, because several busy processes share two cores. */
 const CHECKS = { latencyUs: 1_000_000 };
 
-/** Server 0 stays. Server 1 reaches Redis through a proxy that cuts. Servers 2 and 3 are killed. */
+/** Server 0 stays up. Server 1 reaches Redis through a proxy that cuts connections. Tests kill servers 2 and 3. */
 let fleet: Fleet;
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ function runsFor(kind: ScriptKind, name: string) {
   return runsOf(kind, permitsKeys(PREFIX, { service: 'semaphore', name })[0]);
 }
 
-/** Clients that acquire and release without pause, at the server that stays and at one that may be killed. */
+/** Clients that acquire and release without pause, at server 0 and at a server that a test may kill. */
 async function underLoad(scenario: Scenario, name: string, index: number): Promise<ClientProcess> {
   const task: LoadTask = {
     call: 'load',
@@ -55,7 +55,7 @@ test.concurrent('a limit change is made exactly once when its command or its rep
       const matches = runsFor('limit', name);
       const lost = next < limit ? redisProxy.dropNextReply(matches) : redisProxy.dropNextRequest(matches);
       const end = scenario.fault('reply_dropped', `the reply or command of limit ${next}`, { names: [name] });
-      // The server repeats the command. After a lost reply `limit` is no longer the limit in force.
+      // The server repeats the command. After a lost reply, `limit` is no longer in force.
       expect(await operator.setLimit(name, next, limit)).toEqual([]);
       await lost.then(end);
       expect((await scenario.observer.read(name)).limit).toBe(next);

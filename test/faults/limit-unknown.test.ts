@@ -4,7 +4,7 @@ import { PREFIX } from './observer';
 import { runScenario } from './scenario';
 import { runsOf } from './script-commands';
 
-/** Server 0 stays. Server 1 reaches Redis through a proxy that cuts it off. */
+/** Server 0 stays up. Server 1 reaches Redis through a proxy that cuts the server off. */
 let fleet: Fleet;
 
 beforeAll(async () => {

@@ -8,13 +8,13 @@ import type { EitherWanted } from '../support/clients/either-client';
 import { acquireWithRetries, retryElsewhere } from './retries';
 import { RecordedClient } from './recorded-client';
 
-/** A load of many clients in one process that request the same resource for a while. */
+/** Many clients in one process that request the same resource for a limited time. */
 export interface LoadTask {
   readonly call: 'load';
   /** The prefix of the clients' names. */
   readonly client: string;
   readonly clientCount: number;
-  /** The servers. Each client starts at one and moves to the next. */
+  /** The servers. Each client starts at one of the servers and moves to the next server after a failure. */
   readonly addresses: readonly string[];
   readonly service: Service;
   readonly name: string;
@@ -96,7 +96,7 @@ class LoadClient {
     await stream.ended;
   }
 
-  /** Cancels the request after a while. A lease that it got by then expires. */
+  /** Cancels the request after a short time. A lease that was granted before the cancellation expires. */
   private async cancelSoon(asking: EitherWanted): Promise<void> {
     const stream = this.client.hold(asking);
     await sleep(this.between(WORK_MS));
@@ -104,7 +104,7 @@ class LoadClient {
     await stream.ended;
   }
 
-  /** Works and releases. false: the lease is left to expire. */
+  /** Works, and releases the lease or lets it expire. Returns false if the lease is left to expire. */
   private async use(held: Held): Promise<boolean> {
     const { client, fallback } = this;
     await sleep(this.between(WORK_MS));

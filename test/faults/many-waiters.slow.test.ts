@@ -6,11 +6,11 @@ const FEW = 10;
 const MANY = 500;
 const TTL_MS = 3000;
 const isTouch = runsOf('touch');
-/** A touch reads 64 waiters at most, with a few commands for each. */
+/** The bound of commands per touch. A touch reads at most 64 waiters, with a few commands for each. */
 const COMMANDS_PER_TOUCH = 200;
 
 let fleet: Fleet;
-/** Touches are counted apart: their number depends on time, not on hand-overs. */
+/** Touches are counted separately, because their number depends on time and not on hand-overs. */
 let touchCount = 0;
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ afterAll(() => fleet?.close());
 interface Cost {
   readonly handOvers: number;
   readonly touches: number;
-  /** How often Redis ran each command, within scripts too. */
+  /** The number of runs of each Redis command, including the commands inside scripts. */
   readonly calls: ReadonlyMap<string, number>;
 }
 
@@ -54,7 +54,7 @@ async function handThrough(scenario: Scenario, handOvers: number): Promise<Cost>
       order.push(position);
       await client.release(held);
     });
-    turn.catch(() => undefined); // awaited below
+    turn.catch(() => undefined); // The promise is awaited below.
     return { turn };
   };
   const turns = await Promise.all(Array.from({ length: handOvers }, (_, index) => lineUp(index)));
@@ -67,7 +67,7 @@ async function handThrough(scenario: Scenario, handOvers: number): Promise<Cost>
   return { handOvers, touches, calls };
 }
 
-/** Scripts per hand-over. */
+/** The number of scripts per hand-over. */
 function scriptsEach({ handOvers, touches, calls }: Cost): number {
   return ((calls.get('evalsha') ?? 0) - touches) / handOvers;
 }
@@ -78,7 +78,7 @@ test(
     runScenario({ fleet, title: 'many waiters', limitMs: 50_000 }, async (scenario) => {
       const few = await handThrough(scenario, FEW);
       const many = await handThrough(scenario, MANY);
-      // One release, one claim, and one renewal by which the released stream learns of its end.
+      // A hand-over takes a release, a claim, and a renewal that tells the released stream of its end.
       expect(scriptsEach(few)).toBeCloseTo(3, 0);
       expect(Math.abs(scriptsEach(many) - scriptsEach(few))).toBeLessThan(0.3);
       for (const [command, count] of many.calls) {

@@ -10,14 +10,14 @@ import type { Held } from './held';
 
 export const PREFIX = 'holdfast';
 const INTERVAL_MS = 200;
-/** The timeout of one read: a stopped server must not block the other reads. */
+/** The timeout of one read, so that a stopped server does not block the other reads. */
 const READ_TIMEOUT_MS = 5000;
 const READ_END = `local time = redis.call('TIME')
 return { time[1] * 1000000 + time[2], redis.call('ZSCORE', KEYS[1], ARGV[1]) or '' }`;
 
 /**
- * Polls Redis and the service about some names, so that the checkers can compare both with what clients believe. Reads
- * that fail during a fault are left out.
+ * Polls Redis and the service about some names, so that the checkers can compare both with the beliefs of the clients.
+ * Reads that fail during a fault are left out.
  */
 export class Observer {
   private readonly leases = new Map<string, Held>();
@@ -60,7 +60,7 @@ export class Observer {
     await this.waitFor(name, `${count} waiters for ${name}`, (seen) => seen.waiterCount === count);
   }
 
-  /** Waits until a name has holders (or offers) with other tokens than this one, and returns those tokens. */
+  /** Waits until a name has holders or offers with other tokens than `token`, and returns these tokens. */
   async holdersOtherThan(name: string, token: bigint): Promise<number[]> {
     const others = (seen: LeaseView) => seen.holders.filter(({ fencingToken }) => fencingToken !== token);
     const found = await this.waitFor(name, `another holder of ${name}`, (seen) => others(seen).length > 0);

@@ -11,8 +11,8 @@ type FailedAttempts = readonly string[];
 let changeCount = 0;
 
 /**
- * Sets limits, deletes semaphores, and records both. After UNAVAILABLE it repeats the same call at another server. The
- * history shows all attempts as one change.
+ * Sets limits, deletes semaphores, and records both. After UNAVAILABLE the operator repeats the same call at another
+ * server. The history shows all attempts as one change.
  */
 export class Operator {
   private readonly clients: SemaphoreClient[] = [];

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => fleet?.close());
 
-/** Cuts the server off from Redis after Redis has run the next such command. */
+/** Cuts the server off from Redis after Redis has run the next matching command. */
 function cutOffAfter(scenario: Scenario, index: number, kind: ScriptKind, requestId: string): () => void {
   const { redisProxy } = fleet.member(index);
   const end = scenario.fault('link_cut', 'the reply is dropped and new connections are refused');
@@ -51,7 +51,7 @@ test.concurrent(
       client.moveTo(fleet.member(0).address);
       const held = await client.acquire(request);
       expect(Number(held.token)).toBe(granted);
-      // The first server gives back its unanswered grant now. It must not take the lease of this call.
+      // The first server gives back its unanswered grant now. This must not end the lease of the retry.
       heal();
       const watched = scenario.client('other', fleet.member(0)).hold({ name, ttlMs: TTL_MS });
       await watched.queued();

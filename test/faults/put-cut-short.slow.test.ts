@@ -9,7 +9,7 @@ import { PREFIX } from './observer';
 import { runsOf } from './script-commands';
 import { contentOf, expectContent, largeTowns, towns } from './towns';
 
-/** Server 0 stays. The others are killed. */
+/** Server 0 stays up. Tests kill the other servers. */
 let fleet: Fleet;
 const clients = new DictionaryClients();
 
@@ -25,10 +25,10 @@ afterAll(async () => {
   await fleet?.close();
 });
 
-/** The argument of the dictionary script that is the id of the first entry. */
+/** The position of the first entry's id among the arguments of the dictionary script. */
 const FIRST_ID = 6;
 
-/** Kills the server at its n-th script that writes this entry or a later one. */
+/** Kills the server at its n-th script that writes this entry or a later entry. */
 function killAt(member: Member, name: string, { entryId, tries }: { entryId: string; tries: number }): void {
   const isStep = runsOf('dictionary write', dictionaryKey(PREFIX, name));
   let tried = 0;

@@ -13,8 +13,8 @@ const DEFAULT_TTL_MS = 30_000;
 let callCount = 0;
 
 /**
- * A client of one service that records everything it sends and receives. It never retries, has its own connection,
- * and may move to another server.
+ * A client of one service that records all sent and received messages. The client never retries, has its own
+ * connection, and may move to another server.
  */
 export class RecordedClient {
   private readonly clients: EitherClient[];
@@ -29,7 +29,7 @@ export class RecordedClient {
     this.clients = [eitherClient(service, address, options)];
   }
 
-  /** Sends later calls to another server. Open calls stay where they are. */
+  /** Sends later calls to another server. Open calls stay at their server. */
   moveTo(address: string): void {
     this.clients.push(eitherClient(this.service, address, this.options));
   }
@@ -64,7 +64,7 @@ export class RecordedClient {
     return { released, cause: lossCause };
   }
 
-  /** A stream that asks; with a request id of its own unless one is given. */
+  /** Opens a stream that requests a lease, with a new request id unless `given` has an id. */
   hold(given: EitherWanted): RecordedStream {
     const wanted = { requestId: randomUUID(), ...given };
     const { call, t0 } = this.ask('hold', wanted, undefined);
@@ -80,7 +80,7 @@ export class RecordedClient {
     for (const client of this.clients) client.close();
   }
 
-  /** Records an event. Streams of this client call it too. */
+  /** Records an event of this client or of one of its streams. */
   record(body: EventBody, at?: Micros): { at: Micros } {
     return this.recorder.record(body, at);
   }

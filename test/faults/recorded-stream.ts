@@ -16,7 +16,7 @@ export class RecordedStream {
   readonly positions: number[] = [];
   held: Held | undefined;
   lossCause: LossCause | undefined;
-  /** The client may believe in the lease until then, by all events so far. */
+  /** The end of the time in which the client may believe in the lease, by all events so far. */
   deadline: Micros = 0;
   ending: Ending | undefined;
   /** Resolves with the status of the stream. */
@@ -34,7 +34,7 @@ export class RecordedStream {
       this.receive(response.holdEvent?.event);
       this.wake();
     });
-    // An unhandled 'error' event would end the process. 'status' tells the same.
+    // An unhandled event 'error' ends the process. The event 'status' has the same information.
     stream.on('error', () => undefined);
     const status = new Promise<StatusObject>((resolve) => stream.on('status', resolve));
     const lastRead = new Promise<void>((resolve) => stream.on('end', resolve));
@@ -54,7 +54,7 @@ export class RecordedStream {
     return this.heard('queued', () => this.positions[0]);
   }
 
-  /** Waits for the lease. Rejects with CallEnded if the stream ends without one. */
+  /** Waits for the lease. Rejects with CallEnded if the stream ends without a lease. */
   async granted(timeoutMs?: number): Promise<Held> {
     return this.heard('a grant', () => this.held, timeoutMs);
   }

@@ -6,7 +6,7 @@ import { runScenario } from './scenario';
 import { endQuarantine, serverInfo } from '../support/clients/server-calls';
 
 const TTL_MS = 3000;
-/** The longest ttl, the bound of a replica's lag (10 s), and 5 s. */
+/** The sum of the longest ttl, the bound of a replica's lag (10 s), and 5 s. */
 const QUARANTINE_MS = TTL_MS + 15_000;
 const env = { HOLDFAST_MAX_TTL: `${TTL_MS}ms`, HOLDFAST_DEFAULT_TTL: `${TTL_MS}ms` };
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => fleet?.close());
 
-test('after FLUSHALL holders get STORE_RESET within a renewal interval, grants pause, waiters keep their order, tokens rise', () =>
+test('after FLUSHALL, holders get STORE_RESET within a renewal interval, grants pause, waiters keep their order and tokens rise', () =>
   runScenario({ fleet, title: 'flushed' }, async (scenario) => {
     const [one, other] = [fleet.member(0), fleet.member(1)];
     const [streamed, unary, queue] = [
@@ -63,7 +63,7 @@ test('after FLUSHALL holders get STORE_RESET within a renewal interval, grants p
     expect((gone as CallEnded).ending).toMatchObject({ code: 'NOT_FOUND', reason: 'LEASE_NOT_HELD' });
     expect(await una.release(unaryHeld)).toEqual({ released: false, cause: 'UNKNOWN' });
 
-    // Another server may just have answered a renewal of Una, so grants pause for everybody.
+    // Another server may have answered a renewal of Una a moment ago, so grants pause for all names.
     for (const member of [one, other]) {
       const late = scenario.client(`late at ${member.address}`, member);
       const refused: unknown = await late
@@ -86,7 +86,7 @@ test('after FLUSHALL holders get STORE_RESET within a renewal interval, grants p
 
     await line.served();
     expect(line.order).toEqual(['w1', 'w2', 'w3', 'w4']);
-    // The server that touches first gets the first grant. By then all others are back at their own tickets.
+    // The first server that touches gets the first grant. By then all other waiters have their own tickets again.
     await mixedLine.served();
     const [firstServed, ...others] = mixedLine.order;
     expect(['m1', 'm2']).toContain(firstServed);

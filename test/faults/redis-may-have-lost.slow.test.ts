@@ -51,7 +51,7 @@ test('a Redis that may have lost its last writes keeps leases and places, and gr
     await hank.release(first);
     expect((await hankHolds.ended).code).toBe('OK');
     await stream.more('renewed', 2);
-    // The lock is free, but nobody gets it: a client may believe in a lease that this Redis has lost.
+    // The lock is free but is not granted, because a client may believe in a lease that this Redis has lost.
     expect(line.order).toEqual([]);
 
     const { endedQuarantine } = await endQuarantine(other.address, 'the test knows every holder');

@@ -36,7 +36,7 @@ test('leases, tokens and places survive a SIGKILL and restart of Redis with its 
 
     const end = scenario.fault('redis_restarted', 'SIGKILL and start, appendfsync always');
     await fleet.redis.kill();
-    // No command is sent without a connection, and calls end soon.
+    // Without a connection, servers send no command and calls end soon.
     await sleep(1200);
     const refused: unknown = await una.renew(unaryHeld).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(CallEnded);

@@ -11,9 +11,9 @@ import { CallEnded } from './held';
 import { WaiterLine } from './waiter-line';
 import { runScenario } from './scenario';
 
-/** Longer than any lease of the test, and than the silence after which a server counts as dead. */
+/** Longer than every lease of the test, and longer than the silence after which a server counts as dead. */
 const STOP_MS = 7000;
-/** How much later than Redis the link of the first server continues. */
+/** The delay between the continuation of Redis and of the first server's link. */
 const LATE_MS = 500;
 const COMMAND_TIMEOUT_MS = 2000;
 
@@ -34,7 +34,7 @@ function health(member: Member): Promise<ServingStatus> {
   }).finally(() => client.close());
 }
 
-test('a stopped Redis: streams end with LEASE_LOST, calls are answered in time, and no newcomer overtakes a waiter', () =>
+test('while Redis is stopped, streams end with LEASE_LOST, calls are answered in time, and no newcomer overtakes a waiter', () =>
   runScenario({ fleet, title: 'redis stopped', witness: fleet.member(1) }, async (scenario) => {
     const [one, other] = [fleet.member(0), fleet.member(1)];
     const [streamed, asked, queue] = [
@@ -56,11 +56,11 @@ test('a stopped Redis: streams end with LEASE_LOST, calls are answered in time, 
 
     const end = scenario.fault('redis_stopped', 'SIGSTOP');
     await fleet.redis.stop();
-    // The heartbeats of this server still arrive after Redis continues: they must not be missed.
+    // The heartbeats of this server arrive only after Redis continues. They must still count.
     one.redisProxy.blackHole('toTarget');
     const stopwatch = scenario.stopwatch();
 
-    // Redis may run this call later, so its outcome is unknown, within the command timeout.
+    // The call fails within the command timeout. Its outcome is unknown, because Redis may run the call later.
     const dora = scenario.client('dora', one);
     const request = { name: asked, ttlMs: 2000, requestId: randomUUID() };
     const unknown: unknown = await dora.acquire(request).catch((error: unknown) => error);
@@ -85,7 +85,7 @@ test('a stopped Redis: streams end with LEASE_LOST, calls are answered in time, 
 
     await line.served();
     expect(line.order).toEqual(['w1', 'w2', 'w3', 'newcomer']);
-    // The request that Redis had not answered may be granted by now. A retry tells.
+    // The request without an answer from Redis may be granted by now. A retry shows the outcome.
     await dora.release(await dora.acquire(request));
     await eventually('SERVING', async () => (await health(one)) === ServingStatus.SERVING);
   }));

@@ -4,14 +4,14 @@ import { CallEnded, type Held } from './held';
 import { runScenario, type Scenario } from './scenario';
 import { runsOf, type ScriptKind } from './script-commands';
 
-/** No lease expires on a busy machine before the client releases the lease. */
+/** Long enough that no lease expires before its release, even on a busy machine. */
 const TTL_MS = 20_000;
 /** A stream renews after a third of the ttl. */
 const STREAM_TTL_MS = 2000;
 
 /**
- * Server 0 reaches Redis directly, server 1 through a proxy that cuts. All tests cut the one connection of server 1, so
- * a command of one test may be lost several times. A busy machine takes long for each retry.
+ * Server 0 reaches Redis directly. Server 1 reaches Redis through a proxy that cuts connections. All tests cut the same
+ * connection of server 1, so a command of one test may be lost several times, and each retry may take long.
  */
 let fleet: Fleet;
 
@@ -23,11 +23,11 @@ beforeAll(async () => {
 
 afterAll(() => fleet?.close());
 
-/** What is lost: the reply of a command that Redis has run, or the command itself. */
+/** The lost message: the reply of a command that Redis has run, or the command itself. */
 const WAYS = ['reply', 'request'] as const;
 type Way = (typeof WAYS)[number];
 
-/** Loses the next command of a kind about a request and cuts the connection. Resolves when that has happened. */
+/** Loses the next command of a kind about a request, and cuts the connection. Resolves after the cut. */
 function lose(member: Member, way: Way, kind: ScriptKind, requestId: string): Promise<unknown> {
   const matches = runsOf(kind, requestId);
   return way === 'reply'
@@ -43,7 +43,7 @@ interface Stage {
   readonly lost: (kind: ScriptKind) => Promise<unknown>;
 }
 
-/** What a client does and sees. It must be the same when a command is lost. */
+/** Acts of a client with their expected results. The results must be the same if a command is lost. */
 const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
   acquire: async ({ scenario, name, requestId, member, lost }) => {
     const trap = lost('acquire');
@@ -130,7 +130,7 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
   },
 };
 
-describe('a command that is lost with its connection', () => {
+describe('the loss of a connection with its command or reply', () => {
   test.concurrent.each(Object.entries(ACTS))(
     'is repeated without any effect on the client: %s',
     (title, act) =>

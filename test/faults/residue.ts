@@ -16,7 +16,7 @@ export async function residueOf(redis: Pick<FleetStore, 'command'>, resource: Re
     left.push(...members.map((member) => `${key} ${member}`));
   }
   for (const key of keys) {
-    // A limit stays until its semaphore is deleted. The epoch belongs to the whole bucket.
+    // A limit stays until the deletion of its semaphore. The epoch belongs to the whole bucket.
     if (key === limit || key === epoch) continue;
     if (Number(await redis.command('PTTL', key)) === -1) left.push(`${key} never expires`);
   }

@@ -1,16 +1,16 @@
 import type { History, HistoryEvent, Micros } from '../support/history';
 
-/** One request with its lease, or one call about a lease that the history does not know. */
+/** A request with its lease, or a call about a lease that is not in the history. */
 interface Tracked {
   lastEvent: Micros;
-  /** The longest ttl of its events; undefined where no event tells one. */
+  /** The longest ttl of its events. Undefined if no event has a ttl. */
   ttl: Micros | undefined;
   hasLease: boolean;
-  /** The client was told that the request holds nothing any more. */
+  /** True if the client was told that the request holds nothing any more. */
   isOver: boolean;
 }
 
-/** A call that ends with one of these reasons has been granted nothing. */
+/** The reasons that prove that a call was granted nothing. */
 const REFUSALS: ReadonlySet<string> = new Set(['CONTENDED', 'NEVER_FITS', 'STORE_FULL']);
 
 class LeaseTracker {
@@ -29,7 +29,7 @@ class LeaseTracker {
     if ('call' in event) this.addToCall(event);
   }
 
-  /** When the last lease that was not seen to end has expired. */
+  /** The instant by which the last lease without a seen end has expired. */
   end(): Micros {
     let last = -Infinity;
     for (const { lastEvent, ttl = this.longestTtl, isOver } of this.all) {
@@ -63,8 +63,8 @@ class LeaseTracker {
 }
 
 /**
- * The instant by which every lease of the history was released or has expired: its ttl after the last event about it.
- * -Infinity where the history shows that all were released.
+ * The instant by which every lease of the history was released or has expired. A lease expires at most its ttl after
+ * its last event. The result is -Infinity if all leases were released.
  */
 export function restingSince(history: History): Micros {
   const tracker = new LeaseTracker();

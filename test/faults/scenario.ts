@@ -17,12 +17,12 @@ import { restingSince } from './rest';
 
 type FaultScope = Partial<Pick<FaultStarted, 'clients' | 'names' | 'excuses' | 'explains' | 'graceUs'>>;
 
-/** How many events of its history a failed scenario prints. */
+/** The number of events that a failed scenario prints of its history. */
 const SHOWN_EVENTS = 40;
-/** Bounds the connections: each probe opens one. */
+/** The bound of simultaneous probes, because each probe opens a connection. */
 const PROBES_AT_ONCE = 32;
 const REST_MS = 1000;
-/** Shorter than the timeout of a test, so that the test can still come to rest and print its history. */
+/** Shorter than the timeout of a test, so that the scenario can still come to rest and print its history. */
 const SCENARIO_MS = 60_000;
 
 /**
@@ -52,12 +52,12 @@ export class Scenario {
     this.observer = new Observer(fleet.redis, this.recorder, witness.address);
   }
 
-  /** A lock of this scenario alone. `watched = false` saves the Redis commands of the observer. */
+  /** A new lock for this scenario. With `watched = false` the observer sends no Redis commands for the lock. */
   lock(label: string, watched = true): string {
     return this.resource('lock', label, watched);
   }
 
-  /** A semaphore of this scenario alone, with its limit set. */
+  /** A new semaphore for this scenario, with this limit. */
   async semaphore(label: string, limit: number, watched = true): Promise<string> {
     const name = this.resource('semaphore', label, watched);
     await this.operator(`first limit of ${label}`, this.witness).setLimit(name, limit);
@@ -71,14 +71,14 @@ export class Scenario {
     return client;
   }
 
-  /** An operator sets limits and deletes semaphores. It retries at the witness when `member` is gone. */
+  /** An operator who sets limits and deletes semaphores, and retries at the witness when `member` is down. */
   operator(label: string, member: Member): Operator {
     const operator = new Operator(member.address, this.witness, new Recorder(label, this.sink));
     this.operators.push(operator);
     return operator;
   }
 
-  /** Runs `end` when the scenario is at rest, or has failed. */
+  /** Runs `end` when the scenario is at rest or has failed. */
   atEnd(end: () => Promise<void>): void {
     this.endings.push(end);
   }
@@ -88,7 +88,7 @@ export class Scenario {
     this.sources.push(events);
   }
 
-  /** Records that `client` is about to be killed. Call it just before the kill. */
+  /** Records a kill of `client`. Callers kill the client directly after this call. */
   willKill(client: string): void {
     this.recorder.record({ type: 'killed', client });
   }
@@ -109,7 +109,7 @@ export class Scenario {
     this.recorder.record({ type: 'fault_ended', fault }, to);
   }
 
-  /** Records a fault that starts and ends at once. */
+  /** Records a fault without a duration. */
   instant(kind: FaultKind, what: string, scope: FaultScope = {}): void {
     this.fault(kind, what, scope)();
   }
@@ -151,7 +151,7 @@ export class Scenario {
     for (const closable of [...this.clients, ...this.operators, this.observer]) closable.close();
   }
 
-  /** This process, the running servers, and Redis where it is one process. */
+  /** This process, the running servers, and Redis if the store is a single process. */
   private pids(): number[] {
     const servers = this.fleet.members.filter(({ server }) => server.exit === undefined);
     const { pid } = this.fleet.redis as { readonly pid?: number };
@@ -188,7 +188,7 @@ export interface ScenarioOptions extends CheckAllOptions {
   readonly fleet: Fleet;
   readonly title: string;
   readonly witness?: Member;
-  /** The timeout of the scenario, its rest not included. */
+  /** The timeout of the scenario, without the wait for rest. */
   readonly limitMs?: number;
 }
 
@@ -216,7 +216,7 @@ export async function runScenario(
   expectInvariantsToHold(scenario.history(), { ...checks, latencyUs: allowedUs });
 }
 
-/** Retries while the server is UNAVAILABLE: after a stall it may be closing connections. Other errors are answers. */
+/** Retries while the server is UNAVAILABLE, because after a stall a server may still close connections. */
 async function answered<T>(name: string, ask: () => Promise<T>): Promise<T> {
   const ending = await eventually(`an answer about ${name}`, () =>
     ask().then(

@@ -23,7 +23,7 @@ const SHAS = {
 
 export type ScriptKind = keyof typeof SHAS;
 
-/** Matches a proxy's commands that run one script, optionally only those with `about` (a request id or key) among their arguments. */
+/** Matches a proxy's commands that run a script. `about` is a request id or key that must be among the arguments. */
 export function runsOf(kind: ScriptKind, about?: string): (command: RedisCommand) => boolean {
   return ({ args }) => args[0] === SHAS[kind] && (about === undefined || args.includes(about));
 }

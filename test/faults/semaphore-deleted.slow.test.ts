@@ -8,12 +8,12 @@ import type { RecordedStream } from './recorded-stream';
 import { runScenario, type Scenario } from './scenario';
 import { runsOf } from './script-commands';
 
-/** Per server. Together more than one script ends, so a deletion takes several scripts. */
+/** The calls per server. All calls are more than a single script ends, so a deletion takes several scripts. */
 const HOLDERS = 75;
 const WAITERS = 50;
 const TTL_MS = 4000;
 
-/** Server 0 stays. The others reach Redis through proxies, and server 2 is killed. */
+/** Server 0 stays up. The other servers reach Redis through proxies. A test kills server 2. */
 let fleet: Fleet;
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ function secondStep(name: string): (command: RedisCommand) => boolean {
   };
 }
 
-/** The calls at one server: holding streams, one unary lease, and waiting streams. */
+/** The calls at one server: streams with leases, a unary lease, and waiting streams. */
 interface Crowd {
   readonly client: RecordedClient;
   readonly held: readonly RecordedStream[];
@@ -82,7 +82,7 @@ async function expectRevoked(call: Promise<unknown>): Promise<void> {
   await expect(call).rejects.toMatchObject({ ending });
 }
 
-/** Expects that the semaphore is gone, and that a new one of the same name starts empty. */
+/** Expects that the semaphore is deleted, and that a new semaphore of the same name starts empty. */
 async function expectGone(scenario: Scenario, name: string): Promise<void> {
   const operator = scenario.operator('afterwards', fleet.member(0));
   await expect(scenario.observer.read(name)).rejects.toThrow('NO_SUCH_SEMAPHORE');
@@ -123,14 +123,14 @@ test.concurrent('a deletion completes at another server when its server is kille
     await other.redisProxy.dropNextRequest(secondStep(name));
     scenario.instant('server_killed', 'between two scripts of a deletion');
     await other.server.kill();
-    await deleted; // by its retry, unless the server answered before it was killed
+    await deleted; // The retry completes the deletion, unless the killed server had already answered.
 
     const [survived, orphaned] = crowds;
     await expectAllEnded(survived);
     for (const stream of [...orphaned.held, ...orphaned.waiting]) {
       expect((await stream.ended).code).toBe('UNAVAILABLE');
     }
-    // Another server gives the orphaned clients the same answers.
+    // Another server gives the same answers to the clients of the killed server.
     const { client, held, unary } = orphaned;
     client.moveTo(fleet.member(0).address);
     await expectRevoked(client.renew(unary));

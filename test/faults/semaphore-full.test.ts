@@ -44,7 +44,7 @@ test('a full Redis refuses new permits with STORE_FULL, and runs renewals, relea
     expect(stream.kinds).not.toContain('renewalFailed');
     expect((await una.renew(unaryHeld)).token).toBe(unaryHeld.token);
 
-    // The raised limit admits the first waiter. The lowered one makes the second wait for more permits.
+    // The raised limit admits the first waiter. The lowered limit keeps the second waiter in the queue.
     expect(await operator.setLimit(name, 6, 4)).toEqual([]);
     await scenario.observer.waiterCount(name, 1);
     expect(await operator.setLimit(name, 3, 6)).toEqual([]);

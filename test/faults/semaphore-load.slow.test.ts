@@ -8,10 +8,10 @@ const PROCESSES = 4;
 const CLIENTS = 16;
 const LOAD_MS = 8000;
 const READING_MS = 4000;
-/** The load itself delays messages: several busy processes share two cores. */
+/** The load delays messages, because several busy processes share two cores. */
 const CHECKS = { latencyUs: 1_000_000, limitMs: 40_000 };
 const TEST_MS = 60_000;
-/** With fewer grants the test would prove nothing. */
+/** The least number of grants for a meaningful test. */
 const MIN_GRANTS = 20;
 
 let fleet: Fleet;
@@ -24,7 +24,7 @@ afterAll(() => fleet?.close());
 
 type Wanted = Pick<LoadTask, 'service' | 'name' | 'mostPermits' | 'sharedPercent'>;
 
-/** Client processes, each with another seed. */
+/** Client processes with different seeds. */
 class Crowd {
   private started = 0;
   private readonly running: ClientProcess[] = [];
@@ -49,7 +49,7 @@ class Crowd {
     this.running.push(await ClientProcess.start(this.scenario, task));
   }
 
-  /** Kills the oldest process and starts another one. */
+  /** Kills the oldest process and starts a new process. */
   async replaceOldest(): Promise<void> {
     this.running.shift()?.kill();
     await this.join();
@@ -71,7 +71,7 @@ async function crowd(scenario: Scenario, wanted: Wanted, forMs: number): Promise
 }
 
 test(
-  '64 clients that are killed at any time never hold more permits than a limit that changes',
+  '64 clients never hold more permits than a changing limit, although their processes are killed',
   () =>
     runScenario({ fleet, title: 'load', ...CHECKS }, async (scenario) => {
       const name = await scenario.semaphore('permits', 10);
@@ -92,7 +92,7 @@ test(
 );
 
 test(
-  'among 64 clients that are killed at any time, readers share a lock and writers hold it alone',
+  'a lock of 64 clients has several readers or one writer, although their processes are killed',
   () =>
     runScenario({ fleet, title: 'reading', ...CHECKS }, async (scenario) => {
       const name = scenario.lock('document');

@@ -2,7 +2,7 @@ import { Fleet } from './fleet';
 import { WaiterLine } from './waiter-line';
 import { runScenario } from './scenario';
 
-/** Server 0 stays. Servers 1 and 2 are killed, each in a scenario of its own. */
+/** Server 0 stays up. Each scenario kills another server. */
 let fleet: Fleet;
 
 beforeAll(async () => {
@@ -51,7 +51,8 @@ test.concurrent(
       await hank.release(first);
       await line.served();
       expect(line.order).toEqual(['w1', 'w2', 'w3', 'w5']);
-      // The last waiter is behind one that never came back: its offer lapses, or its server counts as dead.
+      // The last waiter is behind a waiter that never came back. The offer of that waiter lapses, or its server counts
+      // as dead.
       expect(stopwatch.chargedMs).toBeLessThan(7000);
 
       await attached.atLeast('renewed', 2);

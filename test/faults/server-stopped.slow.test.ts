@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Fleet } from './fleet';
 import { runScenario } from './scenario';
 
-/** Server 0 stays. Server 1 is stopped. */
+/** Server 0 stays up. The test stops server 1. */
 let fleet: Fleet;
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ test('a server stopped for three ttls ends its streams with LEASE_LOST and deliv
     const end = scenario.fault('server_stopped', 'three ttls');
     stopped.server.stop();
     const bobHeld = await bobHolds.granted();
-    // The offer to the head lapses, then the next waiter is granted.
+    // The offer to the head lapses, and then the next waiter is granted.
     const secondHeld = await bobSecond.granted();
     await sleep(500);
     const before = streams.map((stream) => stream.kinds.length);

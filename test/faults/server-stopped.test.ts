@@ -6,7 +6,7 @@ import { WaiterLine } from './waiter-line';
 import { runScenario } from './scenario';
 import { runsOf } from './script-commands';
 
-/** Server 0 stays. Servers 1 and 2 are stopped, each in a scenario of its own. */
+/** Server 0 stays up. Each scenario stops another server. */
 let fleet: Fleet;
 
 beforeAll(async () => {
@@ -42,7 +42,7 @@ test.concurrent('a server stopped for half a ttl keeps its lease, and no waiter 
 );
 
 test.concurrent(
-  'a server stopped before it read replies reports neither a renewal nor a grant that has expired',
+  'a server that was stopped before it read its replies reports no expired renewal and no expired grant',
   () =>
     runScenario({ fleet, title: 'stopped with unread replies' }, async (scenario) => {
       const [other, stopped] = [fleet.member(0), fleet.member(2)];
@@ -58,7 +58,7 @@ test.concurrent(
       await waiting.queued();
       for (const lease of [held, first]) scenario.observer.watchLease(lease);
 
-      // Redis runs both commands, and no reply passes from the first command on.
+      // Redis runs both commands. From the first command on, no reply reaches the server.
       const { redisProxy } = stopped;
       const passes = (matches: (command: RedisCommand) => boolean, then: () => void): Promise<void> =>
         new Promise((resolve) => {
@@ -84,7 +84,7 @@ test.concurrent(
 
       expect(await holding.ended).toMatchObject({ code: 'ABORTED', reason: 'LEASE_LOST' });
       expect(holding.kinds.slice(before)).toEqual(['lost']);
-      // Redis granted the lease, and the lease has expired since.
+      // Redis granted the lease, and the lease has expired.
       expect(await waiting.ended).toMatchObject({ code: 'FAILED_PRECONDITION', reason: 'REQUEST_FINISHED' });
       expect(waiting.held).toBeUndefined();
     }),

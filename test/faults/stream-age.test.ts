@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => fleet?.close());
 
 test.concurrent(
-  'a holding stream at its maximum age is renewed once more and ends with REATTACH, and the next one has the same lease',
+  'a holding stream at its maximum age is renewed once more and ends with REATTACH, and the next stream has the same lease',
   () =>
     runScenario({ fleet, title: 'holding' }, async (scenario) => {
       const name = scenario.lock('lock');
@@ -30,7 +30,7 @@ test.concurrent(
         expect(ending).toMatchObject(REATTACH);
         expect(ending.pushback).toMatch(/^\d+$/);
         expect(stopwatch.chargedMs).toBeLessThan(AGE_MS + 750);
-        // A third of the ttl has not passed, so this renewal is the one before the end.
+        // The regular renewal is not due yet, so this renewal is the last renewal before the end of the stream.
         expect(stream.kinds).toEqual(['granted', 'renewed']);
         const { deadline } = stream;
         client.moveTo(fleet.member(round % 2).address);

@@ -14,7 +14,6 @@ import { towns } from './towns';
 
 const DICTIONARY = 'typed into';
 
-/** The third server is drained. */
 let fleet: Fleet;
 const clients = new DictionaryClients();
 
@@ -31,7 +30,7 @@ afterAll(async () => {
   await fleet?.close();
 });
 
-/** A SuggestStream that a test controls. */
+/** A client's SuggestStream. A test sends its queries and controls its reads. */
 class Typing {
   readonly answers: SuggestStreamResponse[] = [];
   readonly ended: Promise<Ending | 'OK'>;
@@ -71,7 +70,7 @@ class Typing {
   }
 }
 
-/** The resident memory of the server's process. Undefined where the system does not tell. */
+/** The resident memory of the server's process. Undefined except on Linux. */
 async function residentBytes(member: Member): Promise<number | undefined> {
   if (process.platform !== 'linux') return undefined;
   const status = await readFile(`/proc/${member.server.pid}/status`, 'utf8');
@@ -86,12 +85,12 @@ async function scriptRuns(): Promise<number> {
   );
 }
 
-/** Far less than the answers to all queries, which are a hundred payloads of 1 KiB each. */
+/** Much less than the answers to all queries. Each answer has a hundred payloads of 1 KiB. */
 const MAX_GROWTH = 60 * 1024 * 1024;
 const ROUND = 30;
 const MAX_QUERIES = 1500;
 
-test('a slow reader gets the newest answer when it reads, and until then the server looks up and keeps nothing for it', async () => {
+test('a server looks up and keeps nothing for a client that does not read, and sends the newest answer when the client reads', async () => {
   const member = fleet.member(1);
   const typing = new Typing(member);
   typing.ask(0, 'large', 100);
@@ -104,12 +103,12 @@ test('a slow reader gets the newest answer when it reads, and until then the ser
     for (const end = asked + queries; asked < end;) {
       asked += 1;
       typing.ask(asked, 'large town'.slice(0, asked % 10), 100);
-      // The server has time to answer each query before the next.
+      // The server has time to answer each query before the next query.
       await sleep(3);
     }
     return (await scriptRuns()) - runs;
   };
-  // Fills the client's window of some megabytes. Two scripts per round may be the servers' own upkeep.
+  // The answers fill the client's window of some megabytes. The servers' own upkeep runs at most two scripts per round.
   while ((await lookUps(ROUND)) > 2) expect(asked).toBeLessThan(MAX_QUERIES);
   expect(await lookUps(10 * ROUND)).toBeLessThan(ROUND);
   typing.ask(asked + 1, 'large town 7', 100);
@@ -127,10 +126,10 @@ test('a slow reader gets the newest answer when it reads, and until then the ser
   await typing.finish();
 });
 
-/** The commands by which each server probes Redis every second. */
+/** The commands that each server sends every second to probe Redis. */
 const PROBE_COMMANDS = new Set(['ping', 'info', 'time', 'config|get']);
 
-/** How often Redis ran each command, without the servers' probes. */
+/** The number of runs of each Redis command, without the servers' probes. */
 async function commandsAsked(): Promise<Readonly<Record<string, number>>> {
   const stats = (await fleet.redis.command('INFO', 'commandstats')) as string;
   const calls = [...stats.matchAll(/^cmdstat_(.+?):calls=(\d+)/gm)].map(
@@ -145,7 +144,7 @@ test('a hundred idle streams send no command to Redis', async () => {
   for (const one of typing) one.ask(1, 'l');
   await Promise.all(typing.map((one) => one.answered(1)));
   expect((await scriptRuns()) - before).toBeGreaterThanOrEqual(100);
-  // The servers' upkeep of dictionaries runs now and then, so some second is without it.
+  // The servers clean up dictionaries at intervals of several seconds, so some seconds have no clean-up.
   await eventually(
     'a second in which only probes reach Redis',
     async () => {

@@ -8,7 +8,7 @@ import { runsOf } from './script-commands';
 const KEEPALIVE = { HOLDFAST_KEEPALIVE_TIME: '500ms', HOLDFAST_KEEPALIVE_TIMEOUT: '500ms' };
 const CUT_OFF: MemberOptions = { redisProxy: true, clientProxy: true, env: KEEPALIVE };
 
-/** Server 0 takes over the leases. Each other server is cut off in a scenario of its own. */
+/** Server 0 takes over the leases. Each scenario cuts off another server. */
 let fleet: Fleet;
 
 beforeAll(async () => {
@@ -32,7 +32,7 @@ async function holdAt(scenario: Scenario, member: Member, ttlMs: number): Promis
   return { name, stream, held };
 }
 
-/** Attaches the holder's next stream, at server 0, to the same lease and token. */
+/** Attaches the holder's next stream at server 0, and expects the same lease and token. */
 async function takeOver(scenario: Scenario, held: Held): Promise<RecordedStream> {
   const stream = scenario.client('after', fleet.member(0)).attach(held);
   expect((await stream.granted()).token).toBe(held.token);
@@ -88,7 +88,7 @@ test.concurrent(
         const after = await takeOver(scenario, opened.held);
         expect(await opened.stream.ended).toMatchObject({ code: 'ABORTED', reason: 'LEASE_LOST' });
         expect(opened.stream.lossCause).toBe('STORE_UNAVAILABLE');
-        // The delayed renewals, and the release that follows a loss, arrive now.
+        // The delayed renewals and the release after the loss arrive now.
         member.redisProxy.passEverything();
         end();
         await after.more('renewed', 4);
@@ -137,7 +137,7 @@ test.concurrent(
       const after = await takeOver(scenario, opened.held);
       const renewedBefore = renewals;
       await after.more('renewed', 3);
-      // One renewal may follow the hint that another stream took over. It is answered SUPERSEDED.
+      // One renewal may follow the hint that another stream took over. The answer to this renewal is SUPERSEDED.
       expect(renewals - renewedBefore).toBeLessThanOrEqual(1);
       await passOn(scenario, opened, () => {
         member.clientProxy.passEverything();

@@ -17,7 +17,7 @@ export function towns(count: number, version: string): EntryFields[] {
   return Array.from({ length: count }, (_, index) => town(index, version));
 }
 
-/** Entries with many long aliases: writing one entry takes several scripts. */
+/** Entries with many long aliases. The write of one entry takes several scripts. */
 export function largeTowns(count: number, version: string): EntryFields[] {
   return towns(count, version).map((entry, index) => ({
     ...entry,

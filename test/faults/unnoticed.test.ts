@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => fleet?.close());
 
-/** Counts the finished rounds of one loop. */
+/** The number of finished rounds of a loop. */
 interface Progress {
   rounds: number;
 }
@@ -36,7 +36,7 @@ async function loop(
   }
 }
 
-/** Waits until every loop has finished another round, so that each fault meets all of them. */
+/** Waits until every loop has finished another round, so that each fault affects all loops. */
 async function oneMoreRound(all: readonly Progress[]): Promise<void> {
   const before = all.map(({ rounds }) => rounds);
   const hasAdvanced = () => all.every(({ rounds }, index) => rounds > (before[index] ?? 0));
@@ -55,7 +55,7 @@ test('no client notices flushed scripts and killed connections under load', () =
       return loop(scenario, name, index, { progress: own, isOver: () => isOver });
     };
     const loops = Promise.all(names.flatMap((name) => [0, 1, 2, 3].map((index) => start(name, index))));
-    loops.catch(() => undefined); // awaited below
+    loops.catch(() => undefined); // The promise is awaited below.
     const alice = scenario.client('alice', fleet.member(0));
     const stream = alice.hold({ name: steady, ttlMs: 1500 });
     const held = await stream.granted();

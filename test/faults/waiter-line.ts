@@ -8,7 +8,9 @@ import type { Scenario } from './scenario';
 
 const TTL_MS = 3000;
 
-/** Waiters that queue for one name, one after the other. Each holds its lease for a while and releases it. */
+/**
+ * Waiters that queue for one name, one after the other. Each waiter holds its lease for a while and releases the lease.
+ */
 export class WaiterLine {
   /** The labels of the served waiters, in the order of their grants. */
   readonly order: string[] = [];
@@ -18,9 +20,9 @@ export class WaiterLine {
   constructor(
     private readonly scenario: Scenario,
     private readonly name: string,
-    /** The server that waiters move to when their own is gone. */
+    /** The server that waiters use when their own server is down. */
     private readonly fallback: Member,
-    /** How long each waiter holds its lease. */
+    /** The time for which each waiter holds its lease (ms). */
     private readonly holdMs = 0,
   ) {}
 
@@ -35,7 +37,7 @@ export class WaiterLine {
     await this.allQueued();
   }
 
-  /** Adds a waiter without waiting for its place: Redis may not answer now. */
+  /** Adds a waiter without waiting for its place, because Redis may not answer now. */
   joinUnseen(
     label: string,
     member: Member,
@@ -54,11 +56,11 @@ export class WaiterLine {
       await sleep(this.holdMs);
       await client.release(held);
     });
-    turn.catch(() => undefined); // `served` rejects with it
+    turn.catch(() => undefined); // `served` reports the failure.
     this.turns.push(turn);
   }
 
-  /** Adds a waiter that the caller starts and that this line does not serve. */
+  /** Counts a waiter that the caller starts and serves. */
   async joinedBy(start: () => unknown): Promise<void> {
     this.length += 1;
     start();

@@ -158,7 +158,7 @@ describe('the epoch check of scripts', () => {
   const notLate = names.filter((name) => name !== 'STALE');
 
   it.each(notLate)(
-    'lets a renewal renew its own lease and change no other request, in spite of %s',
+    'lets a renewal renew its own lease and change no other request, while grants are refused with %s',
     async (name) => {
       const { semaphore, alice } = await scene();
       await fixture.passInUse(semaphore, 10_000);
@@ -171,7 +171,7 @@ describe('the epoch check of scripts', () => {
   );
 
   it.each(notLate)(
-    'answers a renewal of an expired lease with the cause `expired`, in spite of %s',
+    'answers a renewal of an expired lease with the cause `expired`, while grants are refused with %s',
     async (name) => {
       const { semaphore, ended } = await scene();
       await reasons[name](semaphore);
@@ -231,7 +231,7 @@ describe('the epoch check of scripts', () => {
   });
 
   it.each(notLate)(
-    'lets a withdrawal give back a grant that no client knows, in spite of %s',
+    'lets a withdrawal give back a grant that no client knows, while grants are refused with %s',
     async (name) => {
       const lock = fixture.resource();
       const alice = await fixture.request('s1', lock);

@@ -3,12 +3,12 @@ import { ClientProcess, type ClientProcessOptions } from '../client-process';
 import type { Scenario } from '../scenario';
 import type { TrafficTask } from './traffic/traffic';
 
-/** How long a worker may take for its last session after the end of the traffic. */
+/** The time limit of a worker's last session after the end of the traffic. */
 const LAST_SESSION_MS = 30_000;
 
 export type ProcessTask = Omit<TrafficTask, 'call' | 'client' | 'forMs'>;
 
-/** The client processes of a round. A killed process is replaced. */
+/** The client processes of a round. A new process replaces a killed process. */
 export class ClientProcesses {
   private started = 0;
   private readonly running = new Set<ClientProcess>();
@@ -44,7 +44,7 @@ export class ClientProcesses {
     return alive.length === 0 ? undefined : oneOf(random, alive);
   }
 
-  /** The open calls and held leases of a process, by its recent events. Older calls have ended. */
+  /** The numbers of open calls and held leases of a process, by its recent events. Older calls have ended. */
   openCalls(client: ClientProcess): Readonly<Record<'calls cut short' | 'leases held', number>> {
     const open = new Set<string>();
     const held = new Set<string>();

@@ -9,7 +9,7 @@ import type { Resource } from './traffic/traffic';
 
 const RESTORE_EVERY_MS = 1000;
 
-/** Operators that set the planned limits, one after the other, during all faults. */
+/** Operators that set the planned limits one after the other, also during faults. */
 export class LimitMover {
   constructor(
     private readonly scenario: Scenario,
@@ -37,7 +37,7 @@ export class LimitMover {
     }
   }
 
-  /** Sets limits again that the store lost. Without a limit a semaphore could not be used for the rest of the round. */
+  /** Sets lost limits again. A semaphore without a limit cannot be used for the rest of the round. */
   private async restore(moves: readonly LimitMove[], signal: AbortSignal): Promise<void> {
     const operator = this.scenario.operator('lost limits', this.fleet.member(0));
     const usual = new Map(moves.map(({ label, limit }) => [this.named(label), limit]));
@@ -60,7 +60,7 @@ export class LimitMover {
   }
 }
 
-/** Ignores a failed change: the history has it. */
+/** Ignores a failed change, because the history already records the failure. */
 function refused(error: unknown): void {
   if (!(error instanceof CallEnded)) throw error;
 }

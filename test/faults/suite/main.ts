@@ -1,6 +1,6 @@
 /**
- * `npm run test:faults`: runs rounds of real processes, faults and traffic, checks the histories of the clients, and
- * reports the effect of each fault. See README.md beside this file.
+ * The program of `npm run test:faults`. It runs rounds of real processes, faults and traffic, checks the histories of
+ * the clients, and reports the effect of each fault. README.md in this folder describes the suite.
  */
 import { commit } from '../../../bench/support/machine';
 import { parseArguments, USAGE, UsageError, type RunOptions } from './arguments';
@@ -13,7 +13,7 @@ import { RunTally } from './report/run-report';
 import { mutantText, failureText, reportText } from './report/text';
 import { runRound } from './round';
 
-/** Returns whether all rounds were without a violation. */
+/** Returns true if no round had a violation. */
 async function play(options: RunOptions): Promise<boolean> {
   const { seed, topology, faults, trafficMs, workerCount } = options;
   const shim = await clockShim();
@@ -45,7 +45,7 @@ async function play(options: RunOptions): Promise<boolean> {
   return report.failed.length === 0;
 }
 
-/** Returns whether every mutant was caught. */
+/** Returns true if every mutant was caught. */
 async function runMutants({ mutants, seed }: RunOptions): Promise<boolean> {
   let allCaught = true;
   for (const mutant of mutants) {

@@ -5,8 +5,8 @@ import { planRound, TOPOLOGIES } from './plan';
 const seeds = fc.integer({ min: 0, max: 2 ** 31 });
 const plan = (seed: number, canStepClocks = true) => planRound({ seed, topology: 'one', canStepClocks });
 
-test('gives the same plan for the same seed', () => {
-  // Compared as text: deep comparisons of whole plans take seconds.
+test('the plan is the same for the same seed', () => {
+  // The plans are compared as text, because deep comparisons of whole plans take seconds.
   const text = (seed: number) => JSON.stringify(plan(seed));
   fc.assert(
     fc.property(seeds, (seed) => {
@@ -17,7 +17,7 @@ test('gives the same plan for the same seed', () => {
   expect(plan(1)).not.toEqual(plan(2));
 });
 
-test('orders faults by time and leaves a quiet end', () => {
+test('a plan orders its faults by time and has a quiet end', () => {
   fc.assert(
     fc.property(seeds, (seed) => {
       const { steps, trafficMs } = plan(seed);
@@ -28,7 +28,7 @@ test('orders faults by time and leaves a quiet end', () => {
   );
 });
 
-test('draws no fault that pauses grants in some rounds, and few in most rounds', () => {
+test('plans have few faults that pause grants, and some plans have none', () => {
   for (const topology of TOPOLOGIES) {
     const counts = Array.from({ length: 100 }, (_, seed) => {
       const { steps, appendfsync } = planRound({ seed, topology, canStepClocks: true });
@@ -40,7 +40,7 @@ test('draws no fault that pauses grants in some rounds, and few in most rounds',
   }
 });
 
-test('gives a round the proxies and clocks that its faults need', () => {
+test('a plan has the proxies and clocks that its faults need', () => {
   fc.assert(
     fc.property(seeds, fc.boolean(), (seed, canStepClocks) => {
       const { steps, withStoreProxy, withClientProxy, withClocks } = plan(seed, canStepClocks);
@@ -53,7 +53,7 @@ test('gives a round the proxies and clocks that its faults need', () => {
   );
 });
 
-test('draws every fault in some round', () => {
+test('every fault is in some plan', () => {
   const steps = TOPOLOGIES.flatMap((topology) =>
     Array.from({ length: 200 }, (_, seed) => planRound({ seed, topology, canStepClocks: true }).steps),
   );
@@ -61,7 +61,7 @@ test('draws every fault in some round', () => {
   expect([...drawn].sort()).toEqual([...FAULT_NAMES].sort());
 });
 
-test('sets the first limit of every semaphore again at the end, so that all waiters can be served', () => {
+test('a plan sets the first limit of every semaphore again at the end, so that all waiters can be served', () => {
   fc.assert(
     fc.property(seeds, (seed) => {
       const { resources, limitMoves } = plan(seed);
@@ -72,7 +72,7 @@ test('sets the first limit of every semaphore again at the end, so that all wait
   );
 });
 
-test('labels no resource with the end of another label', () => {
+test('no label of a resource is the end of another label', () => {
   const labels = plan(1).resources.map(({ label }) => label);
   for (const label of labels) expect(labels.filter((other) => other.endsWith(label))).toEqual([label]);
 });

@@ -6,7 +6,7 @@ import { FAULT_NAMES, faultOf, type FaultName } from './nemesis/faults';
 export const TOPOLOGIES = ['one', 'sentinel', 'cluster'] as const;
 export type Topology = (typeof TOPOLOGIES)[number];
 
-/** A planned resource of a round. The round gives it a name. */
+/** A planned resource of a round. The round chooses the resource's name. */
 export interface PlannedResource {
   readonly service: Service;
   readonly label: string;
@@ -25,7 +25,7 @@ export interface LimitMove {
   readonly limit: number;
 }
 
-/** Everything that a round does on purpose. The seed determines the plan, but not the scheduling of processes. */
+/** The planned actions of a round. The seed determines the plan, but not the scheduling of processes. */
 export interface RoundPlan {
   readonly seed: number;
   readonly topology: Topology;
@@ -47,14 +47,14 @@ export interface RoundPlan {
 export interface PlanOptions {
   readonly seed: number;
   readonly topology: Topology;
-  /** Default: draws from all faults. */
+  /** The faults to draw from. Default: all faults. */
   readonly faults?: readonly FaultName[];
-  /** false: no fault that steps a clock is drawn. */
+  /** If false, the plan has no fault that steps a clock. */
   readonly canStepClocks: boolean;
   readonly trafficMs?: number;
-  /** Workers per process. Default: by size. */
+  /** Workers per process. The default depends on `size`. */
   readonly workerCount?: number;
-  /** The pace of the faults when a mutant is to be caught. Default: drawn. */
+  /** The pace of the faults for a mutant. Default: a random pace. */
   readonly pace?: keyof typeof MUTANT_PACES_MS;
   /** The numbers of servers, processes, workers and names. Default: `whole`. */
   readonly size?: keyof typeof SIZES;
@@ -69,9 +69,9 @@ const SIZES = {
     quietNames: 300,
     longWaitPercent: 25,
   },
-  /** For a test in the slow run. */
+  /** The size for a test of the slow run. */
   small: { memberCount: 2, processCount: 2, workerCount: 6, hotNames: 5, quietNames: 8, longWaitPercent: 25 },
-  /** All workers request the same few names and wait long, so queues outlast a stall of the store. */
+  /** All workers request the same few names and wait long, so that queues outlast a stall of the store. */
   crowded: {
     memberCount: 3,
     processCount: 3,
@@ -81,21 +81,21 @@ const SIZES = {
     longWaitPercent: 90,
   },
 } as const;
-/** The relative frequency of a hot name beside a quiet one. */
+/** The frequency of a hot name, relative to a quiet name. */
 const HOT_SHARE = 3;
 const TRAFFIC_MS = 90_000;
 /** Sentinel and Cluster cannot prove that nothing is lost, so `always` makes no difference there. */
 const WEAK_FSYNCS = ['everysec', 'no'] as const;
 const FSYNCS = ['always', 'always', ...WEAK_FSYNCS] as const;
-/** The time between the starts of two faults. The longest leaves quiet times, in which more is guaranteed. */
+/** The times between the starts of two faults (ms). The longest leaves quiet times, in which more invariants apply. */
 const PACES_MS: readonly (readonly [number, number])[] = [
   [300, 2500],
   [2000, 6000],
   [6000, 15_000],
 ];
-/** How many faults of a round may pause grants. A pause takes a quarter of the round, and requests are refused in it. */
+/** The numbers of faults that may pause grants in a round. A pause takes a quarter of the round. */
 const MAX_PAUSES = [0, 0, 1, 1, 1, 2, 2, Infinity] as const;
-/** Paces for mutants: many faults, faults with time for long queues between them, or a single one. */
+/** Paces for mutants: many faults, faults with time for long queues between them, or a single fault. */
 const MUTANT_PACES_MS = { often: [2000, 4000], apart: [8000, 8600], once: [3_600_000, 3_600_000] } as const;
 /** The traffic runs without faults at its start and end. */
 const QUIET_START_MS = 1000;
@@ -108,7 +108,7 @@ export function planRound(options: PlanOptions): RoundPlan {
   const { workerCount: usual, ...nameCounts } = sized;
   const { workerCount = usual } = options;
   const random = seeded(seed);
-  // Not in every round: the shim makes reading the clock slower.
+  // Only some rounds have clock steps, because the shim makes each read of the clock slower.
   const appendfsync = oneOf(random, topology === 'one' ? FSYNCS : WEAK_FSYNCS);
   const withClocks = canStepClocks && (random() < 0.4 || (options.faults ?? []).some(needsClocks));
   const names = (options.faults ?? FAULT_NAMES).filter(
@@ -203,11 +203,10 @@ function planLimits(random: Random, resources: readonly PlannedResource[], traff
     const { label, limit, mostPermits } = oneOf(random, semaphores);
     moves.push({ atMs, label, limit: oneOf(random, [limit, limit, mostPermits, 1, 0, 2 * limit]) });
   }
-  // At the end every semaphore has its first limit again, so that all waiters can be served.
   return [...moves, ...semaphores.map(({ label, limit }) => ({ atMs: trafficMs, label, limit }))];
 }
 
-/** The first member never has a proxy, for comparison. */
+/** The first member never has a proxy, so that its results can be compared. */
 function proxies(memberCount: number, needed: boolean): boolean[] {
   return Array.from({ length: memberCount }, (_, index) => needed && index > 0);
 }

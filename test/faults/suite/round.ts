@@ -32,13 +32,13 @@ export interface RoundOutcome {
   readonly history: History;
   readonly injections: readonly Injection[];
   readonly checks: CheckResult;
-  /** Defects beside violations: a crashed server, a logged error, open sockets. */
+  /** Defects other than violations: a crashed server, a logged error, open sockets. */
   readonly defects: readonly string[];
 }
 
-/** Longer than an unclaimed offer lives after two stalls. */
+/** Longer than the life of an unclaimed offer after two stalls. */
 const OFFERS_LAPSE_MS = 10_000;
-/** The quarantine and the time to notice it. */
+/** The quarantine and the time until servers detect its end. */
 const SETTLING_MS = QUARANTINE_MS + 15_000;
 
 /** Runs one round: starts everything, injects the planned faults, waits for rest, checks, and ends everything. */
@@ -50,7 +50,7 @@ export async function runRound(plan: RoundPlan, programs?: Programs): Promise<Ro
     try {
       outcome = await playRound(plan, fleet, clocks, programs);
     } catch (error) {
-      await fleet.close().catch(() => undefined); // the first error is thrown
+      await fleet.close().catch(() => undefined); // The first error is thrown.
       throw error;
     }
     const defects: string[] = [];
@@ -147,7 +147,7 @@ async function playRound(
 async function makeResources(plan: RoundPlan, scenario: Scenario): Promise<Resource[]> {
   const resources: Resource[] = [];
   for (const { service, label, limit, mostPermits, sharedPercent, share } of plan.resources) {
-    // Polling all names would be most of a server's work.
+    // The observer polls only some names, because polls of all names are too much load for a server.
     const watched = share > 1;
     const name =
       service === 'lock' ? scenario.lock(label, watched) : await scenario.semaphore(label, limit, watched);
@@ -156,7 +156,7 @@ async function makeResources(plan: RoundPlan, scenario: Scenario): Promise<Resou
   return resources;
 }
 
-/** Waits until all servers grant again. After the last fault they may be in quarantine or starting. */
+/** Waits until all servers grant again. After the last fault, a server may be in quarantine or may still start. */
 async function settle(fleet: Fleet<SuiteStore>, scenario: Scenario): Promise<void> {
   const name = scenario.lock('settled', false);
   for (const { address } of fleet.members) {

@@ -1,6 +1,6 @@
 import type { CheckOptions } from '../../support/checkers/violation';
 
-/** Short, so that a minute has many leases, expiries and quarantines. */
+/** The longest ttl is short, so that a minute has many leases, expiries and quarantines. */
 const MAX_TTL_MS = 4000;
 export const COMMAND_TIMEOUT_MS = 1000;
 const KEEPALIVE_MS = 1000;
@@ -12,15 +12,15 @@ export const SERVER_ENV = {
   HOLDFAST_COMMAND_TIMEOUT: `${COMMAND_TIMEOUT_MS}ms`,
   HOLDFAST_KEEPALIVE_TIME: `${KEEPALIVE_MS}ms`,
   HOLDFAST_KEEPALIVE_TIMEOUT: `${KEEPALIVE_MS}ms`,
-  // Short, so that streams end by age and attach again during other faults in every round.
+  // The maximum age is short, so that in every round streams end by age and attach again during other faults.
   HOLDFAST_STREAM_MAX_AGE: '8s',
   HOLDFAST_DRAIN_TIMEOUT: '4s',
 } as const;
 
-/** The quarantine after a loss of data: the longest ttl, the bound of a replica's lag (10 s), and 5 s. */
+/** The quarantine after a loss of data: the sum of the longest ttl, the bound of a replica's lag (10 s), and 5 s. */
 export const QUARANTINE_MS = MAX_TTL_MS + 10_000 + 5_000;
 
-/** The allowances for the machine. Those of the contract are the checkers' defaults. */
+/** The checkers' allowances for a busy machine. The defaults of the checkers are the allowances of the contract. */
 export const ALLOWANCES: Partial<CheckOptions> = {
   latencyUs: 1_500_000,
   keepAliveUs: 2 * KEEPALIVE_MS * 1000,

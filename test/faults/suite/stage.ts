@@ -22,20 +22,20 @@ export interface StageParts {
   readonly withStoreProxy: readonly Member[];
   readonly withClientProxy: readonly Member[];
   readonly topology: Topology;
-  /** Undefined if the platform cannot step clocks. */
+  /** The clocks of the round. Undefined if the platform cannot step clocks. */
   readonly clocks: Clocks | undefined;
-  /** Some faults of the round can make the store lose writes. */
+  /** True if some faults of the round can make the store lose writes. */
   readonly mayForget: boolean;
-  /** The store syncs every write before its reply, and the servers know it. */
+  /** True if the store syncs every write before its reply, so that servers trust a restart. */
   readonly isDurable: boolean;
 }
 
-/** Longer than a replica takes to replace a master that was silent. */
+/** Longer than a replica takes to replace a silent master. */
 const TAKE_OVER_MS = 4000;
 
 /** The processes of a round and the connections between them, on which the nemesis acts. */
 export class Stage {
-  /** Members under a fault now. */
+  /** The members that a fault uses now. */
   private readonly taken = new Set<Member>();
 
   constructor(readonly parts: StageParts) {}
@@ -62,14 +62,14 @@ export class Stage {
   }
 
   /**
-   * The marks in the history for a Redis that is silent for a while or restarts. Where a replica may replace that Redis,
+   * The marks in the history for a Redis that is silent for a while or restarts. If a replica may replace that Redis,
    * the marks say that writes may be lost.
    */
   absence(marks: Partial<FaultStarted>): Partial<FaultStarted> {
     return this.parts.topology === 'one' ? marks : FORGETTING;
   }
 
-  /** Waits for a possible take-over: a replica may replace a master after the master has come back. */
+  /** Waits for a possible take-over. A replica may replace a master even after the master has come back. */
   async agreed(): Promise<void> {
     if (this.parts.topology !== 'one') await this.sleep(TAKE_OVER_MS);
   }
@@ -91,7 +91,7 @@ export class Stage {
     }
   }
 
-  /** Resolves early if the signal is aborted. */
+  /** Waits for `ms`, or until the signal is aborted. */
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     await sleep(ms, undefined, signal && { signal }).catch((error: unknown) => {
       if (signal?.aborted !== true) throw error;

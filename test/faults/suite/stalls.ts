@@ -2,12 +2,12 @@ import type { Micros } from '../../support/history';
 import { monotonicMicros } from '../../support/history-recorder';
 
 const EVERY_MS = 50;
-/** A timer that is late by more than this shows a stall. */
+/** A timer that is late by more than this time shows a stall (ms). */
 const STALLED_US: Micros = 300_000;
 
 /**
- * Reports the spans in which this process did not run: it was stopped, or the machine was busy. Their effects on leases
- * are no defects of the service. Returns a function that stops watching.
+ * Reports the spans in which this process did not run, because it was stopped or the machine was busy. The effects of
+ * such a span on leases are no defects of the service. Returns a function that stops the reports.
  */
 export function watchStalls(onStall: (from: Micros, to: Micros) => void): () => void {
   let last = monotonicMicros();

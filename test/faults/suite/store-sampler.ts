@@ -6,25 +6,25 @@ import type { FleetStore } from '../fleet';
 import { PREFIX } from '../observer';
 import type { Resource } from './traffic/traffic';
 
-/** The leases that the store keeps for one name, and the store's time, read by one script. */
+/** The stored leases of one name, and the store's time. One script reads both. */
 interface Sample {
   readonly name: string;
   readonly before: Micros;
   readonly at: Micros;
   readonly redisTimeUs: Micros;
-  /** By request id. */
+  /** The ends of the leases, by request id. */
   readonly ends: ReadonlyMap<string, Micros>;
 }
 
 const EVERY_MS = 250;
-/** A name with few requests is sampled every n-th turn, to keep the load of Redis low. */
+/** A name with few requests is sampled only in every n-th turn, to limit the load of Redis. */
 const TURNS = 6;
 const READ_ENDS = `local time = redis.call('TIME')
 return { time[1] * 1000000 + time[2], redis.call('ZRANGE', KEYS[1], '0', '-1', 'WITHSCORES') }`;
 
 /**
- * Samples the leases in the store, so that the checkers can compare them with what clients believe. Only the clients
- * know the lease of an entry, so samples become events at the end of the round.
+ * Samples the leases in the store, so that the checkers can compare them with the beliefs of the clients. Only the
+ * clients know the lease of a stored entry, so the samples become events at the end of the round.
  */
 export class StoreSampler {
   private readonly samples: Sample[] = [];
@@ -73,7 +73,7 @@ export class StoreSampler {
     }
   }
 
-  /** Reads that fail during a fault are left out. */
+  /** Samples a name. A read that fails during a fault is left out. */
   private async sample({ service, name }: Resource): Promise<void> {
     const [, ends = ''] = permitsKeys(PREFIX, { service, name });
     const before = monotonicMicros();
@@ -87,7 +87,7 @@ export class StoreSampler {
   }
 }
 
-/** An older lease has certainly ended, or the renewals of its stream show it. */
+/** The age up to which a lease is sampled. An older lease has ended, or the renewals of its stream show the lease. */
 const RECENT: Micros = 12_000_000;
 
 function leasesAround(grants: readonly Granted[], at: Micros): readonly Granted[] {

@@ -12,7 +12,7 @@ const PATIENCE = { timeoutMs: 15_000, everyMs: 100 };
 export class StoreView {
   constructor(private readonly store: SuiteStore) {}
 
-  /** The leases that are held now. Waits for a node that was just started. */
+  /** The leases that are held now. Waits for a node that is starting. */
   leases(): Promise<StoredLeases> {
     return eventually('every master to show its leases', () => this.heldNow(), PATIENCE);
   }
@@ -23,7 +23,7 @@ export class StoreView {
       const now = await timeUs(redis);
       for (const key of await keysOf(redis, `${PREFIX}:{*}:?:ends:*`)) {
         const reply = (await redis.command('ZRANGE', key, 0, -1, 'WITHSCORES')) as string[] | string[][];
-        const pairs = reply.flat(); // RESP2 answers a flat list
+        const pairs = reply.flat(); // RESP2 answers a flat list.
         for (let i = 0; i < pairs.length; i += 2) {
           const end = Number(pairs[i + 1]);
           if (end > now) found.set(`${key} ${pairs[i]}`, end);
@@ -33,14 +33,14 @@ export class StoreView {
     return found;
   }
 
-  /** How many of these leases have not expired and are missing in the store. */
+  /** The number of these leases that have not expired and are missing in the store. */
   async missing(before: StoredLeases): Promise<number> {
     const after = await this.leases();
     const now = await this.timeUs();
     return [...before].filter(([lease, end]) => end > now && !after.has(lease)).length;
   }
 
-  /** The time of one master. */
+  /** The time of a master. */
   async timeUs(): Promise<number> {
     const [redis] = await this.store.masters();
     if (redis === undefined) throw new Error('the store has no master now');

@@ -5,9 +5,9 @@ import { failureText } from './report/text';
 import { RunTally } from './report/run-report';
 import type { FaultName } from './nemesis/faults';
 
-/** HOLDFAST_TEST_SEED selects another round. */
+/** The environment variable HOLDFAST_TEST_SEED selects another round. */
 const SEED = Number(process.env['HOLDFAST_TEST_SEED'] ?? 20261121);
-/** Short faults. `npm run test:faults` draws from all faults. */
+/** The faults of the short round. `npm run test:faults` draws from all faults. */
 const FAULTS: readonly FaultName[] = ['reply-dropped', 'scripts-flushed', 'commands-cut', 'clients-killed'];
 
 let outcome: RoundOutcome;
@@ -31,7 +31,7 @@ test('a short round of the fault suite ends without a violation', () => {
   expect(failed === undefined ? '' : failureText(failed)).toBe('');
 });
 
-test('the short round has many operations, many grants, and faults that changed something', () => {
+test('a short round of the fault suite has many operations, many grants, and faults with an effect', () => {
   const { operations, grants, faults } = tallyRound(outcome);
   expect(operations).toBeGreaterThan(40);
   expect(grants).toBeGreaterThan(20);

@@ -11,8 +11,8 @@ import type { Topology } from './topology';
 const BEHAVIOUR_TIMEOUT_MS = 120_000;
 
 /**
- * The behaviour that every store must show through its ports, in any topology. One test file for each topology calls this
- * function. Tests that need a single Redis (clocks, keys, lost replies) belong in test/scripts and test/store.
+ * The behaviour that every store must show through its ports, in any topology. One test file for each topology calls
+ * this function. Tests that need a single Redis (clocks, keys, lost replies) belong in test/scripts and test/store.
  */
 export function storeBehaviour(name: string, openTopology: () => Promise<Topology>): void {
   describe(`the store over ${name}`, () => {

@@ -14,7 +14,7 @@ interface Reading {
   readonly monotonic: number;
 }
 
-test('a step moves the wall clock of one running process, and neither its monotonic clock nor other clocks', async () => {
+test('a step moves only the wall clock of one running process, not its monotonic clock or other processes', async () => {
   const shim = await clockShim();
   if ('missing' in shim) {
     sayNotChecked('steps of the wall clock', shim.missing);
@@ -45,7 +45,7 @@ test('a step moves the wall clock of one running process, and neither its monoto
   }
 });
 
-test('a program that is not Node reads the stepped clock too', async () => {
+test('a program other than Node reads the stepped clock', async () => {
   const shim = await clockShim();
   if ('missing' in shim) {
     sayNotChecked('steps of the wall clock', shim.missing);

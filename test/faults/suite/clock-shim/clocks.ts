@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { WallClock } from './wall-clock';
 import { makeScratchFolder } from '../../../support/processes/scratch-folder';
 
-/** The wall clocks of a round: one for the store, one per server, one for all clients. */
+/** The wall clocks of a round: a clock for the store, a clock for each server, and a clock for all clients. */
 export class Clocks {
   private constructor(
     private readonly folder: string,

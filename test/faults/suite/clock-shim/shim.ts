@@ -10,12 +10,12 @@ const CACHE = join(ROOT, '.holdfast', 'clock-shim');
 const COMPILERS = ['cc', 'gcc', 'clang'];
 const FLAGS = ['-shared', '-fPIC', '-O2', '-Wall', '-Wextra', '-Werror'];
 
-/** The path of the shim, or why this machine cannot have one. */
+/** The path of the shim, or the reason why this machine cannot build the shim. */
 export type Shim = { readonly path: string } | { readonly missing: string };
 
 let known: Promise<Shim> | undefined;
 
-/** Compiles the shim with the system's C compiler. Unchanged source is compiled once. */
+/** Compiles the shim with the system's C compiler, once for each version of the source. */
 export function clockShim(): Promise<Shim> {
   known ??= compile();
   return known;
@@ -33,7 +33,7 @@ async function compile(): Promise<Shim> {
   for (const compiler of COMPILERS) {
     try {
       await promisify(execFile)(compiler, [...FLAGS, '-o', made, SOURCE, '-ldl']);
-      renameSync(made, path); // atomic: another process may compile it at the same time
+      renameSync(made, path); // The rename is atomic, because another process may compile the shim at the same time.
       return { path };
     } catch (error) {
       const { code, stderr = '' } = error as { code?: string; stderr?: string };

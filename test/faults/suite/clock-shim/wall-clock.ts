@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const NANOS_PER_MS = 1_000_000;
 
-/** A wall clock, of one or more processes, that can be stepped while they run. */
+/** A wall clock of one or more processes. A test can step the clock while the processes run. */
 export class WallClock {
   /** The environment of a process that uses this clock. */
   readonly env: Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ export class WallClock {
     this.highest = Math.max(this.highest, this.stepMs);
     const bytes = Buffer.alloc(8);
     bytes.writeBigInt64LE(BigInt(Math.round(this.stepMs * NANOS_PER_MS)));
-    // One write of eight aligned bytes, so no reader sees half of it.
+    // A single write of eight aligned bytes, so that no reader sees a half-written value.
     writeSync(this.file, bytes, 0, bytes.length, 0);
   }
 

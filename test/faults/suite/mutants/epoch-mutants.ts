@@ -8,7 +8,7 @@ const tellWhatIsInDoubt: Patch = {
   replace: 'isOnTime({ redisTimeMs, sentAt }) {\n        return true;',
 };
 
-/** Mistakes about a store that lost data or had its clock stepped. */
+/** Mistakes in the handling of a store that lost data or had a clock step. */
 export const epochMutants = {
   'no-epoch': {
     about: 'a script does not check the epoch, so it grants although the store has lost data',
@@ -26,7 +26,7 @@ export const epochMutants = {
   'no-not-after': {
     about:
       "neither the script nor the reader of its reply checks whether the command is late by the store's clock",
-    // The first patch alone would not show: the reply of a late command reveals the step and is dropped.
+    // With the first patch only, the reply of a late command reveals the step and is dropped.
     patches: [luaPatch('if now > not_after then', 'if false then'), tellWhatIsInDoubt],
     faults: ['store-clock-stepped'],
     play: { canStepClocks: true },
@@ -36,7 +36,8 @@ export const epochMutants = {
     about: "a grant is delivered although its reply shows that the store's clock was stepped forward",
     patches: [
       tellWhatIsInDoubt,
-      // Shortens the quarantine after a step, which would take most of a round. No believed lease outlasts 1.5 s here.
+      // Shortens the quarantine after a step, because its usual time is most of a round. All believed leases end within
+      // 1.5 s.
       luaPatch(
         'ends_at, shift = math.max(ends_at or 0, now + longest * 1000)',
         "ends_at, shift = math.max(ends_at or 0, now + (reason == 'clock' and 1500 or longest) * 1000)",

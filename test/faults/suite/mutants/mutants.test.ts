@@ -5,7 +5,7 @@ import { MUTANT_NAMES, mutantOf } from './mutants';
 import { applyPatch } from '../../../support/build-variant';
 import { luaPatch } from './patch';
 
-test.each(MUTANT_NAMES)('the patches of the mutant %s find their text in the built product', (name) => {
+test.each(MUTANT_NAMES)('the built product contains the text that the mutant %s replaces', (name) => {
   const texts = new Map<string, string>();
   for (const patch of mutantOf(name).patches) {
     const before = texts.get(patch.file) ?? readFileSync(join(ROOT, 'dist', patch.file), 'utf8');
@@ -15,12 +15,12 @@ test.each(MUTANT_NAMES)('the patches of the mutant %s find their text in the bui
   }
 });
 
-test('a patch that does not find its text names the file and the text', () => {
+test('the error of a patch without its text names the file and the text', () => {
   const patch = { file: 'src/x.js', find: 'was here once', replace: 'is not' };
   expect(() => applyPatch('const x = 1;', patch)).toThrow('dist/src/x.js does not contain the text');
 });
 
-test('a Lua patch replaces constants and record fields by their embedded form, except within quotes', () => {
+test('a Lua patch replaces constants and record fields by their embedded form, but not inside quotes', () => {
   const { find } = luaPatch("redis.call('ZRANGE', QUEUE_KEY, BATCH, 'BATCH', request.state)", '');
   expect(find).toBe("redis.call('ZRANGE', KEYS[4], 64, 'BATCH', r.s)");
 });

@@ -7,12 +7,12 @@ import type { PlanOptions } from '../plan';
 import type { Patch } from '../../../support/build-variant';
 import { scriptMutants } from './script-mutants';
 
-/** A mistake that is built into a copy of the product, to prove that the checkers catch it. */
+/** A mistake in a copy of the product, to prove that the checkers detect the mistake. */
 export interface Mutant {
-  /** What the mutant does wrong. */
+  /** A description of the mistake. */
   readonly about: string;
   readonly patches: readonly Patch[];
-  /** The faults that reveal the mutant. Empty: it shows without faults. */
+  /** The faults that reveal the mistake. Empty if the mistake shows without faults. */
   readonly faults: readonly FaultName[];
   /** Deviations from the usual plan of a round. */
   readonly play?: Partial<Pick<PlanOptions, 'pace' | 'size' | 'topology' | 'canStepClocks'>>;

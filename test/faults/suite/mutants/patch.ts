@@ -5,12 +5,14 @@ import { ROOT } from '../../../support/root';
 
 const SCRIPTS = 'generated/redis/scripts.js';
 
-/** A change of the Lua in all scripts. Write lines without indentation and comments, with the names of the sources. */
+/**
+ * A change of the Lua in all scripts. The lines have no indentation and no comments, and use the names of the sources.
+ */
 export function luaPatch(find: string, replace: string): Patch {
   return { file: SCRIPTS, find: embedded(find), replace: embedded(replace) };
 }
 
-/** Converts Lua to its form in the built file: a JavaScript string with the values of the constants. */
+/** Converts Lua to its form in the built file, which is a JavaScript string with the values of the constants. */
 function embedded(lua: string): string {
   const { constants, letters } = sources();
   const text = lua

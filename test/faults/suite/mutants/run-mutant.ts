@@ -9,11 +9,11 @@ export interface MutantResult {
   readonly mutant: MutantName;
   readonly about: string;
   readonly seed: number;
-  /** Seconds of traffic until the first violation. undefined: the mutant was not caught. */
+  /** Seconds of traffic until the first violation. Undefined if the mutant was not caught. */
   readonly afterSeconds: number | undefined;
   /** The number of violations of each invariant in that round. */
   readonly by: Readonly<Partial<Record<Invariant, number>>>;
-  /** If the mutant was not caught: other defects of the rounds. */
+  /** Other defects of the rounds, if the mutant was not caught. */
   readonly defects: readonly string[];
 }
 

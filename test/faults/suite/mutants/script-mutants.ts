@@ -93,7 +93,7 @@ if not is_known or request.state ~= HELD or not may_renew or request.revoked the
         "if request.state == OFFERED then redis.call('ZREM', OFFERS_KEY, id) else remove_end(id) end\nmeta.used = meta.used - request.permits",
         "if request.state == OFFERED then redis.call('ZREM', OFFERS_KEY, id) else remove_end(id) end",
       ),
-      // Without this patch the count is corrected whenever a name has no holders.
+      // Without this patch, the scripts correct the count whenever a name has no holders.
       luaPatch('meta.used = 0\nreturn permits <= meta.limit', 'return false'),
     ],
     faults: [],

@@ -3,7 +3,7 @@ import type { Fault } from './fault';
 
 const STOPPED_MS = [500, 5000] as const;
 
-/** Kills a client process with all its workers, and starts another one. */
+/** Kills a client process with all its workers, and starts a new process. */
 export const clientsKilled: Fault = {
   about: 'SIGKILL of a client process',
   touches: ['clients'],
@@ -17,7 +17,7 @@ export const clientsKilled: Fault = {
   },
 };
 
-/** Stops a client process with all its workers, for a part of a ttl or for longer than any of its leases. */
+/** Stops a client process with all its workers, for a part of a ttl or for longer than all its leases. */
 export const clientsStopped: Fault = {
   about: 'SIGSTOP of a client process',
   touches: ['clients'],

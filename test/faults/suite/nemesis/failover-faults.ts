@@ -7,11 +7,11 @@ import { isFailoverStore, type FailoverStore } from '../stores/store';
 import type { Fault } from './fault';
 import { FORGETTING } from './forgetting';
 
-/** How long the replica misses the writes of its master. */
+/** The time in which the replica misses the writes of its master (ms). */
 const LAG_MS = [300, 2500] as const;
 const FAILOVER_MS = 20_000;
 
-/** A planned failover. Nothing is lost, but the servers cannot prove that. */
+/** A planned failover. No data is lost, but the servers have no proof. */
 export const handedOver: Fault = {
   about: 'planned failover: the replica has all writes',
   topologies: ['sentinel', 'cluster'],
@@ -29,8 +29,8 @@ export const handedOver: Fault = {
 };
 
 /**
- * Kills a master while its replicas lack acknowledged writes. The replicas are stopped, killed with the unread writes in
- * their sockets, and restarted with their older data. One of them takes over.
+ * Kills a master while its replicas lack acknowledged writes. The fault stops the replicas, kills them with the unread
+ * writes in their sockets, and restarts them with their older data. One of the replicas takes over.
  */
 export const staleReplicaPromoted: Fault = {
   about: 'SIGKILL of a master with a lagging replica, which takes over',

@@ -2,21 +2,21 @@ import type { Random } from '../../../support/random';
 import type { RoundPlan, Topology } from '../plan';
 import type { Stage } from '../stage';
 
-/** The measured effect of a fault. If all numbers are 0, the fault changed nothing and does not count. */
+/** The measured effect of a fault. If all numbers are 0, the fault had no effect and does not count. */
 export type Effect = Readonly<Record<string, number>>;
 
-/** The things that at most one fault may touch at a time. */
+/** The parts of a round that at most one fault may use at a time. */
 export type Touched = 'store' | 'store link' | 'client link' | 'clients' | 'clock';
 
 export interface Fault {
   /** A short description for the report. */
   readonly about: string;
   readonly touches: readonly Touched[];
-  /** What a round must have for this fault. */
+  /** The proxies and clocks that a round needs for this fault. */
   readonly needs?: 'store proxy' | 'client proxy' | 'clocks';
-  /** Whether the store loses acknowledged writes. */
+  /** True if the store loses acknowledged writes. */
   readonly forgets?: boolean;
-  /** Whether grants may pause for a quarantine after the fault. */
+  /** True if grants may pause for a quarantine after the fault. */
   readonly pauses?: (round: Pick<RoundPlan, 'topology' | 'appendfsync'>) => boolean;
   /** The topologies in which the fault is possible. Default: all. */
   readonly topologies?: readonly Topology[];
@@ -24,7 +24,7 @@ export interface Fault {
   readonly appendfsyncs?: readonly RoundPlan['appendfsync'][];
   /** The relative frequency of the fault. Default: 1. */
   readonly weight?: number;
-  /** Injects the fault, undoes it, and measures its effect. undefined: there was no target. */
+  /** Injects the fault, undoes the fault, and measures its effect. Resolves to undefined if there was no target. */
   readonly carryOut: (stage: Stage, random: Random) => Promise<Effect | undefined>;
 }
 

@@ -4,12 +4,12 @@ import { SECOND_US } from './fault';
 
 type Marked = Required<Pick<FaultStarted, 'excuses' | 'explains' | 'graceUs'>>;
 
-/** The time to notice the loss and to serve the waiters after the quarantine. */
+/** The time to detect the loss and to serve the waiters after the quarantine. */
 const AFTERWARDS_US = 8 * SECOND_US;
 
 /**
- * What a store that lost data may do to clients: leases are lost and grants pause. Nothing excuses two holders, too many
- * permits, a token that goes back, or LOST after the next grant.
+ * The allowed effects of a store that lost data: leases are lost and grants pause. Two holders, too many permits, a
+ * smaller token, and LOST after the next grant are never allowed.
  */
 export const FORGETTING: Marked = {
   excuses: ['fifo', 'lost_wake_up', 'recovery', 'dead_grant', 'idempotence', 'truthful_offset'],
@@ -17,7 +17,7 @@ export const FORGETTING: Marked = {
   graceUs: QUARANTINE_MS * 1000 + AFTERWARDS_US,
 };
 
-/** What a store that kept all data but cannot prove it may do: grants pause as long, and every lease is kept. */
+/** The allowed effects of a store that kept all data without a proof: grants pause as long, and no lease is lost. */
 export const SUSPECT: Marked = {
   excuses: ['lost_wake_up', 'recovery', 'dead_grant'],
   explains: ['EXPIRED', 'STORE_UNAVAILABLE'],

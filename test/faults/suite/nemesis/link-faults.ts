@@ -7,11 +7,11 @@ import type { Effect, Fault } from './fault';
 const CUT_MS = [300, 5000] as const;
 const SLOW_MS = [500, 4000] as const;
 const DELAY_MS = [50, 900] as const;
-/** How long to wait for the next matching command. */
+/** The time limit of the wait for the next matching command (ms). */
 const MATCH_TIMEOUT_MS = 5000;
 const DROPPED: readonly ScriptKind[] = ['acquire', 'claim', 'withdraw', 'renew', 'release'];
 
-/** Redis runs a command, and its reply is lost with the connection. */
+/** Redis runs a command, and the reply is lost with the connection. */
 export const replyDropped: Fault = {
   about: 'a reply of Redis is lost with its connection',
   touches: ['store link'],
@@ -39,7 +39,7 @@ export const replyDropped: Fault = {
   },
 };
 
-/** Nothing passes between one server and Redis, in one or both directions. At the end all held bytes arrive late. */
+/** No byte passes between one server and Redis, in one or both directions. At the end, all held bytes arrive. */
 export const storeLinkCut: Fault = {
   about: 'black hole between a server and Redis, one-way or both ways',
   touches: ['store link'],
@@ -50,7 +50,7 @@ export const storeLinkCut: Fault = {
     stage.withMember(random, (member) => held(stage, random, member.redisProxy), stage.parts.withStoreProxy),
 };
 
-/** The same black hole between one server and its clients. */
+/** No byte passes between one server and its clients. At the end, all held bytes arrive. */
 export const clientLinkCut: Fault = {
   about: 'black hole between a server and its clients, one-way or both ways',
   touches: ['client link'],
@@ -64,7 +64,7 @@ export const clientLinkCut: Fault = {
     ),
 };
 
-/** A half-open connection: one side stays open without the other, and then is reset. */
+/** A half-open connection: one side stays open although the other side has ended, and then is reset. */
 export const storeLinkHalfOpen: Fault = {
   about: 'half-open connections of a server to Redis, then a reset',
   touches: ['store link'],
@@ -78,7 +78,7 @@ export const storeLinkHalfOpen: Fault = {
     ),
 };
 
-/** Delays everything between one server and Redis. */
+/** Delays all bytes between one server and Redis. */
 export const storeLinkSlow: Fault = {
   about: 'slow link between a server and Redis',
   touches: ['store link'],
@@ -89,7 +89,7 @@ export const storeLinkSlow: Fault = {
     stage.withMember(random, (member) => slow(stage, random, member.redisProxy), stage.parts.withStoreProxy),
 };
 
-/** Delays everything between one server and its clients. */
+/** Delays all bytes between one server and its clients. */
 export const clientLinkSlow: Fault = {
   about: 'slow link between a server and its clients',
   touches: ['client link'],

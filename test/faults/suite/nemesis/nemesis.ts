@@ -5,7 +5,7 @@ import type { Stage } from '../stage';
 import type { Effect, Touched } from './fault';
 import { faultOf, type FaultName } from './faults';
 
-/** One fault of a plan: when it begins, counted from the start of the round, and the seed of its own numbers. */
+/** A fault of a plan, its begin after the start of the round, and the seed of its random numbers. */
 export interface Step {
   readonly atMs: number;
   readonly fault: FaultName;
@@ -17,11 +17,11 @@ export interface Injection {
   readonly fault: FaultName;
   readonly from: Micros;
   readonly to: Micros;
-  /** undefined: the fault had no target. */
+  /** Undefined if the fault had no target. */
   readonly effect: Effect | undefined;
 }
 
-/** Injects the faults of a plan. Faults that touch the same thing wait for each other. Others may overlap. */
+/** Injects the faults of a plan. Faults that use the same parts run one after the other. Other faults may overlap. */
 export class Nemesis {
   readonly injections: Injection[] = [];
   private readonly busy = new Map<Touched, Promise<void>>();
@@ -35,7 +35,7 @@ export class Nemesis {
     for (const step of steps) {
       await this.stage.sleep(Math.max(0, step.atMs - (performance.now() - started)));
       const turn = this.takeTurn(step);
-      turn.catch(() => undefined); // thrown below, after the other faults
+      turn.catch(() => undefined); // The failure is thrown below, after the end of the other faults.
       running.push(turn);
     }
     const outcomes = await Promise.allSettled(running);

@@ -6,7 +6,7 @@ import type { Fault } from './fault';
 const DOWN_MS = [100, 2500] as const;
 const STOPPED_MS = [500, 6000] as const;
 
-/** Kills one server, and starts another process in its place. */
+/** Kills one server, and starts a new process in its place. */
 export const serverKilled: Fault = {
   about: 'SIGKILL of a server',
   touches: [],
@@ -30,7 +30,7 @@ export const machineKilled: Fault = {
   carryOut: (stage, random) =>
     stage.withMember(random, async (member) => {
       const end = stage.scenario.fault('server_killed', 'SIGKILL of a server and all clients');
-      // The server is killed first, so that it does not notice the end of its clients.
+      // The server is killed first, so that the server does not see the end of its clients.
       const gone = member.server.kill();
       stage.clients.killAll();
       await gone;
@@ -40,7 +40,7 @@ export const machineKilled: Fault = {
     }),
 };
 
-/** Stops one server, for a part of a ttl or for longer than any lease. */
+/** Stops one server, for a part of a ttl or for longer than every lease. */
 export const serverStopped: Fault = {
   about: 'SIGSTOP of a server',
   touches: [],
@@ -58,7 +58,7 @@ export const serverStopped: Fault = {
     }),
 };
 
-/** Drains one server, and starts another process in its place. */
+/** Drains one server, and starts a new process in its place. */
 export const serverDrained: Fault = {
   about: 'SIGTERM of a server, which drains',
   touches: [],
@@ -93,7 +93,7 @@ async function drain(stage: Stage, member: Member) {
   return { 'servers drained': 1, 'connections moved': connections };
 }
 
-/** An estimate: a server has one listening socket and two connections to the store beside its clients. */
+/** Estimates the clients' connections. A server also has a listening socket and two connections to the store. */
 async function clientConnections(member: Member): Promise<number> {
   const OWN_SOCKETS = 3;
   return Math.max(0, ((await member.sockets()) ?? OWN_SOCKETS + 1) - OWN_SOCKETS);

@@ -6,16 +6,16 @@ import { FORGETTING } from './forgetting';
 import type { Effect, Fault } from './fault';
 
 const STEP_MS = [700, 120_000] as const;
-/** Longer than the tolerated difference, and too short to make a new command late. */
+/** A step that is longer than the tolerated difference and too short to make a new command late. */
 const SHORT_STEP_MS = [700, COMMAND_TIMEOUT_MS - 50] as const;
 
 /**
- * Tokens may go back if the clock is set back by more than the quarantine and the store then loses them. The product
- * does not promise more, so a round with both faults sets the clock back by less.
+ * Tokens may become smaller if the clock is set back by more than the quarantine and the store then loses the tokens.
+ * The product guarantees no more, so a round with both faults sets the clock back by less.
  */
 const MAX_BACK_MS = QUARANTINE_MS - 4000;
 
-/** Steps Redis's wall clock forward or back. All lease ends are kept by this clock. */
+/** Steps Redis's wall clock forward or back. The ends of all leases are times of this clock. */
 export const storeClockStepped: Fault = {
   about: "Redis's wall clock is stepped",
   pauses: () => true,
@@ -28,7 +28,7 @@ export const storeClockStepped: Fault = {
     }),
 };
 
-/** Steps Redis's clock forward by less than the command timeout: no command is late, so only a grant's reply shows the step. */
+/** Steps Redis's clock forward by less than the command timeout. Only the reply of a grant then shows the step. */
 export const storeClockNudged: Fault = {
   about: "Redis's wall clock is stepped forward by less than the command timeout",
   pauses: () => true,

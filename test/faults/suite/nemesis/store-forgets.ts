@@ -14,7 +14,7 @@ export const storeFlushed: Fault = {
   carryOut: async (stage, random) => {
     const redis = await stage.master(random);
     const before = await stage.store.leases();
-    // One of several masters has only some of the names, so no lease is certainly lost.
+    // A single master of several has only some of the names, so it is not certain that a lease was lost.
     const isAll = (await stage.fleet.redis.masters()).length === 1;
     const end = stage.scenario.fault(isAll ? 'redis_flushed' : 'redis_lost_writes', 'FLUSHALL', FORGETTING);
     await redis.command('FLUSHALL');
@@ -24,8 +24,8 @@ export const storeFlushed: Fault = {
 };
 
 /**
- * Deletes the keys of one resource. The store cannot notice that, so most invariants do not apply to this name. Its
- * tokens must still rise, and other names must not be affected.
+ * Deletes the keys of one resource. The store cannot detect this loss, so most invariants do not apply to this name.
+ * The tokens of the name must still rise, and other names must not be affected.
  */
 export const resourceDeleted: Fault = {
   about: "DEL of one resource's keys",
@@ -33,7 +33,7 @@ export const resourceDeleted: Fault = {
   touches: ['store'],
   carryOut: async (stage, random) => {
     const { service, name } = oneOf(random, stage.parts.resources);
-    // The limit stays: without a limit the semaphore does not exist.
+    // The limit stays, because a semaphore without a limit does not exist.
     const keys = permitsKeys(PREFIX, { service, name }).slice(0, 7);
     const held = (await stage.fleet.redis.command('ZCARD', keys[1] ?? '')) as string;
     const end = stage.scenario.fault('redis_deleted', `DEL of ${name}`, { names: [name] });

@@ -6,10 +6,10 @@ import type { Fault } from './fault';
 import { FORGETTING, SUSPECT } from './forgetting';
 
 const DOWN_MS = [50, 2500] as const;
-/** The span of the lost writes. */
+/** The time span of the lost writes (ms). */
 const LOST_MS = [300, 2500] as const;
 
-/** Kills and restarts Redis. The operating system keeps all written data with every appendfsync, so nothing is lost. */
+/** Kills and restarts Redis. Nothing is lost, because the operating system keeps all written data. */
 export const storeKilled: Fault = {
   about: 'SIGKILL of Redis, and a restart with all its data',
   pauses: ({ topology, appendfsync }) => topology !== 'one' || appendfsync !== 'always',
@@ -32,8 +32,8 @@ export const storeKilled: Fault = {
 };
 
 /**
- * Kills Redis and truncates its append-only file to an earlier length, so acknowledged writes are lost. Not with
- * `always`: then the disk has every write before its acknowledgement, and disks are assumed to keep data.
+ * Kills Redis and truncates its append-only file to an earlier length, so that acknowledged writes are lost. The fault
+ * is impossible with `always`, because then the disk has every write before its acknowledgement.
  */
 export const storeTruncated: Fault = {
   about: 'SIGKILL of Redis, and a restart with its append-only file truncated',
@@ -61,7 +61,7 @@ export const storeTruncated: Fault = {
   },
 };
 
-/** The file that Redis appends to. undefined if its files are not accessible. */
+/** The file to which Redis appends. Undefined if the files of Redis are not accessible. */
 async function appendOnlyFile(redis: RedisProcess): Promise<string | undefined> {
   if (redis.folder === undefined) return undefined;
   const folder = join(redis.folder, 'appendonlydir');

@@ -1,17 +1,17 @@
 import { between, oneOf } from '../../../support/random';
 import type { Fault } from './fault';
 
-/** A part of a ttl, or longer than any lease and than the silence after which a server counts as dead. */
+/** A part of a ttl, or longer than every lease and than the silence after which a server counts as dead. */
 const FROZEN_MS: readonly (readonly [number, number])[] = [
   [300, 3000],
   [4000, 6500],
 ];
 const PAUSED_MS = [300, 4000] as const;
 
-/** With replicas, one of them may take over from a silent master. */
+/** In a store with replicas, a replica may take over from a silent master. */
 const replicaTakesOver: Fault['pauses'] = ({ topology }) => topology !== 'one';
 
-/** Stops Redis. Commands sent meanwhile run at the end, even if their callers gave them up. */
+/** Stops Redis. Commands that are sent meanwhile run at the end, even if their callers have given up. */
 export const storeStopped: Fault = {
   about: 'SIGSTOP of Redis',
   pauses: replicaTakesOver,
@@ -50,7 +50,7 @@ export const storePaused: Fault = {
   },
 };
 
-/** Blocks Redis by one long command, as a slow script does. */
+/** Blocks Redis by a single long command, as a slow script does. */
 export const storeAsleep: Fault = {
   about: 'DEBUG SLEEP',
   pauses: replicaTakesOver,
@@ -69,7 +69,7 @@ export const storeAsleep: Fault = {
 
 const FULL_MS = [1000, 4000] as const;
 
-/** Fills the memory: new requests are refused, while renewals and releases run as usual. */
+/** Fills the memory. Redis then refuses new requests, while renewals and releases run as usual. */
 export const storeFull: Fault = {
   about: 'maxmemory reached (noeviction)',
   touches: ['store'],

@@ -2,7 +2,7 @@ import { between, type Random } from '../../../support/random';
 import type { Stage } from '../stage';
 import type { Effect, Fault } from './fault';
 
-/** Drops all scripts. The servers load them again, without any effect on clients. */
+/** Drops all scripts. The servers load the scripts again, without any effect on clients. */
 export const scriptsFlushed: Fault = {
   about: 'SCRIPT FLUSH',
   touches: ['store'],
@@ -16,7 +16,7 @@ export const scriptsFlushed: Fault = {
   },
 };
 
-/** Closes the command connections. The next connection repeats commands in flight. */
+/** Closes the command connections. The servers repeat the commands in flight over new connections. */
 export const commandsCut: Fault = {
   about: 'CLIENT KILL TYPE normal',
   touches: ['store'],

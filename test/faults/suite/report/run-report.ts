@@ -13,14 +13,14 @@ export interface FailedRound {
   readonly smallest: string | undefined;
 }
 
-/** What a run was started with. */
+/** The arguments of a run. */
 export interface RunSubject {
   /** The seed of the first round. */
   readonly seed: number;
   readonly topology: Topology;
-  /** The commit that was tested. It determines the plan of each seed, too. */
+  /** The tested commit. The plan of a seed depends on the commit. */
   readonly commit: string;
-  /** Workers per client process. undefined: by the plan. */
+  /** Workers per client process. If undefined, the plan determines the number. */
   readonly workerCount?: number | undefined;
 }
 

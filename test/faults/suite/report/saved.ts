@@ -5,7 +5,7 @@ import type { MutantResult } from '../mutants/run-mutant';
 import type { RoundOutcome } from '../round';
 import type { RunReport } from './run-report';
 
-/** Below the project's folder. Not committed. */
+/** The folder of saved reports and histories, relative to the project's folder. It is not committed. */
 export const SAVED = join('.holdfast', 'faults');
 
 /** Saves the history of a failed round, one event per line. Returns the path below the project's folder. */

@@ -7,13 +7,13 @@ import type { RoundOutcome } from '../round';
 /** The effects of one kind of fault over all rounds of a run. */
 export interface FaultTally {
   readonly fault: FaultName;
-  /** How often it was drawn, and how often it changed something. */
+  /** How often the fault was drawn, and how often the fault had an effect. */
   readonly drawn: number;
   readonly counted: number;
   readonly effect: Effect;
-  /** What clients experienced during the fault and the second after. Overlapping faults share these numbers. */
+  /** The events of clients during the fault and the second after. Overlapping faults count the same events. */
   readonly felt: Effect;
-  /** From the fault's end to the next grant of any name, and until every name was granted (ms). */
+  /** The times from the end of the fault to the next grant of any name, and to a grant of every name (ms). */
   readonly firstGrantMs: readonly number[];
   readonly allGrantedMs: readonly number[];
 }
@@ -23,11 +23,11 @@ export interface RoundTally {
   readonly trafficMs: number;
   /** The client calls in the history. */
   readonly operations: number;
-  /** The calls that were refused for a fault: no server, no store, a quarantine, no memory. */
+  /** The calls that were refused because of a fault: no server, no store, a quarantine, or no memory. */
   readonly refused: number;
   readonly grants: number;
   readonly streamEvents: number;
-  /** How long the runner was not scheduled (ms). Much is excused for that time. */
+  /** The time in which the runner was not scheduled (ms). Most invariants are relaxed for this time. */
   readonly stalledMs: number;
   readonly faults: readonly FaultTally[];
 }
@@ -78,7 +78,7 @@ export function tallyRound({ plan, history, injections }: RoundOutcome): RoundTa
   };
 }
 
-/** Whether a fault changed something. Others do not count. */
+/** True if a fault had an effect. Other faults do not count. */
 export function changedSomething({ effect }: Injection): boolean {
   return effect !== undefined && Object.values(effect).some((number) => number > 0);
 }
@@ -103,7 +103,7 @@ function feltDuring(history: RoundOutcome['history'], { from, to }: Injection): 
 
 const OUTAGES = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED', 'INTERNAL', 'RESOURCE_EXHAUSTED'];
 
-/** Whether a call ended for a fault. REATTACH is none: the stream reached its maximum age. */
+/** True if a call ended because of a fault. REATTACH is not a fault: the stream reached its maximum age. */
 function isOutage({ code, reason }: Ended): boolean {
   return OUTAGES.includes(code) && reason !== 'REATTACH';
 }
@@ -145,7 +145,7 @@ function grantTimes(history: RoundOutcome['history']): ReadonlyMap<string, reado
   return times;
 }
 
-/** The times from `from` to the next grants. undefined if the round ended first. */
+/** The times from `from` to the next grants. Undefined if the round ended first. */
 function recovery(
   grants: ReadonlyMap<string, readonly Micros[]>,
   from: Micros,

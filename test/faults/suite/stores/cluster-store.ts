@@ -32,7 +32,7 @@ export class ClusterStore implements FailoverStore {
         redisOptions: { commandTimeout: COMMAND_TIMEOUT_MS, maxRetriesPerRequest: 1, stringNumbers: true },
       },
     );
-    client.on('error', () => undefined); // each command rejects with the error of its connection
+    client.on('error', () => undefined); // Each command rejects with the error of its connection.
     return new ClusterStore(cluster, client);
   }
 
@@ -60,9 +60,9 @@ export class ClusterStore implements FailoverStore {
     await replica.command('CLUSTER', 'FAILOVER', 'TAKEOVER');
   }
 
-  /** Moves a slot that has keys to another master. Resolves to the number of moved keys. */
+  /** Moves a slot with keys to another master. Resolves to the number of moved keys. */
   async moveSlot(random: Random): Promise<number | undefined> {
-    this.cached = undefined; // a failover may just have ended
+    this.cached = undefined; // The answers may be from before a failover.
     const masters = await this.masterNodes();
     const source = oneOf(random, masters);
     const targets = masters.filter((node) => node !== source);

@@ -5,10 +5,10 @@ import { OneRedis } from './one-redis';
 import { SentinelStore } from './sentinel-store';
 import type { SuiteStore } from './store';
 
-/** Allows DEBUG SLEEP, which is one of the faults. */
+/** Allows the command DEBUG SLEEP, which a fault uses. */
 const ARGUMENTS = ['--enable-debug-command', 'local'];
 
-/** Holdfast requires these settings with replicas: one of two masters in a split soon refuses writes. */
+/** The settings that Holdfast requires with replicas. In a split, one of the two masters soon refuses writes. */
 const PROTECTED = ['--min-replicas-to-write', '1', '--min-replicas-max-lag', '10'];
 
 /** Starts the store of a round. */
@@ -16,7 +16,7 @@ export async function openStore(
   { topology, appendfsync }: RoundPlan,
   clocks: Clocks | undefined,
 ): Promise<SuiteStore> {
-  // All nodes share one clock, so that no node lags behind another by more than a failover may cost.
+  // All nodes share one clock, so that a failover changes the time of the store only a little.
   const env = clocks?.store.env ?? {};
   switch (topology) {
     case 'sentinel':

@@ -2,7 +2,7 @@ import type { RedisProcess } from '../../../support/processes/redis-process';
 import { RedisSentinels, type RedisSentinelsOptions } from '../../../support/processes/redis-sentinels';
 import type { FailoverStore } from './store';
 
-/** The answer of a sentinel is cached for this long: asking before each command would be most of the work. */
+/** The time for which the answer of a sentinel is cached (ms), because a question before each command is too slow. */
 const CACHE_MS = 300;
 
 /** A Redis with replicas. Sentinels promote a replica when the master is down. */

@@ -3,7 +3,7 @@ import type { FleetStore } from '../../fleet';
 
 /** The store of a round, in any topology. `command` goes to the owner of the command's key. */
 export interface SuiteStore extends FleetStore {
-  /** All masters now, including masters that are down or stopped. */
+  /** The present masters, including masters that are down or stopped. */
   masters(): Promise<readonly RedisProcess[]>;
 }
 
@@ -12,7 +12,7 @@ export interface FailoverStore extends SuiteStore {
   replicasOf(master: RedisProcess): Promise<readonly RedisProcess[]>;
   /** An orderly failover, while the master and its replica are up. */
   handOver(master: RedisProcess): Promise<void>;
-  /** Makes the replica a master, even if the old master is down. A no-op if the topology does that on its own. */
+  /** Makes the replica a master, even if the old master is down. Does nothing if the topology promotes by itself. */
   takeOver(replica: RedisProcess): Promise<void>;
 }
 

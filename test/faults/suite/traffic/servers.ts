@@ -3,15 +3,15 @@ import type { Recorder } from '../../../support/history-recorder';
 import type { ClientOptions } from '../../../support/clients/lease-client';
 import { RecordedClient } from '../../recorded-client';
 
-/** A unary call times out this long after its wait timeout. Longer than a server takes to answer UNAVAILABLE. */
+/** The margin from a call's wait timeout to its deadline (ms). A server answers UNAVAILABLE within this time. */
 const CALL_PATIENCE_MS = 4000;
 const CLIENT_OPTIONS: ClientOptions = {
   patienceMs: CALL_PATIENCE_MS,
-  // Servers restart within two seconds; the default backoff would delay the reconnect by up to two minutes.
+  // Servers restart within two seconds. The default backoff delays a reconnect by up to two minutes.
   channel: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 },
 };
 
-/** A worker's clients: one for each service and each server that the worker has used. */
+/** The clients of a worker, one for each service and each server that the worker has used. */
 export class Servers {
   private readonly clients = new Map<string, RecordedClient>();
   private at: number;

@@ -9,7 +9,7 @@ type Session = (worker: Worker, request: Request) => Promise<void>;
 const WORK_MS = [1, 30] as const;
 const LONG_WORK_MS = [300, 3500] as const;
 const CANCEL_AFTER_MS = [1, 150] as const;
-/** How long after its deadline a client comes back that ignores its clock. */
+/** The time after its deadline at which a client that ignores its clock comes back (ms). */
 const LATE_MS = [20, 500] as const;
 
 /** Holds for a short time with unary calls. */
@@ -19,7 +19,7 @@ async function briefly(worker: Worker, request: Request): Promise<void> {
   await worker.release(held);
 }
 
-/** Holds for a long time with unary renewals, some with another ttl. A shorter ttl must change nothing. */
+/** Holds for a long time with unary renewals. Some renewals have another ttl, and a shorter ttl must change nothing. */
 async function renewing(worker: Worker, request: Request): Promise<void> {
   let held = await worker.acquire(request);
   const until = performance.now() + worker.between(LONG_WORK_MS);
@@ -54,7 +54,7 @@ async function streamingLong(worker: Worker, request: Request): Promise<void> {
   else await lease.abandon();
 }
 
-/** Cancels a wait after a moment. A lease that was granted by then expires. */
+/** Cancels a wait after a short time. A lease that was granted before the cancellation expires. */
 async function cancelling(worker: Worker, request: Request): Promise<void> {
   const stream = worker.servers.current.hold(request);
   await sleep(worker.between(CANCEL_AFTER_MS));
@@ -120,7 +120,7 @@ export function pickSession(worker: Worker): Session {
   return briefly;
 }
 
-/** Accepts the answer that the lease or request has ended. */
+/** Accepts the error that the lease or the request has ended, and throws all other errors. */
 function gone(error: unknown): undefined {
   const reasons = ['LEASE_NOT_HELD', 'REQUEST_FINISHED'];
   if (error instanceof CallEnded && reasons.includes(error.ending.reason ?? '')) return undefined;

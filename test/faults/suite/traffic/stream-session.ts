@@ -4,17 +4,17 @@ import type { Held } from '../../held';
 import type { RecordedStream } from '../../recorded-stream';
 import { isOutage, type Request, type Worker } from './worker';
 
-/** A stream that was silent for too long: its link is cut or its server is stopped. */
+/** The error of a stream that is silent for too long, because its link is cut or its server is stopped. */
 export class Silence extends Error {
   override readonly name = 'Silence';
 }
 
-/** How long a stream may be late. */
+/** The time by which a stream may be late (ms). */
 const LATENESS_MS = 4000;
 const POLL_MS = 50;
 const MAX_ATTACHES = 20;
 
-/** A lease that a stream keeps. When the stream breaks, the client attaches at the next server. */
+/** A lease that a stream keeps. When the stream breaks, the client attaches a new stream at the next server. */
 export class StreamedLease {
   private constructor(
     private readonly worker: Worker,
@@ -30,7 +30,7 @@ export class StreamedLease {
     return new StreamedLease(worker, held, stream);
   }
 
-  /** Keeps the lease for a time. false: the lease was lost or given up. */
+  /** Keeps the lease for a time. Returns false if the lease was lost or given up. */
   async keep(forMs: number): Promise<boolean> {
     const until = performance.now() + forMs;
     let attaches = 0;
@@ -60,7 +60,7 @@ export class StreamedLease {
     }
   }
 
-  /** Attaches another stream while the first is still open. The first is superseded. */
+  /** Attaches a second stream while the first stream is still open. The second stream supersedes the first stream. */
   async reattach(): Promise<void> {
     this.worker.servers.next();
     await this.attach();
@@ -82,7 +82,7 @@ export class StreamedLease {
     return true;
   }
 
-  /** Whether the client's own deadline has passed. The state of the stream does not matter. */
+  /** True if the client's own deadline has passed. The state of the stream does not matter. */
   private isPast(): boolean {
     return this.stream.deadline <= monotonicMicros();
   }
@@ -99,7 +99,7 @@ export class StreamedLease {
   }
 }
 
-/** Waits for a stream's grant, and cancels a silent stream. */
+/** Waits for the grant of a stream, and cancels the stream if it is silent for too long. */
 async function granted(stream: RecordedStream, timeoutMs: number): Promise<Held> {
   try {
     return await stream.granted(timeoutMs);

@@ -3,7 +3,7 @@ import { Recorder, type EventSink } from '../../../support/history-recorder';
 import { watchStalls } from '../stalls';
 import { Worker } from './worker';
 
-/** A resource of the round, and how workers request it. */
+/** A resource of the round, with the ways in which workers request the resource. */
 export interface Resource {
   readonly service: Service;
   readonly name: string;
@@ -22,7 +22,7 @@ export interface TrafficTask {
   readonly client: string;
   readonly workerCount: number;
   readonly longWaitPercent: number;
-  /** The servers. Each worker starts at one and moves to the next after a failure. */
+  /** The servers. Each worker starts at one of the servers and moves to the next server after a failure. */
   readonly addresses: readonly string[];
   readonly resources: readonly Resource[];
   readonly seed: number;

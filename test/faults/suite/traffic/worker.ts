@@ -11,23 +11,23 @@ import type { TrafficTask, Resource } from './traffic';
 
 export type Request = EitherWanted & { readonly requestId: string };
 
-/** The percentage of leases that are shorter than a stall of the machine may be. */
+/** The percentage of leases with a short ttl, which a stall of the machine may outlast. */
 const SHORT_PERCENT = 20;
 const SHORT_TTL_MS = [300, 900] as const;
 const TTL_MS = [1000, 2500] as const;
 const WAIT_MS = [200, 4000] as const;
-/** Waits that outlast a stall of the store. */
+/** Wait timeouts that are longer than a stall of the store (ms). */
 const LONG_WAIT_MS = [4000, 12_000] as const;
 const THINK_MS = [0, 15] as const;
 const PAUSE_MS = [20, 150] as const;
-/** The longest pause, even if the server asks for a longer one. */
+/** The longest pause of a worker (ms), even if the server asks for a longer pause. */
 const LONGEST_PAUSE_MS = 1200;
-/** The percentage of refusals without the requested pause, so that some calls arrive just before grants resume. */
+/** The percentage of refusals after which a worker ignores the requested pause, so that some calls arrive early. */
 const IMPATIENT_PERCENT = 8;
-/** How long a worker retries one request. */
+/** The time for which a worker retries a request (ms). */
 const RETRY_MS = 8000;
 
-/** A client that runs one session after the other. Each kind of session uses a lease in another way. */
+/** A client that runs sessions one after the other. Each kind of session uses a lease in another way. */
 export class Worker {
   readonly random: Random;
   readonly servers: Servers;
@@ -48,7 +48,7 @@ export class Worker {
         this.servers.use(resource.service);
         await pickSession(this)(this, this.request(resource, until));
       } catch (error) {
-        // The checkers judge the answers of the service. Any other error is a defect of this program.
+        // The checkers judge the answers of the service. Every other error is a defect of this program.
         if (!(error instanceof CallEnded) && !(error instanceof Silence)) throw error;
         if (isOutage(error)) this.servers.next();
         await sleep(this.pauseAfter(error));
@@ -102,7 +102,7 @@ export class Worker {
       name,
       requestId: randomUUID(),
       ttlMs: this.between(this.happens(SHORT_PERCENT) ? SHORT_TTL_MS : TTL_MS),
-      // At the end of the traffic waits are short.
+      // Waits are short at the end of the traffic.
       waitMs: Math.min(waitMs, WAIT_MS[0] + Math.max(0, Math.ceil(until - performance.now()))),
       permits: service === 'lock' ? 1 : 1 + Math.floor(this.random() ** 2 * mostPermits),
       mode: service === 'lock' && this.happens(sharedPercent) ? 'shared' : 'exclusive',
@@ -110,11 +110,11 @@ export class Worker {
   }
 }
 
-/** Whether the server is unavailable or the outcome is unknown. */
+/** True if the server is unavailable or the outcome is unknown. */
 export function isOutage(error: unknown): boolean {
   if (error instanceof Silence) return true;
   if (!(error instanceof CallEnded)) return false;
   const { code } = error.ending;
-  // A server that is forced to end answers CANCELLED. A crash during an answer shows as INTERNAL.
+  // A server that is forced to end answers CANCELLED. A client sees a crash during an answer as INTERNAL.
   return ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED', 'INTERNAL'].includes(code);
 }
