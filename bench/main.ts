@@ -23,7 +23,7 @@ interface Wanted {
   readonly chosen: readonly Row[];
 }
 
-/** Returns undefined for wrong arguments. */
+/** Reads the command line. Returns undefined for wrong arguments. */
 function parse(args: readonly string[]): Wanted | undefined {
   const quick = args.includes('--quick');
   const at = args.indexOf('--most');

@@ -4,7 +4,7 @@ import type { Contender, Permit, Place } from './contender';
 import { poll } from './polling';
 import { repliesOf } from './transaction';
 
-/** Chapter 29 to 31: a sorted set of identifiers, scored by the time of the request on the caller's clock. */
+/** Chapter 29 to 31: a sorted set of identifiers. The score is the time of the request on the caller's clock. */
 export class BasicSemaphore implements Contender {
   constructor(private readonly place: Place) {}
 

@@ -1,16 +1,16 @@
 import type { Redis } from 'ioredis';
 
-/** The place of one worker: its machine's clock may be wrong, and its machine may pause. */
+/** The environment of a worker. The machine of the worker may have a wrong clock, and may pause. */
 export interface Place {
-  /** A connection of the worker's own, opened at its first use. */
+  /** The worker's own connection, which is opened at its first use. */
   readonly redis: Redis;
   /** The address of the Holdfast server. */
   readonly address: string;
-  /** The number of concurrent holders; 1 for a lock. */
+  /** The maximum number of concurrent holders, which is 1 for a lock. */
   readonly limit: number;
   /** The time of day on this machine's clock (ms). */
   readonly clock: () => number;
-  /** Called between two steps. Resolves at once, or later if the machine pauses. */
+  /** A contender calls this between two steps. Resolves at once, or later if the machine pauses. */
   readonly pause: () => Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export interface Contender {
 export interface Permit {
   /** The time on `monotonicMs` until which the holder may believe in the permit, by the contender's own rule. */
   readonly until: number;
-  /** Extends the permit; false if the permit is lost. Undefined if the contender cannot or need not extend it. */
+  /** Extends the permit. Resolves to false if the permit is lost. Undefined if the contender does not extend permits. */
   refresh?(): Promise<boolean>;
   release(): Promise<void>;
   /** Stops all commands for the permit, as if the holder's process had died. */

@@ -1,7 +1,7 @@
 import { locks, semaphores, type ContenderName } from './contenders';
 import { lockScenarios, semaphoreScenarios, type Scenario } from './scenarios';
 
-/** A kind of contest: the contenders, the names, and the number of workers on each machine. */
+/** Locks or semaphores: the contenders, the names, and the number of workers on each machine. */
 export interface Discipline {
   readonly contenders: readonly ContenderName[];
   readonly ours: ContenderName;
@@ -14,7 +14,7 @@ export interface Discipline {
   readonly failure: string;
 }
 
-/** Both contests have twelve workers and three concurrent holders. */
+/** Both disciplines have twelve workers and at most three concurrent holders. */
 export const disciplines: readonly Discipline[] = [
   {
     contenders: Object.keys(semaphores) as ContenderName[],

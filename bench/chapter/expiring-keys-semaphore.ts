@@ -3,7 +3,7 @@ import { monotonicMs } from '../support/monotonic';
 import type { Contender, Permit, Place } from './contender';
 import { poll } from './polling';
 
-/** Chapter 34: uses no caller's clock. A counter gives the order, and each permit has an expiring key. */
+/** Chapter 34: a counter gives the order, and each permit has an expiring key. No clock of a caller is read. */
 export class ExpiringKeysSemaphore implements Contender {
   constructor(private readonly place: Place) {}
 
@@ -27,7 +27,7 @@ export class ExpiringKeysSemaphore implements Contender {
       await redis.zrem(name, identifier);
       await redis.del(keyOf(name, identifier));
     };
-    // Without a rank another caller has removed this permit as expired.
+    // If there is no rank, another caller has removed this permit as expired.
     if (rank !== null && rank < limit) return { until: setAt + ttlMs, release };
     await pause();
     await release();

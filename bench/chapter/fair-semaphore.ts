@@ -5,7 +5,7 @@ import { poll } from './polling';
 import { repliesOf } from './transaction';
 
 /**
- * Chapter 32, 33, 35 and 36: a counter gives the order. Time stamps in another set only tell which permits have expired.
+ * Chapter 32, 33, 35 and 36: a counter gives the order. Time stamps in another set show only which permits have expired.
  */
 export class FairSemaphore implements Contender {
   constructor(private readonly place: Place) {}
@@ -14,7 +14,7 @@ export class FairSemaphore implements Contender {
     return poll(waitMs, () => this.attempt(name, ttlMs));
   }
 
-  /** One attempt. LockedSemaphore uses it too. */
+  /** Attempts once. LockedSemaphore also calls this method. */
   async attempt(name: string, ttlMs: number): Promise<Permit | undefined> {
     const { redis, limit, clock, pause } = this.place;
     const owners = `${name}:owner`;

@@ -2,7 +2,7 @@ import { monotonicMs } from '../support/monotonic';
 import type { Contender, Permit, Place } from './contender';
 import { poll } from './polling';
 
-/** A lock has ended when its end time has passed. The scheme adds one unit of time; the original counts seconds. */
+/** This unit is added to the end time of a lock (ms). The original adds a second, because the original counts seconds. */
 const MARGIN_MS = 1;
 
 /** Takes over the lock of a dead holder. */
@@ -42,7 +42,7 @@ class EndTimeLock implements Contender {
     const { redis, clock, pause } = this.place;
     const until = monotonicMs() + ttlMs;
     const end = Math.floor(clock() + ttlMs + MARGIN_MS);
-    // A slow holder deletes the key only if its lock has not ended.
+    // A holder deletes the key only if its lock has not ended.
     const release = async (): Promise<void> => {
       if (clock() >= end) return;
       await pause();
@@ -52,7 +52,7 @@ class EndTimeLock implements Contender {
   }
 }
 
-/** Takes over by DEL and SETNX: two callers that saw the same dead lock may both get it. */
+/** Takes over by DEL and SETNX: two callers that saw the same dead lock may both get the lock. */
 export class DelTakeOverLock extends EndTimeLock {
   constructor(place: Place) {
     super(place, async (name, ttlMs) => {
@@ -70,7 +70,7 @@ export class GetsetTakeOverLock extends EndTimeLock {
       const { end, permit } = this.offer(name, ttlMs);
       await place.pause();
       const before = await place.redis.getset(name, String(end));
-      // Null: the lock was released in the meantime, so it was free.
+      // Null means that the lock was released in the meantime, so the lock was free.
       return before === null || Number(before) < place.clock() ? permit : undefined;
     });
   }

@@ -40,7 +40,7 @@ export class MarkerCompletion {
       }
       const [error, names] = replies[1] ?? [];
       if (error) throw error;
-      // Names with this character are markers of other callers.
+      // A name with this character is a marker of another caller.
       return (names as string[]).filter((name) => !name.includes(AFTER_LETTERS));
     }
   }

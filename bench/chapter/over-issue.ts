@@ -2,13 +2,13 @@
 export interface Believed {
   /** The name of the lock or semaphore. Grants of different names are independent. */
   readonly name: string;
-  /** Times on `monotonicMs`. */
+  /** The begin and the end of the time span, on `monotonicMs`. */
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Counts the grants that were received while holders already believed in as many grants of the name as its limit allows.
+ * Counts the grants that were received while as many holders as the limit allows already believed in grants of the name.
  * There are no false positives: a rightful holder has its permit from before the receipt until after the end.
  */
 export function countOverIssued(grants: readonly Believed[], limit: number): number {

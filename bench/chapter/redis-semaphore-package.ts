@@ -3,7 +3,7 @@ import { monotonicMs } from '../support/monotonic';
 import type { Contender, Permit, Place } from './contender';
 import { slowCommands } from './slow-commands';
 
-/** The package `redis-semaphore` with its default options, except the two times. It reads `Date.now()`. */
+/** The package `redis-semaphore`. All options but the two times have their defaults. The package reads `Date.now()`. */
 export class RedisSemaphorePackage implements Contender {
   constructor(
     private readonly place: Place,
@@ -23,7 +23,7 @@ export class RedisSemaphorePackage implements Contender {
       this.kind === 'mutex' ? new Mutex(redis, name, options) : new Semaphore(redis, name, limit, options);
     if (!(await lock.tryAcquire())) return undefined;
     return {
-      // The package refreshes automatically and reports no end, so its holder believes until `onLockLost`.
+      // The package refreshes automatically and reports no end. Its holder believes in the permit until `onLockLost`.
       get until() {
         return until;
       },

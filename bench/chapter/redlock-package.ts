@@ -6,7 +6,7 @@ import { slowCommands } from './slow-commands';
 const DEFAULT_RETRY_COUNT = 10;
 const DEFAULT_RETRY_DELAY_MS = 200;
 
-/** The package `redlock` on a single Redis, with its default options. It reads `Date.now()`. */
+/** The package `redlock` on a single Redis, with its default options. The package reads `Date.now()`. */
 export class RedlockPackage implements Contender {
   private readonly redlock: Redlock;
 
@@ -16,7 +16,7 @@ export class RedlockPackage implements Contender {
 
   async acquire(name: string, ttlMs: number, waitMs: number): Promise<Permit | undefined> {
     const end = monotonicMs() + waitMs;
-    // The default, or less if the benchmark ends before.
+    // The default number of retries, or fewer retries if the run ends earlier.
     const retries = (): { retryCount: number } => ({
       retryCount: Math.max(
         0,

@@ -1,11 +1,11 @@
-/** The used types of the package. A compiler that reads the package's `exports` does not find the package's own types. */
+/** The used types of the package. The compiler does not find the package's own types in its `exports`. */
 declare module 'redlock' {
   import type { Redis } from 'ioredis';
 
   export class ExecutionError extends Error {}
 
   export interface Lock {
-    /** By `Date.now()`. */
+    /** The end of the lock, on the clock of `Date.now()`. */
     readonly expiration: number;
     release(): Promise<unknown>;
   }

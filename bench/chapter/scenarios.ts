@@ -1,7 +1,7 @@
 import type { Habits } from '../load/chapter';
 import type { Range } from './interruptions';
 
-/** The faults of a run. `name` is a column of the results. */
+/** The faults of a run. The `name` is the title of a column in the results. */
 export interface Scenario {
   readonly name: string;
   readonly forMs: number;
@@ -18,7 +18,7 @@ const HOLD_MS: Range = [5, 15];
 const IDLE_MS: Range = [1, 5];
 const calm: Habits = { ttlMs: 3000, holdMs: HOLD_MS, idleMs: IDLE_MS, clockAheadMs: 0 };
 
-/** No contention: the cost of an acquire and a release alone. */
+/** A single worker without contention. Shows the cost of an acquire and a release. */
 export const alone: Scenario = {
   name: 'alone',
   forMs: 600,
@@ -71,9 +71,9 @@ const mixedTtls: Scenario = {
     machine < 2 ? { ...calm, ttlMs: 300 } : { ...calm, longHold: { oneIn: 3, ms: [400, 600] } },
 };
 
-/** In the order of the results. */
+/** The scenarios in the order of the results. */
 export const allScenarios = [equalClocks, tenMillisecondsApart, twoSecondsApart, pauses, deaths, mixedTtls];
-/** Without `deaths`: for a semaphore, a dead holder has the same effect as a paused holder. */
+/** `deaths` is left out, because a dead holder of a semaphore has the same effect as a paused holder. */
 export const semaphoreScenarios = allScenarios.filter((scenario) => scenario !== deaths);
-/** Without `clocks 10 ms apart`: a lock that is right with 2 s is right with 10 ms. */
+/** `clocks 10 ms apart` is left out, because a lock that works with 2 s also works with 10 ms. */
 export const lockScenarios = allScenarios.filter((scenario) => scenario !== tenMillisecondsApart);

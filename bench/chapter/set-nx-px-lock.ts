@@ -6,7 +6,7 @@ import { poll } from './polling';
 const COMPARE_AND_DELETE =
   "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end";
 
-/** Chapter 17 and 18: SET NX PX sets the token and the expiry in one step; the release compares and deletes. */
+/** Chapter 17 and 18: SET NX PX sets the token and the expiry in a single step. The release compares and deletes. */
 export class SetNxPxLock implements Contender {
   constructor(private readonly place: Place) {}
 

@@ -30,7 +30,7 @@ export class SetnxExpireLock implements Contender {
     return undefined;
   }
 
-  /** Chapter 20: deletes only its own lock, and starts again after a change by another caller. */
+  /** Chapter 20: deletes only its own lock, and tries again after a change by another caller. */
   private async release(name: string, identifier: string): Promise<void> {
     const { redis, pause } = this.place;
     for (;;) {

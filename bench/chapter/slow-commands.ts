@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-/** A connection for packages that cannot be paused inside: pauses delay their commands and replies. */
+/** A connection that pauses before commands and after replies, because a package cannot be paused inside. */
 export function slowCommands(redis: Redis, pause: () => Promise<void>): Redis {
   return new Proxy(redis, {
     get: (target, property) => {
@@ -8,7 +8,7 @@ export function slowCommands(redis: Redis, pause: () => Promise<void>): Redis {
       if (typeof value !== 'function') return value;
       return async (...args: unknown[]): Promise<unknown> => {
         await pause();
-        // The worker has ended, so a late refresh of the package must not run.
+        // After the end of the worker, a late refresh of the package must not run.
         if (target.status === 'end') return new Promise(() => undefined);
         const reply: unknown = await Reflect.apply(value, target, args);
         await pause();

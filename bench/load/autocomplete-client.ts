@@ -13,11 +13,11 @@ export interface Question {
   readonly dictionary: string;
   readonly query: string;
   readonly pageSize: number;
-  /** An empty list asks for all kinds. */
+  /** An empty list stands for all kinds. */
   readonly kinds: readonly MatchKind[];
 }
 
-/** The calls of AutocompleteService that benchmarks make. It never asks again after a partial answer. */
+/** The calls of AutocompleteService that benchmarks make. A partial answer is not asked for again. */
 export class AutocompleteClient extends AutocompleteConnection {
   suggest({ dictionary, query, pageSize, kinds }: Question): Promise<SuggestResponse> {
     const matchKinds = [...kinds];

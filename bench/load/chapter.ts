@@ -1,6 +1,6 @@
 /**
  * Workers that repeatedly acquire, hold and release a lock or a semaphore. Each worker records the time spans in which it
- * believed in a grant; over-issue.ts judges these records, independently of the contender.
+ * believed in a grant. over-issue.ts judges these records, independently of the contender.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -41,7 +41,7 @@ export interface Play {
 
 export interface Account {
   readonly grants: Believed[];
-  /** Times from the first acquire to the grant (ms). A wait that is not over at the end counts with its length so far. */
+  /** The times from the first acquire to the grant (ms). A wait without a grant counts until the end of the run. */
   readonly waits: number[];
 }
 
@@ -67,7 +67,7 @@ class Worker {
     });
   }
 
-  /** Connects, and runs each command once on both sides. */
+  /** Connects, and makes a first acquire and release, which cost more than later calls. */
   async warmUp(): Promise<void> {
     const permit = await this.contender.acquire(
       `warm-up-${randomUUID()}`,
@@ -116,7 +116,7 @@ class Worker {
     else await permit.release();
   }
 
-  /** The time at which the holder learned that the permit was lost; Infinity if it was not lost. */
+  /** Holds the permit. Resolves to the time at which the holder learned of its loss, or to Infinity without a loss. */
   private async hold(permit: Permit): Promise<number> {
     const { holdMs, longHold, ttlMs } = this.play.habits;
     const isLong = longHold !== undefined && Math.random() < 1 / longHold.oneIn;

@@ -12,7 +12,7 @@ import { serveTasks } from './serve-tasks';
 const TTL_MS = 30_000;
 const WAIT_MS = 600_000;
 const POLL_MS = 1;
-/** Below the limit of 500 waiting unary calls per connection. */
+/** The server allows 500 waiting unary calls on a connection. */
 const CLIENTS_PER_CONNECTION = 250;
 
 const COMPARE_AND_DELETE =
@@ -28,7 +28,7 @@ let grants = 0;
 let stopping = false;
 let contestants: Promise<void>[] = [];
 
-/** A grant counts at its release. */
+/** Holds the lock, releases it, and counts the grant. */
 async function hold(holdMs: number, release: () => Promise<void>): Promise<void> {
   if (!stopping) await sleep(holdMs);
   await release();

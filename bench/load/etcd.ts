@@ -20,7 +20,7 @@ const tasks = {
     client = new EtcdClient(to.address);
     lease = await client.grantLease(TTL_MS);
   },
-  /** One lease for all locks of the process: the cheapest use of etcd. */
+  /** A single lease for all locks of the process, which is the cheapest use of etcd. */
   pairs: (amount: Amount) =>
     inFlight(amount, async (_, client) => {
       const key = await etcd().lock(`${label}-${client}`, lease);

@@ -1,6 +1,6 @@
 /**
- * A constant number of waiters on one lock: a client that gets the lock queues again before it releases. Between the two
- * it may acquire a free lock of its own, as the yardstick.
+ * A constant number of waiters on a lock. A client that gets the lock joins the queue again before the release. In
+ * between, the client may acquire a free lock of its own as the yardstick.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../support/monotonic';
@@ -13,16 +13,16 @@ const WAIT_MS = 600_000;
 
 export interface Grant {
   readonly token: bigint;
-  /** On the machine's monotonic clock, which is the same for all processes (ms). */
+  /** The time on the machine's monotonic clock, which is the same for all processes (ms). */
   readonly grantedAt: number;
-  /** Just before the release is sent. */
+  /** The time just before the release is sent (ms). */
   readonly releasedAt: number;
 }
 
 export interface Pace {
   /** The pause before a release, so that the machine is idle when the release is sent. */
   readonly pauseMs: number;
-  /** Also acquire and release a free lock. */
+  /** Whether clients also acquire and release a free lock. */
   readonly yardstick: boolean;
 }
 
@@ -87,14 +87,14 @@ const tasks = {
   },
   /** The number of grants so far. */
   count: () => Promise.resolve(count),
-  /** The records since the last `take`. */
+  /** The records since the last call of `take`. */
   take: async () => {
     const taken = { grants, uncontended };
     grants = [];
     uncontended = [];
     return Promise.resolve(taken);
   },
-  /** Ends the load: each waiter releases its grant at once and does not queue again. */
+  /** Ends the load. Each waiter releases its grant at once, and does not join the queue again. */
   leave: async () => {
     stopping = true;
     while (waiters.size > 0) await Promise.all(waiters);

@@ -1,4 +1,4 @@
-/** Hold streams over one connection, which count their events. */
+/** Opens hold streams over a single connection, and counts their events. */
 import { randomUUID } from 'node:crypto';
 import type { HoldEvent } from '../../generated/typescript/holdfast/v1/lease';
 import type { HoldCall } from '../../test/support/clients/hold-stream';
@@ -42,7 +42,7 @@ const tasks = {
       open(client, `${to.label}-${index}`, to.ttlMs),
     );
   },
-  /** The number of renewals, and of all other events after the grant. */
+  /** The number of renewals, and the number of all other events after a grant. */
   events: () => Promise.resolve({ renewed, failed }),
 };
 

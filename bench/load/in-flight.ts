@@ -1,6 +1,6 @@
 /**
- * Runs `work` for 0 to `count` - 1 with `inFlight` clients in a closed loop: each client starts its next work when its last
- * one is done. `client` is the number of the client.
+ * Runs `work` for each index from 0 to `count` - 1, with `inFlight` clients in a closed loop. Each client starts its next
+ * work when its last work is done. `client` is the number of the client.
  */
 export async function inFlight(
   { count, inFlight: clients }: Amount,

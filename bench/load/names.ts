@@ -23,7 +23,7 @@ function answers(name: string, query: string, how: 'prefix' | 'substring'): bool
   return how === 'prefix' ? name.startsWith(query) : name.includes(query);
 }
 
-// A low priority: Redis is measured, and must not wait for a core.
+// This process has a low priority, because Redis is measured and must not wait for a core.
 setPriority(constants.priority.PRIORITY_LOW);
 
 const tasks = {
@@ -39,7 +39,7 @@ const tasks = {
     }
   },
   drop: async () => void (await first().unlink(SET)),
-  /** Runs clients for this time. Resolves to the numbers of answered queries and of retries. */
+  /** Completes queries with all clients for this time. Resolves to the numbers of answers and of retries. */
   markers: async ({
     queries,
     clients,

@@ -1,4 +1,4 @@
-/** Shared requests for one lock behind a writer: streams over one connection, which are granted together. */
+/** Streams that wait behind a writer for a shared lock, over a single connection. All are granted together. */
 import { randomUUID } from 'node:crypto';
 import { constants, setPriority } from 'node:os';
 import { LockMode } from '../../generated/typescript/holdfast/v1/lease';
@@ -14,7 +14,7 @@ const OPENING = 64;
 
 let grants: Promise<void>[] = [];
 
-/** Opens a stream. `queued` resolves when it waits, `granted` when it has the lock. */
+/** Opens a stream. `queued` resolves when the stream waits, and `granted` when the stream has the lock. */
 function queue(client: LockClient, name: string): { queued: Promise<void>; granted: Promise<void> } {
   const mode = LockMode.LOCK_MODE_SHARED;
   const value = { name, mode, ttlMs: TTL_MS, waitMs: WAIT_MS, requestId: randomUUID() };
@@ -29,7 +29,7 @@ function queue(client: LockClient, name: string): { queued: Promise<void>; grant
   return { queued: until('queued'), granted: until('granted') };
 }
 
-// A low priority, so that Redis, which is measured, does not wait for a processor while readers handle their grants.
+// This process has a low priority, because Redis is measured and must not wait for a core.
 setPriority(constants.priority.PRIORITY_LOW);
 
 const tasks = {
@@ -38,7 +38,7 @@ const tasks = {
     grants = [];
     await inFlight({ count: streams, inFlight: OPENING }, async () => {
       const { queued, granted } = queue(client, name);
-      granted.catch(() => undefined); // avoids an unhandled rejection before `granted` is awaited
+      granted.catch(() => undefined); // Avoids an unhandled rejection, because `granted` is awaited later.
       grants.push(granted);
       await queued;
     });

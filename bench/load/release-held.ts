@@ -1,6 +1,6 @@
 /**
- * Releases a lease and throws if the lease had expired: a round in which leases expire does not measure what it says. The
- * client is the one of the tests; a load process needs nothing else, because no row counts the cost of its own load.
+ * Releases a lease, and throws if the lease had expired. A round in which leases expire does not measure the work that its
+ * row describes.
  */
 export async function releaseHeld(
   client: { release(leaseId: string): Promise<{ readonly released: boolean }> },

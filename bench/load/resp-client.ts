@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 
 /**
- * A minimal Redis client for polling: one command at a time over a connection of its own. A library would add its own cost
- * to the measurement.
+ * A minimal Redis client for polling. Each client has a connection, and sends a single command at a time. A library would
+ * add its own cost to the measurement.
  */
 export class RespClient {
   private readonly socket: Socket;
@@ -21,7 +21,7 @@ export class RespClient {
     return client;
   }
 
-  /** Resolves to the reply of one line: "+OK", ":1", "$-1" (nil). */
+  /** Resolves to a reply of a single line, such as "+OK", ":1" or "$-1" (nil). */
   command(...words: string[]): Promise<string> {
     const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
     this.socket.write(`*${words.length}\r\n${parts.join('')}`);

@@ -20,6 +20,6 @@ async function carryOut(tasks: Tasks, { id, task, input }: TaskCall): Promise<Ta
 }
 
 function reply(message: TaskReply): void {
-  // The callback ignores the error of a parent that has just ended; the 'disconnect' event handles that.
+  // The callback ignores the error of a parent that has just ended. The 'disconnect' event then ends this process.
   process.send?.(message, undefined, undefined, () => undefined);
 }

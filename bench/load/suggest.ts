@@ -18,7 +18,7 @@ export interface Part {
 
 export interface Answer {
   readonly entryIds: readonly string[];
-  /** The server did not finish the query within its bound. */
+  /** Whether the server stopped the query at its bound. */
   readonly partial: boolean;
 }
 
@@ -38,7 +38,7 @@ function entriesOf({ count, shard }: Part, score: (weight: number) => number = (
   });
 }
 
-// A low priority: Redis is measured, and must not wait for a core.
+// This process has a low priority, because Redis is measured and must not wait for a core.
 setPriority(constants.priority.PRIORITY_LOW);
 
 const tasks = {
@@ -47,7 +47,7 @@ const tasks = {
     bench = new BenchClient(address);
     await bench.empty();
   },
-  /** Generates the people before a measured import. */
+  /** Generates the people, so that a measured import does not generate them. */
   know: ({ count }: Part) => Promise.resolve(void entriesOf({ count })),
   import: async ({ dictionary, typos, ...part }: Part & { dictionary: string; typos: boolean }) => {
     const entries = entriesOf(part);

@@ -29,7 +29,7 @@ class UnaryLoad {
     await inFlight(amount, () => this.bench.empty());
   }
 
-  /** Each call acquires its own lock. Keeps the leases for `renew` and `release`. */
+  /** Acquires a different lock with each call. Keeps the leases for `renew` and `release`. */
   async acquire(amount: Amount): Promise<void> {
     this.leaseIds = [];
     await inFlight(amount, async (index) => {
@@ -49,7 +49,7 @@ class UnaryLoad {
     await inFlight(amount, (index) => releaseHeld(this.locks, this.leaseId(index)));
   }
 
-  /** Acquires and releases in turn; each client has its own lock. */
+  /** Acquires and releases in turn. Each client has its own lock. */
   async pairs(amount: Amount): Promise<void> {
     await inFlight(amount, async (_, client) => {
       const { leaseId } = await this.acquireLock(this.name(client));
@@ -57,7 +57,7 @@ class UnaryLoad {
     });
   }
 
-  /** As `pairs`, with a permit of a semaphore. */
+  /** Does the same as `pairs` with a permit of a semaphore. */
   async permitPairs(amount: Amount): Promise<void> {
     await inFlight(amount, async (_, client) => {
       const wanted = { name: this.name(client), initialLimit: PERMITS, ttlMs: TTL_MS, waitMs: 0 };

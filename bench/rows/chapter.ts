@@ -10,7 +10,7 @@ import { quantile, spreadOf } from '../support/statistics';
 import { warmUpServer } from '../support/warm-up';
 import type { Figure, Row, RowContext } from './row';
 
-/** The scenarios that measure cost. All contenders take turns, so that a busy moment of the machine affects all. */
+/** The scenarios that measure cost. All contenders take turns, so that a busy moment of the machine affects each of them. */
 const COST_SCENARIOS: readonly Scenario[] = [alone, equalClocks];
 const COST = 'time to grant, and CPU a grant and release';
 
@@ -53,7 +53,7 @@ function sumOf({ outcomes }: Entry, part: 'grants' | 'overIssued', scenario?: Sc
   return counted.reduce((sum, outcome) => sum + outcome[part], 0);
 }
 
-/** Sums over all scenarios: the figures with goals, and the part of each algorithm of the chapter. */
+/** The sums over all scenarios: the figures with goals, and the failures of each algorithm of the chapter. */
 function totals(entries: readonly Entry[]): Figure[] {
   return disciplines.flatMap(({ ours, chapters, failure }) => {
     const total = (who: string, contenders: readonly ContenderName[], goal?: Figure['goal']): Figure => {

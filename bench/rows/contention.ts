@@ -9,10 +9,10 @@ import type { Figure, Row, RowContext } from './row';
 
 const PROCESSES = 2;
 const CLIENTS = 1000;
-/** The lengths of a hold. The first one has the goal. */
+/** The lengths of a hold (ms). The goal is for the first length. */
 const HOLDS_MS = [10, 1] as const;
 
-/** Per grant. */
+/** The costs of a grant. */
 interface Side {
   readonly redisMicros: number;
   readonly commands: number;
@@ -81,7 +81,7 @@ async function withHold(stage: Stage, group: Group, holdMs: number, { quick, say
     const { listen: address } = server;
     const queueUp = async () => {
       await group.ask('queue', { address, ...contest });
-      // One client holds the lock, and one may be about to queue again.
+      // A client holds the lock, and another client may be about to join the queue again.
       while ((await watcher.get(contest.name)).waiterCount < CLIENTS - 2) await sleep(20);
     };
     ours.push(await side(stage, group, forMs, queueUp));

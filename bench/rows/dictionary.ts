@@ -10,7 +10,7 @@ import { cellOf, secondSize, sizeName, sizesFor } from './sizes';
 /** The recents of one user: the default capacity of a list. */
 const RECENTS = 100;
 const CLIENTS = 32;
-/** Larger dictionaries are not imported without typos: the bytes per entry hardly change any more. */
+/** Larger dictionaries are not imported without typos, because the bytes per entry hardly change any more. */
 const MOST_WITHOUT_TYPOS = 200_000;
 
 const SETTLED_MS = 1500;
@@ -58,7 +58,7 @@ function phasesOf(place: Library, { name }: Imported, count: number, amount: num
     misspelt(random, everybody, 8, 1 + (index % 2)),
   ]).flat();
   const questions = queries.map((query) => ({ dictionary: name, query, pageSize: 10, kinds: [] }));
-  /** Waits until the background has removed the old entries. */
+  /** Waits until the sweeper has removed the old entries. */
   const settled = () => unchanged(SETTLED_MS, () => redis.keyCount());
   return {
     'PutEntries of another weight': () => first.ask('put', { dictionary: name, count: amount * 10 }),

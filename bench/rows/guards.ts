@@ -11,7 +11,7 @@ const CALLS = ['acquire', 'renew', 'release'] as const;
 type Call = (typeof CALLS)[number];
 const NAMES: Record<Call, string> = { acquire: 'AcquireLock', renew: 'RenewLock', release: 'ReleaseLock' };
 
-/** Removes the epoch check and the lateness check from scripts and server. */
+/** The changes of the build that remove the epoch check and the lateness check from scripts and server. */
 export const WITHOUT: readonly Patch[] = [
   {
     file: 'generated/redis/scripts.js',
@@ -77,7 +77,7 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
     for (let index = 0; index < warmUps + (quick ? 5 : 25); index += 1) {
       const round: Partial<Round> = {};
       for (const kind of CALLS) {
-        // The second side profits from warm caches, so the order alternates.
+        // The side that runs second has warm caches, so the order alternates.
         if (index % 2 === 0) {
           const first = await guarded.cost(kind, calls);
           round[kind] = { guarded: first, bare: await bare.cost(kind, calls) };

@@ -8,7 +8,7 @@ import { quantile, ratios, spreadOf } from '../support/statistics';
 import type { Figure, Row, RowContext } from './row';
 
 const PROCESSES = 2;
-/** Keeps 500 waiters below the limit of waiting unary calls per connection. */
+/** The server allows 500 waiting unary calls on a connection. */
 const CONNECTIONS = 2;
 const QUEUES = [10, 100, 1000] as const;
 /** Long enough for the machine to become idle, short enough for many hand-overs. */
@@ -19,7 +19,7 @@ interface Round {
   readonly p99: number;
   readonly uncontendedP50: number;
   readonly uncontendedP99: number;
-  /** Scripts and commands per hand-over, without pauses. */
+  /** The scripts and commands of a hand-over, without pauses. */
   readonly scripts: number;
   readonly commands: number;
 }
@@ -82,7 +82,7 @@ async function withQueue(stage: Stage, waiters: number, { quick, say }: RowConte
     while ((await watcher.get(name)).waiterCount < waiters) await sleep(50);
     await releaseHeld(watcher, leaseId);
     const forMs = quick ? 1000 : 3000;
-    await commands(stage, group, forMs / 2); // warms up
+    await commands(stage, group, forMs / 2); // This round warms up server and Redis.
     const rounds: Round[] = [];
     for (let count = quick ? 3 : 5; count > 0; count -= 1) {
       rounds.push({ ...(await latencies(group, forMs)), ...(await commands(stage, group, forMs / 2)) });

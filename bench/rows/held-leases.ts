@@ -20,7 +20,7 @@ interface Round {
   readonly perSecond: number;
 }
 
-/** The resident memory after garbage collections, so that garbage does not count. */
+/** The resident memory after garbage collections, when garbage does not count any more. */
 async function settledBytes({ server }: Stage, bench: BenchClient): Promise<number> {
   for (let turn = 0; turn < 3; turn += 1) {
     await bench.collectGarbage();
@@ -68,7 +68,7 @@ async function run({ quick, say }: RowContext): Promise<Figure[]> {
       say(`${streams} streams opened in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
       const kilobytes = ((await settledBytes(stage, bench)) - before) / streams / 1000;
       const rounds: Round[] = [];
-      // Leaves out the first renewals, which come in bursts as the streams were opened.
+      // This wait leaves out the first renewals, which come in bursts like the opening of the streams.
       await sleep(RENEWAL_INTERVAL_MS);
       for (let count = quick ? 2 : 4; count > 0; count -= 1) {
         rounds.push(await renewals(stage, group, RENEWAL_INTERVAL_MS));

@@ -29,6 +29,6 @@ export const rows: readonly Row[] = [
   substring,
   typo,
   shards,
-  // The last row with dictionaries, because it deletes one.
+  // This row is the last row with dictionaries, because it deletes a dictionary.
   dictionary,
 ];

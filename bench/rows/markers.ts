@@ -14,7 +14,7 @@ const PROCESSES = 2;
 const MANY = 64;
 const LONGEST = 8;
 
-/** Queries per second, and the CPU of Redis for a query (µs). */
+/** The queries per second, and the CPU of Redis for a query (µs). */
 interface Side {
   readonly perSecond: number;
   readonly redis: number;

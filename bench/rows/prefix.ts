@@ -14,7 +14,7 @@ const CLIENTS = 32;
 const LONGEST = 8;
 const PAGE = 10;
 
-/** The chapter finds prefixes only. All kinds is the default of Suggest. */
+/** Prefixes only, as the chapter finds, and all kinds, which is the default of Suggest. */
 const WAYS = {
   'prefixes alone': [MatchKind.MATCH_KIND_PREFIX],
   'all kinds': [],
@@ -70,7 +70,7 @@ function figuresOf(size: string, way: Way, rounds: readonly Round[]): Figure[] {
   ];
 }
 
-/** The time by the length of the query: one letter has many matches, many letters have few. */
+/** The time for each length of a query. A single letter has many matches, and a long query has few matches. */
 async function byLength(
   place: Library,
   dictionary: string,

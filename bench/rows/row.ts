@@ -1,16 +1,16 @@
 import type { Spread } from '../support/statistics';
 
-/** One number of a row, with the values of its rounds. */
+/** A number of a row, with its value in each round. */
 export interface Figure {
   readonly what: string;
-  /** "µs", "ms", "×", "kB", "". */
+  /** The unit: "µs", "ms", "×", "kB", or "" for a count. */
   readonly unit: string;
   readonly value: Spread;
   /** Undefined for a number without a goal. */
   readonly goal?: Goal;
-  /** The number's place in a table of lines and columns. Undefined: a line of its own. */
+  /** The number's place in a table of lines and columns. Undefined if the number has a line of its own. */
   readonly cell?: Cell;
-  /** Text behind the number, in such a table. */
+  /** The text behind the number in its table. */
   readonly detail?: string;
 }
 
@@ -23,12 +23,12 @@ export interface Cell {
 export interface Goal {
   readonly most?: number;
   readonly least?: number;
-  /** The bound that is enough for now, while the goal is not met. */
+  /** The bound that is accepted while the goal is not met. */
   readonly bar?: number;
 }
 
 export interface RowContext {
-  /** Fewer and shorter rounds, as a trial without results. */
+  /** Whether the rounds are fewer and shorter, for a trial that stores no results. */
   readonly quick: boolean;
   /** Prints the progress. */
   readonly say: (text: string) => void;

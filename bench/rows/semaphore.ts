@@ -7,7 +7,7 @@ import type { Figure, Row, RowContext } from './row';
 
 const PROCESSES = 2;
 const IN_FLIGHT = 16;
-/** The lock comes twice, so that a change of the machine's speed favours neither. */
+/** The lock comes before and after the semaphore, so that a change of the machine's speed favours neither. */
 const TURN = ['pairs', 'permitPairs', 'pairs'] as const satisfies UnaryWork[];
 
 /** CPU per acquire and release (µs). */

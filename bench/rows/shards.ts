@@ -12,7 +12,7 @@ const SHARDS = 16;
 const CLIENTS = 32;
 const LONGEST_PREFIX = 8;
 
-/** The cost of one query, summed over all its calls (µs). */
+/** The cost of a query, summed over all its calls (µs). */
 interface Side {
   readonly redis: number;
   readonly script: number;
@@ -62,7 +62,7 @@ async function round(
     pageSize: 10,
     kinds,
   });
-  // All names with the same first two letters are in one shard; a substring may be in every shard.
+  // A prefix of two letters is in a single shard. A substring may be in every shard.
   const shardsFor = (query: string) =>
     kinds.includes(MatchKind.MATCH_KIND_PREFIX)
       ? shards.filter((_, index) => index === shardOf(query, SHARDS))

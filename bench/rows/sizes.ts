@@ -5,7 +5,7 @@ export function sizesFor(quick: boolean): readonly number[] {
   return (quick ? [10_000, 50_000] : [10_000, 200_000, 1_000_000]).filter((count) => count <= mostEntries);
 }
 
-/** The second smallest size, or the only one that `--most` allows. */
+/** The second smallest size, or the only size that `--most` allows. */
 export function secondSize([first = 0, second = first]: readonly number[]): number {
   return second;
 }

@@ -12,14 +12,14 @@ const CLIENTS = 32;
 const LENGTHS = [2, 3, 4, 5, 6] as const;
 const PAGE = 10;
 
-/** Only substrings at any position, and all kinds, which is the default of Suggest. */
+/** The kind `contains` only, and all kinds, which is the default of Suggest. */
 const WAYS = {
   'substrings alone': [MatchKind.MATCH_KIND_CONTAINS],
   'all kinds': [],
 } satisfies Record<string, MatchKind[]>;
 type Way = keyof typeof WAYS;
 
-/** One cost for each of the lengths. */
+/** The costs, one for each length of a query. */
 type Round = Record<Way, readonly Cost[]>;
 
 async function round(

@@ -28,9 +28,9 @@ interface Measured extends TypoGroup {
   /** The share of the right first ten entries that were answered, and the share at the right position. */
   readonly found: number;
   readonly placed: number;
-  /** As `found`, for each answer that was not partial. */
+  /** The same as `found`, among the answers that were not partial. */
   readonly foundInWhole: readonly number[];
-  /** The share of all typo matches on a page of a hundred entries; of more than a hundred matches, the filled share. */
+  /** The share of all typo matches on a page of a hundred entries. More than a hundred matches count as a hundred. */
   readonly all: number;
   readonly costs: readonly Cost[];
 }

@@ -6,10 +6,10 @@ import { ratios, spreadOf } from '../support/statistics';
 import type { Figure, Row, RowContext } from './row';
 
 export const PROCESSES = 2;
-/** The order of a round: leases are acquired, renewed, shown and released. The yardstick comes first and last. */
+/** The order of a round. Leases are acquired, renewed, shown and released. The yardstick comes first and last. */
 const TURN = ['empty', 'acquire', 'renew', 'get', 'release', 'empty'] as const satisfies UnaryWork[];
 type Work = (typeof TURN)[number];
-/** Calls in flight for each load process. The first number has the goal. */
+/** The calls in flight for each load process. The goal is for the first number. */
 const LOADS = [16, 1] as const;
 
 /** The cost of one call (µs). */

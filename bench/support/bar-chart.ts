@@ -1,8 +1,8 @@
-/** A chart of grouped bars, drawn as an SVG. */
+/** Draws a chart of grouped bars as an SVG. */
 export interface BarChart {
   readonly title: string;
   readonly subtitle: string;
-  /** The legend: the names of each group's bars, in order. */
+  /** The names of the bars of each group, in order, for the legend. */
   readonly series: readonly string[];
   readonly panels: readonly Panel[];
 }
@@ -14,7 +14,7 @@ export interface Panel {
 
 export interface Group {
   readonly label: string;
-  /** One value for each of the series; undefined draws no bar. */
+  /** A value for each of the series. An undefined value has no bar. */
   readonly values: readonly (number | undefined)[];
 }
 
@@ -102,7 +102,7 @@ function legendOf(series: readonly string[], y: number): string[] {
   });
 }
 
-/** The next round number. Its grid lines are round numbers too. */
+/** The next number with round grid lines. */
 function ceiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
   return ([1, 2, 5, 10].find((factor) => factor * power >= value) ?? 10) * power;

@@ -20,13 +20,13 @@ function method(name: string) {
   } as const;
 }
 
-/** The service of the benchmark's server: an empty call as the yardstick, and a call that collects garbage. */
+/** An additional service of the benchmark's server. Its empty call is the yardstick, and another call collects garbage. */
 export const BenchService = {
   empty: method('Empty'),
   collectGarbage: method('CollectGarbage'),
 } satisfies ServiceDefinition;
 
-/** Handlers behind the same wrapper as every method of the contract. */
+/** The handlers have the same wrapper as every method of the contract. */
 export function benchHandlers(context: CallContext): Record<keyof typeof BenchService, UntypedHandleCall> {
   return {
     empty: unary(context, () => Promise.resolve({})),

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * CPU time of all threads of a process since its start, in user and system mode (ms). The kernel counts nanoseconds in
- * `schedstat`; /proc/PID/stat rounds the same sum to 10 ms, too coarse for short rounds.
+ * The CPU time of all threads of a process since its start, in user and system mode (ms). The file `schedstat` counts
+ * nanoseconds. /proc/PID/stat rounds to 10 ms, which is too coarse for short rounds.
  */
 export function cpuMs(pid: number): number {
   let nanoseconds = 0;
@@ -17,7 +17,7 @@ function readThread(pid: number, thread: string): string {
   try {
     return readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8');
   } catch {
-    return '0'; // the thread has ended since the folder was read
+    return '0'; // The thread has ended after the folder was read.
   }
 }
 
@@ -28,7 +28,7 @@ export function residentBytes(pid: number): number {
   return Number(kilobytes) * 1024;
 }
 
-/** The reason why this machine cannot measure processes; undefined if it can. */
+/** The reason why this machine cannot measure processes, or undefined. */
 export function measuringProblem(): string | undefined {
   try {
     cpuMs(process.pid);

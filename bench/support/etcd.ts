@@ -10,11 +10,11 @@ const VERSION_TIMEOUT_MS = 10_000;
 
 export interface EtcdProgram {
   readonly command: string;
-  /** "etcd 3.4.23". */
+  /** The name and the version, such as "etcd 3.4.23". */
   readonly version: string;
 }
 
-/** Finds HOLDFAST_BENCH_ETCD, else the etcd on the PATH. Otherwise answers the reason. */
+/** Finds the program of HOLDFAST_BENCH_ETCD or the etcd on the PATH. Resolves to the reason if there is none. */
 export async function findEtcd(): Promise<EtcdProgram | { readonly missing: string }> {
   const command = process.env['HOLDFAST_BENCH_ETCD'] || 'etcd';
   const { code, stdout, stderr } = await runCommand(command, ['--version'], {
@@ -36,7 +36,7 @@ export class BenchEtcd {
     readonly address: string,
   ) {}
 
-  /** Resolves when `answers` resolves to true. */
+  /** Starts etcd, and waits until `answers` resolves to true. */
   static async start({ command }: EtcdProgram, answers: (address: string) => Promise<boolean>) {
     const folder = makeScratchFolder('etcd', { inMemory: true });
     const address = `127.0.0.1:${await freePort()}`;

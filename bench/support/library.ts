@@ -12,15 +12,15 @@ export interface Imported {
   readonly name: string;
   readonly entries: number;
   readonly entriesPerSecond: number;
-  /** CPU per entry (µs). */
+  /** The CPU of an entry (µs). */
   readonly redisMicros: number;
   readonly serverMicros: number;
-  /** Memory of Redis per entry (bytes). */
+  /** The memory of an entry in Redis (bytes). */
   readonly bytes: number;
   readonly held: Held;
 }
 
-/** The longest times for which scripts, and single commands in scripts, blocked Redis, by Redis's own clock (ms). */
+/** The longest time for which a script, and a single command in a script, blocked Redis, by Redis's own clock (ms). */
 export interface Held {
   readonly script: number;
   readonly command: number;
@@ -28,11 +28,11 @@ export interface Held {
   readonly slow: number;
 }
 
-/** The cost of one question (µs). */
+/** The cost of a question (µs). */
 export interface Cost {
   readonly server: number;
   readonly redis: number;
-  /** By Redis's own clock, inside the script. */
+  /** The time inside the script, by Redis's own clock (µs). */
   readonly script: number;
   readonly p50: number;
   readonly p99: number;
@@ -41,8 +41,8 @@ export interface Cost {
 }
 
 /**
- * A stage with dictionaries, which the rows of one run share, because the import of a large dictionary takes minutes. A
- * dictionary is imported through ImportDictionary when a row first needs it.
+ * A server with dictionaries, which all rows of a run share, because the import of a large dictionary takes minutes. The
+ * first row that needs a dictionary imports it.
  */
 export class Library {
   private readonly imported = new Map<string, Promise<Imported>>();
@@ -76,12 +76,12 @@ export class Library {
     return known;
   }
 
-  /** Forgets a dictionary that a row has changed; its next use imports it again. */
+  /** Forgets a dictionary that a row has changed. The next use imports the dictionary again. */
   forget({ name }: Imported): void {
     this.imported.delete(name);
   }
 
-  /** Asks all questions with this many clients at once. */
+  /** Asks all questions with this number of concurrent clients. */
   async cost(questions: readonly Question[], clients: number): Promise<Cost> {
     const { redis } = this.stage;
     const share = Math.ceil(questions.length / PROCESSES);
@@ -100,7 +100,7 @@ export class Library {
     return { ...cpu, script, p50, p99, partial: partial / questions.length };
   }
 
-  /** Server CPU of an empty call (µs). */
+  /** The server CPU of an empty call (µs). */
   async emptyCost(calls: number, clients: number): Promise<number> {
     const amount = { count: calls / PROCESSES, inFlight: clients / PROCESSES };
     return (await this.cpuOf(calls, () => this.group.ask('empty', amount))).server;
@@ -111,7 +111,7 @@ export class Library {
     const { redis } = this.stage;
     const [first, second] = [await redis.reads(), await redis.reads()];
     await this.group.first.ask('ask', { questions, clients: 1 });
-    // Subtracts the read of the second `reads()` command itself.
+    // The second `reads()` command itself is a read, which does not count.
     const all = (await redis.reads()) - second - (second - first);
     return Math.round((all / questions.length) * 100) / 100;
   }
@@ -123,7 +123,7 @@ export class Library {
     return (performance.now() - startedAt) / questions.length;
   }
 
-  /** The number of answers that clients get in this time, and the exact time. */
+  /** Asks the questions for this time. Resolves to the number of answers and the exact time. */
   async askFor(
     questions: readonly Question[],
     clients: number,

@@ -18,7 +18,7 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** A process that makes load, so that its CPU time is counted for no measured process. It ends with this process. */
+/** A process that makes load. Its CPU time does not count for a measured process. The process ends with this process. */
 export class LoadProcess<T extends Tasks> {
   private readonly child: ChildProcess;
   private readonly pending = new Map<number, Pending>();
@@ -66,10 +66,10 @@ export class LoadProcess<T extends Tasks> {
   }
 }
 
-/** Several processes of one program, which run the same tasks at the same time. */
+/** Several processes of the same program, which run the same tasks at the same time. */
 export class LoadGroup<T extends Tasks> {
   private readonly processes: readonly LoadProcess<T>[];
-  /** For tasks of a single process. */
+  /** The first process, for tasks of a single process. */
   readonly first: LoadProcess<T>;
 
   constructor(program: string, count: number) {

@@ -17,7 +17,6 @@ export interface Machine {
   readonly redis: string;
   readonly etcd: string;
   readonly holdfast: string;
-  /** The commit, with "+" if the tree had changes. */
   readonly commit: string;
 }
 

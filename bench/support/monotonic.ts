@@ -1,4 +1,4 @@
-/** The machine's monotonic clock (ms). It is the same for all processes, so their times can be compared. */
+/** The machine's monotonic clock (ms). All processes have the same clock, so their times can be compared. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -1,6 +1,6 @@
 import type { Figure, Goal } from '../rows/row';
 
-/** Three significant digits. */
+/** The number with three significant digits. */
 export function shown(value: number): string {
   if (value === 0) return '0';
   const size = Math.abs(value);
@@ -20,7 +20,7 @@ export function shownSpread({ value }: Figure): string {
   return value.rounds.length < 2 ? '' : `${shown(value.low)} to ${shown(value.high)}`;
 }
 
-/** "≤ 1.40 ×: not yet (≤ 1.80 for now: met)" */
+/** The goal and whether the number meets the goal, such as "≤ 1.40 ×: not yet (≤ 1.80 for now: met)". */
 export function shownGoal({ value, unit, goal }: Figure): string {
   if (goal === undefined) return '';
   const { sign, bound } = boundOf(goal);

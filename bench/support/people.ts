@@ -2,7 +2,7 @@ import { between, oneOf, seeded, type Random } from '../../test/support/random';
 
 /** An entry of the benchmarks' dictionaries. */
 export interface Person {
-  /** Lower-case ASCII letters and one space, so the name is its own folded form. */
+  /** A name has lower-case ASCII letters and a space, so folding does not change the name. */
   readonly name: string;
   readonly weight: number;
 }

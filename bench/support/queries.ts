@@ -4,7 +4,7 @@ import { between, oneOf, type Random } from '../../test/support/random';
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
 
-/** Names typed letter by letter: the first letter, the first two letters, and so on up to `longest` letters. */
+/** Names typed letter by letter: the first letter, the first two letters, and so on, up to `longest` letters. */
 export function typed(random: Random, people: readonly Person[], count: number, longest: number): string[] {
   const names = Array.from({ length: Math.ceil(count / longest) }, () => nameOf(random, people, longest));
   const queries = names.flatMap((name) => Array.from({ length: longest }, (_, i) => name.slice(0, i + 1)));
@@ -25,7 +25,7 @@ export function misspelt(random: Random, people: readonly Person[], length: numb
     let query = name;
     for (let count = 0; count < typos; count += 1) query = typo(random, query, length);
     query = query.slice(0, length);
-    // A typo may change nothing, and two typos may cancel each other.
+    // A random edit may change nothing, and two edits may cancel each other.
     if (typoMatch(query, name)?.distance === typos) return query;
   }
 }
@@ -37,7 +37,7 @@ function nameOf(random: Random, people: readonly Person[], shortest: number): st
   }
 }
 
-/** One edit among the first `length` letters but the first. */
+/** Makes a random edit after the first letter, within the first `length` letters. */
 function typo(random: Random, text: string, length: number): string {
   const at = between(random, 1, length - 1);
   const before = text.slice(0, at);

@@ -20,11 +20,11 @@ interface Ranked {
 }
 
 /**
- * Computes the answer that the contract requires from all names, without an index, without bounds, and without the store.
+ * Computes the answer that the contract requires by a search of all names, without an index, a bound or the store.
  * Names must be folded and different.
  */
 export class RankingModel {
-  /** All names in one string: one long string is searched much faster than many short ones. */
+  /** All names in a single string, because a long string is searched much faster than many short strings. */
   private readonly joined: string;
   private readonly starts: Uint32Array;
   private readonly byFirstLetter = new Map<string, number[]>();

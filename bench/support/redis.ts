@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RedisProcess } from '../../test/support/processes/redis-process';
 
-/** The slow log keeps commands that take longer. */
+/** The slow log keeps the commands that take longer than this time. */
 const SLOW_MICROSECONDS = 2000;
 
-/** Numbers of calls, including the calls of commands inside scripts. */
+/** The numbers of calls, including the calls of commands inside scripts. */
 export interface CommandCounts {
   /** All commands of all clients and scripts. */
   readonly all: number;
   readonly scripts: number;
-  /** Time in scripts by Redis's own clock (µs). */
+  /** The time in scripts, by Redis's own clock (µs). */
   readonly scriptMicroseconds: number;
 }
 
@@ -63,19 +63,19 @@ export class BenchRedis {
     return { nearlyAllScripts: script['99.9'] ?? 0, script: script['100'] ?? 0, command };
   }
 
-  /** Percentiles of the scripts' times since the last reset (µs, to about a percent). */
+  /** The percentiles of the scripts' times since the last reset (µs, to about a percent). */
   async scriptTimes(): Promise<{ p50: number; p99: number }> {
     const { script } = await this.times();
     return { p50: script['50'] ?? 0, p99: script['99'] ?? 0 };
   }
 
-  /** Allocated bytes. Waits for the end of a rewrite in the background. */
+  /** The allocated bytes, after the end of a rewrite in the background. */
   async usedMemory(): Promise<number> {
     while (/^aof_rewrite_(in_progress|scheduled):1/m.test(await this.info('persistence'))) await sleep(50);
     return this.infoNumber('memory', 'used_memory');
   }
 
-  /** The number of reads from connections: the round trips, if only one request is in flight at a time. */
+  /** The number of reads from connections. With a single request in flight, this is the number of round trips. */
   reads(): Promise<number> {
     return this.infoNumber('stats', 'total_reads_processed');
   }
@@ -92,7 +92,7 @@ export class BenchRedis {
       us: string,
       words: string[],
     ][];
-    // The log also has the single commands inside scripts.
+    // The slow log also has the single commands inside scripts.
     return entries.filter(([, , , [command]]) => command?.toLowerCase() === 'evalsha').length;
   }
 

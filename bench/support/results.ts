@@ -9,7 +9,7 @@ import { markdownTable } from './table';
 export interface Result {
   readonly row: string;
   readonly title: string;
-  /** The day (UTC). */
+  /** The day of the measurement (UTC). */
   readonly measured: string;
   readonly command: string;
   readonly machine: Machine;

@@ -1,4 +1,4 @@
-/** The product's server with the bench service added. Prints its address, and runs until it is killed. */
+/** Runs the product's server with the bench service, and prints its address. */
 import { readConfig } from '../../src/config/config';
 import { createLog } from '../../src/log';
 import { createServer } from '../../src/server';

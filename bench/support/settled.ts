@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const READ_INTERVAL_MS = 50;
 const TIMEOUT_MS = 300_000;
 
-/** Resolves when the value has not changed for this time. */
+/** Waits until the value has not changed for this time. */
 export async function unchanged(forMs: number, read: () => Promise<number>): Promise<void> {
   const startedAt = performance.now();
   let [value, since] = [await read(), performance.now()];

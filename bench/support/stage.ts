@@ -17,7 +17,7 @@ export async function onStage<T>(play: (stage: Stage) => Promise<T>): Promise<T>
   }
 }
 
-/** `dist` names the dist/ of another build. */
+/** @param dist the folder dist/ of another build */
 export async function openStage(dist?: string): Promise<Stage> {
   const redis = await BenchRedis.start();
   try {

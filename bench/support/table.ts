@@ -4,7 +4,7 @@ import { shownGoal, shownMedian, shownSpread } from './numbers';
 interface Table {
   /** The first line holds the column titles. */
   readonly lines: readonly (readonly string[])[];
-  /** True for columns that are aligned to the right. */
+  /** Whether a column is aligned to the right. */
   readonly isNumber: (column: number) => boolean;
 }
 
@@ -24,7 +24,7 @@ function tablesOf(figures: readonly Figure[]): Table[] {
   return single.length === 0 ? grids : [listOf(single), ...grids];
 }
 
-/** A table with one line for each figure. */
+/** A table with a line for each figure. */
 function listOf(figures: readonly Figure[]): Table {
   const cellsOf = (figure: Figure) => [
     figure.what,

@@ -1,34 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eventually, eventuallyPasses } from '../support/eventually';
-import { RedisProcess } from '../support/processes/redis-process';
-import { InProcessServer, SHORT_TTL_MS } from './in-process-server';
+import { eventuallyPasses } from '../support/eventually';
+import { SHORT_TTL_MS, SLOW_MS } from './in-process-server';
+import { ServerPair, waiterCount } from './server-pair';
 import { refusal } from '../support/clients/call-ending';
 import { ms } from '../support/clients/lease-client';
 import type { LockClient } from '../support/clients/lock-client';
 
-/** Bound of a step without a wait. Every wait in these tests is longer. */
-const SLOW_MS = 750;
-
-let redis: RedisProcess;
-let server: InProcessServer;
-let other: InProcessServer;
+let pair: ServerPair;
 let client: LockClient;
+let elsewhere: LockClient;
 
 beforeAll(async () => {
-  redis = await RedisProcess.start();
-  [server, other] = await Promise.all([InProcessServer.start(redis.url), InProcessServer.start(redis.url)]);
-  client = server.client();
+  pair = await ServerPair.start();
+  client = pair.first.client();
+  elsewhere = pair.second.client();
 });
 
-afterAll(async () => {
-  await Promise.all([server?.close(), other?.close()]);
-  await redis?.close();
-});
-
-async function waiterCount(name: string, count: number): Promise<void> {
-  await eventually(`${count} waiters`, async () => (await client.get(name)).waiterCount === count);
-}
+afterAll(() => pair?.close());
 
 describe('a free lock', () => {
   test.concurrent('is granted at once, with every field of the lease', async () => {
@@ -55,11 +44,11 @@ describe('a free lock', () => {
   });
 
   test.concurrent(
-    'is granted with wait_timeout 0, and tokens rise from grant to grant (chapter 28)',
+    'is granted with wait_timeout 0, and each grant has a greater fencing token (chapter 28)',
     async () => {
       let last = 0n;
       for (let round = 0; round < 5; round += 1) {
-        const lease = await (round % 2 === 0 ? client : other.client()).acquire({
+        const lease = await (round % 2 === 0 ? client : elsewhere).acquire({
           name: 'rising',
           waitMs: 0,
         });
@@ -73,11 +62,11 @@ describe('a free lock', () => {
 
 describe('a held lock', () => {
   test.concurrent(
-    'refuses wait_timeout 0 at once, with holder, waiter count and retry delay (chapter 28)',
+    'refuses a call with wait_timeout 0 at once, with holder, waiter count and retry delay (chapter 28)',
     async () => {
       await client.acquire({ name: 'held', ttlMs: 20_000, holderId: 'alice', waitMs: 0 });
       const waiting = refusal(client.acquire({ name: 'held', waitMs: 1500 }));
-      await waiterCount('held', 1);
+      await waiterCount(client, 'held', 1);
       const ending = await refusal(client.acquire({ name: 'held', holderId: 'bob', waitMs: 0 }));
       expect(ending).toMatchObject({
         code: 'ABORTED',
@@ -92,9 +81,9 @@ describe('a held lock', () => {
     },
   );
 
-  test.concurrent('ends a wait at its wait_timeout (chapter 17, 19)', async () => {
+  test.concurrent('ends the wait of a caller at its wait_timeout (chapter 17, 19)', async () => {
     await client.acquire({ name: 'patient', ttlMs: 20_000 });
-    const stopwatch = redis.stopwatch();
+    const stopwatch = pair.stopwatch();
     const ending = await refusal(client.acquire({ name: 'patient', waitMs: 400 }));
     expect(stopwatch.elapsedMs).toBeGreaterThanOrEqual(399);
     expect(stopwatch.chargedMs).toBeLessThan(400 + SLOW_MS);
@@ -106,10 +95,10 @@ describe('a held lock', () => {
     { deadlineMs: 300, marginMs: 30 },
     { deadlineMs: 1000, marginMs: 100 },
     { deadlineMs: 3000, marginMs: 250 },
-  ])('ends a wait before its deadline of $deadlineMs ms', async ({ deadlineMs, marginMs }) => {
+  ])('ends the wait of a caller before its deadline of $deadlineMs ms', async ({ deadlineMs, marginMs }) => {
     const name = `deadline ${deadlineMs}`;
     await client.acquire({ name, ttlMs: 60_000 });
-    // A busy machine may lose the whole margin. Another attempt follows then.
+    // On a busy machine an answer may come after the deadline. The test then tries again.
     await eventuallyPasses('an answer before the deadline', async () => {
       const t0 = performance.now();
       const ending = await refusal(client.acquire({ name }, { deadlineMs }));
@@ -120,8 +109,8 @@ describe('a held lock', () => {
     });
   });
 
-  test.concurrent('has no bound of the wait without wait_timeout and deadline', async () => {
-    const stopwatch = redis.stopwatch();
+  test.concurrent('lets a caller without wait_timeout and deadline wait until the lock is free', async () => {
+    const stopwatch = pair.stopwatch();
     const first = await client.acquire({ name: 'unbounded', ttlMs: 1200 });
     const second = await client.acquire({ name: 'unbounded', ttlMs: 1000 });
     expect(stopwatch.elapsedMs).toBeGreaterThan(1200);
@@ -129,52 +118,58 @@ describe('a held lock', () => {
     expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
   });
 
-  test.concurrent('is granted on its release, with the full ttl (chapter 17)', async () => {
-    const first = await client.acquire({ name: 'handed over', ttlMs: 20_000 });
-    const waiting = other.client().acquire({ name: 'handed over', ttlMs: 2000, waitMs: 20_000 });
-    await waiterCount('handed over', 1);
-    await sleep(300);
-    const stopwatch = redis.stopwatch();
-    await client.release(first.leaseId);
-    const second = await waiting;
-    expect(stopwatch.chargedMs).toBeLessThan(SLOW_MS);
-    // The offset is counted from the receipt of the call, so it includes the wait.
-    expect(ms(second.expireOffset)).toBeGreaterThan(2000 + 300 - 20);
-    expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
-  });
+  test.concurrent(
+    'is granted to the next waiter at its release, with the full ttl (chapter 17)',
+    async () => {
+      const first = await client.acquire({ name: 'handed over', ttlMs: 20_000 });
+      const waiting = elsewhere.acquire({ name: 'handed over', ttlMs: 2000, waitMs: 20_000 });
+      await waiterCount(client, 'handed over', 1);
+      await sleep(300);
+      const stopwatch = pair.stopwatch();
+      await client.release(first.leaseId);
+      const second = await waiting;
+      expect(stopwatch.chargedMs).toBeLessThan(SLOW_MS);
+      // The expire_offset counts from the receipt of the call, so the offset includes the wait.
+      expect(ms(second.expireOffset)).toBeGreaterThan(2000 + 300 - 20);
+      expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
+    },
+  );
 
-  test.concurrent('is granted in queue order across servers', async () => {
+  test.concurrent('is granted to waiters of both servers in the order of the queue', async () => {
     const name = 'order';
     const first = await client.acquire({ name, ttlMs: 20_000 });
     const order: number[] = [];
     const waits: Promise<void>[] = [];
     for (let index = 0; index < 6; index += 1) {
-      const asked = (index % 2 === 0 ? server : other).client().acquire({ name, ttlMs: 20_000 });
+      const asked = (index % 2 === 0 ? client : elsewhere).acquire({ name, ttlMs: 20_000 });
       waits.push(
         asked.then(async (lease) => {
           order.push(index);
           await client.release(lease.leaseId);
         }),
       );
-      await waiterCount(name, index + 1);
+      await waiterCount(client, name, index + 1);
     }
     await client.release(first.leaseId);
     await Promise.all(waits);
     expect(order).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  test.concurrent('has no re-entrance: the same holder_id waits too', async () => {
+  test.concurrent('is not granted again to its own holder_id', async () => {
     await client.acquire({ name: 'again', ttlMs: 20_000, holderId: 'me' });
     const ending = await refusal(client.acquire({ name: 'again', holderId: 'me', waitMs: 0 }));
     expect(ending).toMatchObject({ reason: 'CONTENDED', metadata: { holder_id: 'me' } });
   });
 });
 
-test.concurrent('grants the next waiter when the ttl of a silent holder expires (chapter 14)', async () => {
-  const stopwatch = redis.stopwatch();
-  const first = await client.acquire({ name: 'silent', ttlMs: SHORT_TTL_MS });
-  const second = await client.acquire({ name: 'silent', ttlMs: SHORT_TTL_MS, waitMs: 20_000 });
-  expect(stopwatch.elapsedMs).toBeGreaterThan(ms(first.expireOffset));
-  expect(stopwatch.chargedMs).toBeLessThan(SHORT_TTL_MS + SLOW_MS);
-  expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
-});
+test.concurrent(
+  'the next waiter gets a lock when the ttl of its silent holder expires (chapter 14)',
+  async () => {
+    const stopwatch = pair.stopwatch();
+    const first = await client.acquire({ name: 'silent', ttlMs: SHORT_TTL_MS });
+    const second = await client.acquire({ name: 'silent', ttlMs: SHORT_TTL_MS, waitMs: 20_000 });
+    expect(stopwatch.elapsedMs).toBeGreaterThan(ms(first.expireOffset));
+    expect(stopwatch.chargedMs).toBeLessThan(SHORT_TTL_MS + SLOW_MS);
+    expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
+  },
+);

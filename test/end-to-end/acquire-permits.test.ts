@@ -4,11 +4,8 @@ import { eventually } from '../support/eventually';
 import { refusal } from '../support/clients/call-ending';
 import { ms } from '../support/clients/lease-client';
 import type { SemaphoreClient } from '../support/clients/semaphore-client';
-import { SHORT_TTL_MS } from './in-process-server';
+import { SHORT_TTL_MS, SLOW_MS } from './in-process-server';
 import { ServerPair, waiterCount } from './server-pair';
-
-/** Bound of a step without a wait. Every wait in these tests is longer. */
-const SLOW_MS = 750;
 
 let pair: ServerPair;
 let client: SemaphoreClient;
@@ -16,14 +13,14 @@ let elsewhere: SemaphoreClient;
 
 beforeAll(async () => {
   pair = await ServerPair.start();
-  client = pair.one.semaphores();
-  elsewhere = pair.other.semaphores();
+  client = pair.first.semaphores();
+  elsewhere = pair.second.semaphores();
 });
 
 afterAll(() => pair?.close());
 
-describe('free permits', () => {
-  test.concurrent('are granted at once, with every field of the lease', async () => {
+describe('a semaphore with free permits', () => {
+  test.concurrent('grants permits at once, with every field of the lease', async () => {
     const name = 'free';
     const requestId = randomUUID();
     await client.setLimit(name, 10);
@@ -34,14 +31,14 @@ describe('free permits', () => {
     expect(lease.leaseId).toMatch(/^[A-Za-z0-9_-]{48,1024}$/);
     expect(ms(lease.expireOffset)).toBeLessThan(5000 + took);
     expect(ms(lease.expireOffset)).toBeGreaterThan(4950);
-    const one = await elsewhere.acquire({ name, waitMs: 0 });
-    expect(one).toMatchObject({ permitCount: 1, ttl: { seconds: 30n, nanos: 0 } });
-    expect(one.fencingToken).toBeGreaterThan(lease.fencingToken);
+    const defaults = await elsewhere.acquire({ name, waitMs: 0 });
+    expect(defaults).toMatchObject({ permitCount: 1, ttl: { seconds: 30n, nanos: 0 } });
+    expect(defaults.fencingToken).toBeGreaterThan(lease.fencingToken);
     expect(await client.get(name)).toMatchObject({ usedCount: 5, overcommittedCount: 0, holderCount: 2 });
   });
 
   test.concurrent(
-    'GetSemaphore shows holders and waiters, without lease_id, request_id and mode',
+    'is shown by GetSemaphore with holders and waiters, and without lease_id, request_id and mode',
     async () => {
       const name = 'looked at';
       await client.setLimit(name, 4);
@@ -84,9 +81,9 @@ describe('free permits', () => {
   );
 });
 
-describe('held permits', () => {
+describe('a semaphore without enough free permits', () => {
   test.concurrent(
-    'are refused at once with wait_timeout 0, and waited for otherwise (chapter 28)',
+    'refuses a call with wait_timeout 0 at once, and lets another call wait (chapter 28)',
     async () => {
       const name = 'busy';
       await client.setLimit(name, 10);
@@ -111,7 +108,7 @@ describe('held permits', () => {
   );
 
   test.concurrent(
-    'answer CONTENDED with the first holder to expire, the waiter count and the waited time',
+    'answers CONTENDED with the holder that expires first, the waiter count and the waited time',
     async () => {
       const name = 'several';
       await client.setLimit(name, 10);
@@ -127,18 +124,18 @@ describe('held permits', () => {
     },
   );
 
-  test.concurrent('leave no place in the queue for a refused attempt (chapter 29)', async () => {
+  test.concurrent('keeps no place in the queue for a refused attempt (chapter 29)', async () => {
     const name = 'withdrawn';
     const first = await client.acquire({ name, ttlMs: 2 * SHORT_TTL_MS, permitCount: 2, initialLimit: 2 });
     expect((await refusal(elsewhere.acquire({ name, waitMs: 0 }))).reason).toBe('CONTENDED');
     expect(await client.get(name)).toMatchObject({ usedCount: 2, waiterCount: 0 });
-    // The next call purges the expired lease.
+    // The next call to the semaphore removes the expired lease.
     await eventually('the expiry', async () => (await client.get(name)).usedCount === 0);
     const second = await elsewhere.acquire({ name, waitMs: 0, permitCount: 2 });
     expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
   });
 
-  test.concurrent('go to a large request before later small requests', async () => {
+  test.concurrent('grants a large request before later small requests', async () => {
     const name = 'weighted';
     await client.setLimit(name, 10);
     const [first, second] = [
@@ -151,18 +148,18 @@ describe('held permits', () => {
       order.push(label);
       return lease;
     };
-    const waits = [wait('five', client, 5)];
+    const waits = [wait('large', client, 5)];
     await waiterCount(client, name, 1);
     for (let index = 0; index < 4; index += 1) {
-      waits.push(wait(`one ${index}`, index % 2 === 0 ? elsewhere : client, 1));
+      waits.push(wait(`small ${index}`, index % 2 === 0 ? elsewhere : client, 1));
       await waiterCount(client, name, index + 2);
-      // Two permits are free all the time, and no small request overtakes.
+      // Two permits are free all the time, but no small request overtakes the large request.
       expect((await refusal(client.acquire({ name, waitMs: 0 }))).reason).toBe('CONTENDED');
     }
     expect(order).toEqual([]);
     await client.release(first.leaseId);
-    const [five, one] = await Promise.all(waits.slice(0, 2));
-    expect(one?.fencingToken).toBeGreaterThan(five?.fencingToken ?? 0n);
+    const [large, small] = await Promise.all(waits.slice(0, 2));
+    expect(small?.fencingToken).toBeGreaterThan(large?.fencingToken ?? 0n);
     expect((await client.get(name)).usedCount).toBe(10);
     await client.release(second.leaseId);
     const tokens = (await Promise.all(waits)).map(({ fencingToken }) => fencingToken);
@@ -170,7 +167,7 @@ describe('held permits', () => {
   });
 
   test.concurrent(
-    'are granted in queue order across servers, and the used count stays right (chapter 32, 33)',
+    'grants waiters of both servers in the order of the queue, and counts used permits right (chapter 32, 33)',
     async () => {
       const name = 'fair';
       await client.setLimit(name, 2);
@@ -191,7 +188,7 @@ describe('held permits', () => {
         );
         await waiterCount(client, name, index + 1);
       }
-      // Another server releases the lease, twice. The second release frees no other lease.
+      // The other server releases the lease twice. The second release frees no other lease.
       await elsewhere.release(held[0]?.leaseId ?? '');
       await elsewhere.release(held[0]?.leaseId ?? '');
       await Promise.all(waits);
@@ -207,7 +204,7 @@ describe('held permits', () => {
   );
 });
 
-describe('a lease', () => {
+describe('a lease of permits', () => {
   test.concurrent('expires at its own ttl beside a longer lease (chapter 34)', async () => {
     const name = 'lifetimes';
     const short = await client.acquire({
@@ -227,13 +224,13 @@ describe('a lease', () => {
       released: false,
       lossCause: LossCause.LOSS_CAUSE_EXPIRED,
     });
-    // The late release freed no other lease.
+    // The late release has freed no other lease.
     expect((await client.get(name)).usedCount).toBe(2);
     for (const { leaseId } of [long, next]) expect((await client.release(leaseId)).released).toBe(true);
   });
 
   test.concurrent(
-    'answers its release with released true, and after expiry with the cause EXPIRED (chapter 30)',
+    'is released with the answer released, or with the cause EXPIRED after its expiry (chapter 30)',
     async () => {
       const name = 'says so';
       const kept = await client.acquire({ name, ttlMs: 20_000, initialLimit: 5 });

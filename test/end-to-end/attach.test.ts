@@ -1,32 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually';
-import { RedisProcess } from '../support/processes/redis-process';
-import { InProcessServer, SHORT_TTL_MS } from './in-process-server';
+import { SHORT_TTL_MS, SLOW_MS } from './in-process-server';
+import { ServerPair } from './server-pair';
 import type { HoldStream } from '../support/clients/hold-stream';
 import { ms } from '../support/clients/lease-client';
 import type { LockClient } from '../support/clients/lock-client';
 
-/** Bound of a step without a wait. Every wait in these tests is longer. */
-const SLOW_MS = 750;
-
-let redis: RedisProcess;
-let server: InProcessServer;
-let other: InProcessServer;
+let pair: ServerPair;
 let client: LockClient;
 let elsewhere: LockClient;
 
 beforeAll(async () => {
-  redis = await RedisProcess.start();
-  [server, other] = await Promise.all([InProcessServer.start(redis.url), InProcessServer.start(redis.url)]);
-  client = server.client();
-  elsewhere = other.client();
+  pair = await ServerPair.start();
+  client = pair.first.client();
+  elsewhere = pair.second.client();
 });
 
-afterAll(async () => {
-  await Promise.all([server?.close(), other?.close()]);
-  await redis?.close();
-});
+afterAll(() => pair?.close());
 
 async function lease(stream: HoldStream) {
   const { lease: granted } = await stream.until('granted');
@@ -36,7 +27,7 @@ async function lease(stream: HoldStream) {
 
 describe('HoldLock with a lease_id', () => {
   test.concurrent(
-    'sends granted first, with the same lease and token, and an offset from this call',
+    'sends granted first, with the same lease and fencing token, and an expire_offset from this call',
     async () => {
       const first = await client.acquire({ name: 'unary', ttlMs: 2000 });
       await sleep(300);
@@ -58,12 +49,12 @@ describe('HoldLock with a lease_id', () => {
   );
 
   test.concurrent.each(['the same server', 'another server'])(
-    'ends the older stream with SUPERSEDED, on %s',
+    'ends the older stream on %s with SUPERSEDED',
     async (where) => {
       const name = `older on ${where}`;
       const older = client.hold({ name, ttlMs: 3000 });
       const granted = await lease(older);
-      const stopwatch = redis.stopwatch();
+      const stopwatch = pair.stopwatch();
       const newer = (where === 'another server' ? elsewhere : client).attach(granted.leaseId);
       const again = await lease(newer);
       expect(again.fencingToken).toBe(granted.fencingToken);
@@ -102,7 +93,7 @@ describe('HoldLock with a lease_id', () => {
     const first = await client.acquire({ name: 'released', ttlMs: 20_000 });
     const stream = elsewhere.attach(first.leaseId);
     await stream.next('granted');
-    const stopwatch = redis.stopwatch();
+    const stopwatch = pair.stopwatch();
     await client.release(first.leaseId);
     await stream.next('released');
     expect(stopwatch.chargedMs).toBeLessThan(SLOW_MS);
@@ -123,7 +114,7 @@ describe('HoldLock with a request_id', () => {
     stream.cancel();
   });
 
-  test.concurrent('takes over the lease of another stream', async () => {
+  test.concurrent('takes over the lease of another stream, which ends with SUPERSEDED', async () => {
     const requestId = randomUUID();
     const older = client.hold({ name: 'held stream', ttlMs: 2000, requestId });
     const granted = await lease(older);
@@ -133,7 +124,7 @@ describe('HoldLock with a request_id', () => {
     newer.cancel();
   });
 
-  test.concurrent('keeps the place of a waiting request, also on another server', async () => {
+  test.concurrent('keeps the place of a waiting request, even on another server', async () => {
     const name = 'wait taken over';
     const holder = await client.acquire({ name, ttlMs: 20_000 });
     const requestId = randomUUID();
@@ -151,7 +142,7 @@ describe('HoldLock with a request_id', () => {
     second.cancel();
   });
 
-  test.concurrent('keeps the place of a broken stream', async () => {
+  test.concurrent('keeps the place of a waiting stream that was cancelled', async () => {
     const name = 'wait resumed';
     const holder = await client.acquire({ name, ttlMs: 20_000 });
     const requestId = randomUUID();

@@ -9,21 +9,21 @@ let elsewhere: AutocompleteClient;
 
 beforeAll(async () => {
   pair = await ServerPair.start();
-  client = pair.one.autocomplete();
-  elsewhere = pair.other.autocomplete();
+  client = pair.first.autocomplete();
+  elsewhere = pair.second.autocomplete();
 });
 
 afterAll(() => pair?.close());
 
-/** Creates a dictionary whose entries have their texts as ids. */
+/** Creates a dictionary with these texts. The id of an entry is its text. */
 async function dictionary(name: string, ...texts: string[]): Promise<string> {
   await client.create(name);
   if (texts.length > 0) await client.put(name, ...texts.map((text) => ({ entryId: text, text })));
   return name;
 }
 
-describe('the behaviours of docs/design/chapter.md', () => {
-  test.concurrent('chapter 1: lists exact, prefix, suffix and contains matches in this order', async () => {
+describe('AutocompleteService', () => {
+  test.concurrent('lists exact, prefix, suffix and contains matches in this order (chapter 1)', async () => {
     const name = await dictionary('steps', 'banana', 'an', 'cabana', 'ana', 'anaconda', 'plan', 'zebra');
     const all = ['an', 'ana', 'anaconda', 'plan', 'banana', 'cabana'];
     const { suggestions } = await elsewhere.suggest({ dictionary: name, query: 'AN' });
@@ -39,7 +39,7 @@ describe('the behaviours of docs/design/chapter.md', () => {
     expect(await client.texts({ dictionary: name, query: 'an', pageSize: 4 })).toEqual(all.slice(0, 4));
   });
 
-  test.concurrent('chapter 2: pages continue across kinds and repeat no match', async () => {
+  test.concurrent('continues on the next page without a repeated or missing match (chapter 2)', async () => {
     const name = await dictionary('pages', 'banana', 'an', 'cabana', 'ana', 'anaconda', 'plan', 'zebra');
     const found: string[] = [];
     let pageToken = '';
@@ -52,7 +52,7 @@ describe('the behaviours of docs/design/chapter.md', () => {
   });
 
   test.concurrent(
-    'chapter 3: recents keep the latest 100, and a repeated choice moves to the front',
+    'keeps the latest 100 recents of a list, and moves a repeated recent to the front (chapter 3)',
     async () => {
       const list = 'chapter 3';
       for (let i = 0; i < 103; i += 1) await client.addRecent({ list, text: `contact ${i}` });
@@ -65,7 +65,7 @@ describe('the behaviours of docs/design/chapter.md', () => {
     },
   );
 
-  test.concurrent('chapter 4: removes one recent, and deletes a whole list', async () => {
+  test.concurrent('removes a single recent, and deletes a whole list of recents (chapter 4)', async () => {
     const list = 'chapter 4';
     for (const text of ['Anna', 'Bert', 'Carl']) await client.addRecent({ list, text });
     const which = { list, text: 'Bert', entryId: '' };
@@ -77,7 +77,7 @@ describe('the behaviours of docs/design/chapter.md', () => {
     expect(await client.recents({ list })).toEqual([]);
   });
 
-  test.concurrent('chapter 5: filters recents by the typed text without case', async () => {
+  test.concurrent('finds recents by the typed text, and ignores case (chapter 5)', async () => {
     const list = 'chapter 5';
     for (const text of ['Joanna', 'ANN', 'Annabel', 'Mary Ann', 'Hanno', 'Bert'])
       await client.addRecent({ list, text });
@@ -90,7 +90,7 @@ describe('the behaviours of docs/design/chapter.md', () => {
     ]);
   });
 
-  test.concurrent('chapter 6: answers one page out of thousands of names', async () => {
+  test.concurrent('answers with a page of five out of 3,000 names (chapter 6)', async () => {
     const name = await dictionary('guild');
     for (let from = 0; from < 3000; from += 1000) {
       const texts = Array.from({ length: 1000 }, (_, i) => `member ${from + i}`);
@@ -106,28 +106,31 @@ describe('the behaviours of docs/design/chapter.md', () => {
     ]);
   });
 
-  test.concurrent('chapter 7: finds exactly the texts with the prefix at byte boundaries', async () => {
-    const name = await dictionary(
-      'bounds',
-      'ab',
-      'aba',
-      'abzz',
-      'ab\u{10ffff}',
-      'aa',
-      'ac',
-      'a`',
-      'a{',
-      'abé',
-    );
-    const found = await client.texts({
-      dictionary: name,
-      query: 'ab',
-      matchKinds: [MatchKind.MATCH_KIND_PREFIX],
-    });
-    expect(found).toEqual(['ab', 'aba', 'abzz', 'abé', 'ab\u{10ffff}']);
-  });
+  test.concurrent(
+    'finds all texts with a prefix, and no neighbour of the prefix in byte order (chapter 7)',
+    async () => {
+      const name = await dictionary(
+        'bounds',
+        'ab',
+        'aba',
+        'abzz',
+        'ab\u{10ffff}',
+        'aa',
+        'ac',
+        'a`',
+        'a{',
+        'abé',
+      );
+      const found = await client.texts({
+        dictionary: name,
+        query: 'ab',
+        matchKinds: [MatchKind.MATCH_KIND_PREFIX],
+      });
+      expect(found).toEqual(['ab', 'aba', 'abzz', 'abé', 'ab\u{10ffff}']);
+    },
+  );
 
-  test.concurrent('chapter 8: answers concurrent queries with the same prefix independently', async () => {
+  test.concurrent('answers 64 concurrent queries with the same prefix correctly (chapter 8)', async () => {
     const name = await dictionary('same prefix', 'abc', 'abd', 'abe', 'abf');
     const asked = { dictionary: name, query: 'ab' };
     const answers = await Promise.all(
@@ -137,19 +140,22 @@ describe('the behaviours of docs/design/chapter.md', () => {
     expect((await client.get(name))?.entryCount).toBe(4n);
   });
 
-  test.concurrent('chapter 9: answers at most 10 by default, and misses none during writes', async () => {
-    const texts = Array.from({ length: 30 }, (_, i) => `ab ${String(i).padStart(2, '0')}`);
-    const name = await dictionary('ten', ...texts);
-    const writing = Promise.all(
-      Array.from({ length: 50 }, (_, i) => elsewhere.put(name, { entryId: `z${i}`, text: `ab z${i}` })),
-    );
-    for (let time = 0; time < 20; time += 1) {
-      expect(await client.texts({ dictionary: name, query: 'ab' })).toEqual(texts.slice(0, 10));
-    }
-    await writing;
-  });
+  test.concurrent(
+    'answers with 10 matches by default, and misses no match during writes (chapter 9)',
+    async () => {
+      const texts = Array.from({ length: 30 }, (_, i) => `ab ${String(i).padStart(2, '0')}`);
+      const name = await dictionary('ten', ...texts);
+      const writing = Promise.all(
+        Array.from({ length: 50 }, (_, i) => elsewhere.put(name, { entryId: `z${i}`, text: `ab z${i}` })),
+      );
+      for (let time = 0; time < 20; time += 1) {
+        expect(await client.texts({ dictionary: name, query: 'ab' })).toEqual(texts.slice(0, 10));
+      }
+      await writing;
+    },
+  );
 
-  test.concurrent('chapter 10: orders any characters by code points', async () => {
+  test.concurrent('orders matches by the code points of their characters (chapter 10)', async () => {
     const texts = ['a', 'é', 'ж', '東京', '\uf8ff', '😀', '\u{10ffff}'];
     const name = await dictionary('any', ...texts.map((text) => `x${text}`));
     expect(await client.texts({ dictionary: name, query: 'x' })).toEqual([
@@ -165,7 +171,7 @@ describe('the behaviours of docs/design/chapter.md', () => {
     expect(await client.texts({ dictionary: name, query: '😀' })).toEqual(['x😀']);
   });
 
-  test.concurrent('chapter 11: finds an entry after its put and not after its deletion', async () => {
+  test.concurrent('finds an entry after its put, and not after its deletion (chapter 11)', async () => {
     const name = await dictionary('joining', 'anna');
     await client.put(name, { entryId: 'bert', text: 'annabert' });
     expect(await elsewhere.texts({ dictionary: name, query: 'ann' })).toEqual(['anna', 'annabert']);
@@ -173,7 +179,7 @@ describe('the behaviours of docs/design/chapter.md', () => {
     expect(await client.texts({ dictionary: name, query: 'ann' })).toEqual(['annabert']);
   });
 
-  test.concurrent('chapter 12: lists the entries between two bounds in order and in pages', async () => {
+  test.concurrent('lists the entries between two bounds in order and in pages (chapter 12)', async () => {
     const name = await dictionary('range', 'delta', 'Alpha', 'charlie', 'bravo', 'echo', 'Chess');
     const found: (string | undefined)[] = [];
     let pageToken = '';
@@ -188,7 +194,7 @@ describe('the behaviours of docs/design/chapter.md', () => {
 });
 
 describe('a page token', () => {
-  test.concurrent('of another query answers INVALID_FIELD', async () => {
+  test.concurrent('is refused with INVALID_FIELD if another query made the token', async () => {
     const name = await dictionary('tokens', 'aa', 'ab', 'ac');
     const { nextPageToken: pageToken } = await client.suggest({ dictionary: name, query: 'a', pageSize: 1 });
     expect(pageToken).not.toBe('');
@@ -211,7 +217,7 @@ describe('a page token', () => {
 });
 
 describe('selections and recents', () => {
-  test.concurrent('rank an entry higher, and a recent first in its kind', async () => {
+  test.concurrent('move an entry up in its match kind, the recents before all other entries', async () => {
     const name = await dictionary('selected', 'aa', 'ab', 'ac');
     expect(await client.select(name, 'ac', 3)).toBe(3n);
     expect(await elsewhere.select(name, 'ac')).toBe(4n);
@@ -243,11 +249,11 @@ describe('a dictionary that does not exist', () => {
     expect(await client.call(client.stub.deleteDictionary, { dictionary: name })).toEqual({ deleted: false });
   });
 
-  test.concurrent('is listed after its creation, and not after its deletion', async () => {
+  test.concurrent('is not listed before its creation and after its deletion', async () => {
     const listed = async () => {
       const asked = { namePrefix: 'made ', pageSize: 0, pageToken: '' };
       return (await elsewhere.call(elsewhere.stub.listDictionaries, asked)).dictionaries.map(
-        (one) => one.name,
+        (dictionary) => dictionary.name,
       );
     };
     await dictionary('made 1');
@@ -261,7 +267,7 @@ describe('a dictionary that does not exist', () => {
 });
 
 describe('SuggestStream', () => {
-  test.concurrent('answers each keystroke, and a bad query with an error message', async () => {
+  test.concurrent('answers each query in turn, and answers a bad query with an error message', async () => {
     const name = await dictionary('typed', 'abc', 'abd');
     const suggest = (query: string, dictionaryName = name) => ({
       dictionary: dictionaryName,

@@ -26,7 +26,7 @@ async function started(env: Record<string, string>): Promise<InProcessServer> {
 }
 
 test.concurrent(
-  'one connection has at most 500 waiting unary calls; streams and other connections are not counted',
+  'a connection may have 500 waiting unary calls, and streams and other connections do not count',
   async () => {
     const server = await started({});
     const crowded = server.client();
@@ -42,7 +42,7 @@ test.concurrent(
     const oneMore = await refusal(crowded.acquire({ name }));
     expect(oneMore).toMatchObject({ code: 'RESOURCE_EXHAUSTED', reason: 'QUOTA_EXCEEDED' });
     expect(oneMore.retryAfterMs).toBeGreaterThan(0);
-    // Calls without a wait, and streams, are still served.
+    // The server still serves calls without a wait, and streams.
     await crowded.acquire({ name: 'free beside the crowd' });
     const stream = crowded.hold({ name });
     expect(await stream.next('queued')).toMatchObject({ position: MAX_WAITING_CALLS + 1 });
@@ -51,7 +51,7 @@ test.concurrent(
 
     await server.drain();
     for (const ending of await Promise.all(waits)) expect(ending.reason).toBe('DRAINING');
-    // The drain renewed the lease once more, so another server can attach to it.
+    // The drain renewed the lease once more, so a stream on another server can attach to the lease.
     const next = await started({});
     const again = next.client().attach(lease?.leaseId ?? '');
     expect((await again.next('granted')).lease?.fencingToken).toBe(lease?.fencingToken);
@@ -59,31 +59,34 @@ test.concurrent(
   },
 );
 
-test.concurrent('a full queue answers QUEUE_FULL, but accepts a repeated request_id', async () => {
-  const server = await started({ HOLDFAST_MAX_WAITERS: '3' });
-  const client = server.client();
-  const name = 'full';
-  const holder = await client.acquire({ name, ttlMs: 20_000 });
-  const requestIds = [randomUUID(), randomUUID(), randomUUID()];
-  const streams = requestIds.map((requestId) => client.hold({ name, requestId }));
-  for (const stream of streams) await stream.next('queued');
+test.concurrent(
+  'a full queue refuses a new waiter with QUEUE_FULL, and accepts a repeated request_id',
+  async () => {
+    const server = await started({ HOLDFAST_MAX_WAITERS: '3' });
+    const client = server.client();
+    const name = 'full';
+    const holder = await client.acquire({ name, ttlMs: 20_000 });
+    const requestIds = [randomUUID(), randomUUID(), randomUUID()];
+    const streams = requestIds.map((requestId) => client.hold({ name, requestId }));
+    for (const stream of streams) await stream.next('queued');
 
-  const unary = await refusal(client.acquire({ name, waitMs: 1000 }));
-  expect(unary).toMatchObject({
-    code: 'RESOURCE_EXHAUSTED',
-    reason: 'QUEUE_FULL',
-    metadata: { waiter_count: '3' },
-  });
-  expect(unary.retryAfterMs).toBeGreaterThan(0);
-  const stream = client.hold({ name });
-  expect(await stream.ending).toMatchObject({ code: 'RESOURCE_EXHAUSTED', reason: 'QUEUE_FULL' });
-  expect(await refusal(client.acquire({ name, waitMs: 0 }))).toMatchObject({ reason: 'CONTENDED' });
+    const unary = await refusal(client.acquire({ name, waitMs: 1000 }));
+    expect(unary).toMatchObject({
+      code: 'RESOURCE_EXHAUSTED',
+      reason: 'QUEUE_FULL',
+      metadata: { waiter_count: '3' },
+    });
+    expect(unary.retryAfterMs).toBeGreaterThan(0);
+    const stream = client.hold({ name });
+    expect(await stream.ending).toMatchObject({ code: 'RESOURCE_EXHAUSTED', reason: 'QUEUE_FULL' });
+    expect(await refusal(client.acquire({ name, waitMs: 0 }))).toMatchObject({ reason: 'CONTENDED' });
 
-  const back = client.hold({ name, requestId: requestIds[1] ?? '' });
-  expect(await back.next('queued')).toMatchObject({ position: 2 });
-  await client.release(holder.leaseId);
-  await streams[0]?.until('granted');
-  const late = client.hold({ name });
-  expect(await late.next('queued')).toMatchObject({ position: 3 });
-  await server.close();
-});
+    const back = client.hold({ name, requestId: requestIds[1] ?? '' });
+    expect(await back.next('queued')).toMatchObject({ position: 2 });
+    await client.release(holder.leaseId);
+    await streams[0]?.until('granted');
+    const late = client.hold({ name });
+    expect(await late.next('queued')).toMatchObject({ position: 3 });
+    await server.close();
+  },
+);

@@ -1,41 +1,35 @@
 import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
 import { refusal } from '../support/clients/call-ending';
 import type { LockClient } from '../support/clients/lock-client';
-import { RedisProcess } from '../support/processes/redis-process';
-import { InProcessServer } from './in-process-server';
+import { ServerPair } from './server-pair';
 
-/** Concurrent attempts at the moment of expiry, which break locks made of SETNX and GETSET. */
+/** Makes many attempts at the moment of expiry. Locks made of SETNX and GETSET fail then. */
 
 const CALLERS = 40;
 const LATE_TTL_MS = 300;
 
-let redis: RedisProcess;
-let servers: InProcessServer[];
+let pair: ServerPair;
 let callers: LockClient[];
 
 beforeAll(async () => {
-  redis = await RedisProcess.start();
-  servers = await Promise.all([InProcessServer.start(redis.url), InProcessServer.start(redis.url)]);
-  callers = Array.from({ length: CALLERS }, (_, index) => (servers[index % 2] as InProcessServer).client());
-  // Connected clients can send their attempts at the same moment.
+  pair = await ServerPair.start();
+  callers = Array.from({ length: CALLERS }, (_, i) => (i % 2 === 0 ? pair.first : pair.second).client());
+  // The clients connect now, so that they can send their attempts at the same moment.
   await Promise.all(callers.map((caller) => caller.get('nothing')));
 });
 
-afterAll(async () => {
-  await Promise.all((servers ?? []).map((server) => server.close()));
-  await redis?.close();
-});
+afterAll(() => pair?.close());
 
 const [first, second] = [() => callers[0] as LockClient, () => callers[1] as LockClient];
 
-/** All callers try at once with wait_timeout 0, until one round has a grant. Returns the leases of that round. */
+/** Lets all callers try at the same time with wait_timeout 0, again and again until a grant. Returns the leases. */
 async function acquireAtOnce(name: string) {
   for (;;) {
     const tries = callers.map((caller, index) =>
       caller.acquire({ name, ttlMs: 20_000, waitMs: 0, holderId: `caller ${index}` }),
     );
     const outcomes = await Promise.allSettled(tries);
-    const leases = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const leases = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
     if (leases.length > 0) return leases;
   }
 }
@@ -45,30 +39,29 @@ async function expectHeldBy(name: string, fencingToken: bigint): Promise<void> {
   expect(holders.map((holder) => holder.fencingToken)).toEqual([fencingToken]);
 }
 
-test.concurrent('grants a free lock to exactly one of many concurrent callers (chapter 25)', async () => {
+test.concurrent('exactly one of 40 concurrent callers gets a free lock (chapter 25)', async () => {
   const leases = await acquireAtOnce('free');
   expect(leases).toHaveLength(1);
   await expectHeldBy('free', leases[0]?.fencingToken ?? 0n);
 });
 
-test.concurrent(
-  'grants an expired lock to exactly one of many concurrent callers (chapter 15, 26)',
-  async () => {
-    const dead = await first().acquire({ name: 'dead', ttlMs: LATE_TTL_MS });
-    const leases = await acquireAtOnce('dead');
-    expect(leases).toHaveLength(1);
-    const [{ fencingToken } = { fencingToken: 0n }] = leases;
-    expect(fencingToken).toBeGreaterThan(dead.fencingToken);
-    await expectHeldBy('dead', fencingToken);
-  },
-);
+test.concurrent('exactly one of 40 concurrent callers gets an expired lock (chapter 15, 26)', async () => {
+  const dead = await first().acquire({ name: 'dead', ttlMs: LATE_TTL_MS });
+  const leases = await acquireAtOnce('dead');
+  expect(leases).toHaveLength(1);
+  const [{ fencingToken } = { fencingToken: 0n }] = leases;
+  expect(fencingToken).toBeGreaterThan(dead.fencingToken);
+  await expectHeldBy('dead', fencingToken);
+});
 
-test.concurrent('grants an expired lock to the first waiter only', async () => {
+test.concurrent('exactly one of 40 waiters gets an expired lock', async () => {
   const name = 'dead, with a queue';
   await first().acquire({ name, ttlMs: LATE_TTL_MS });
   const waits = callers.map((caller) => caller.acquire({ name, ttlMs: 20_000, waitMs: 3 * LATE_TTL_MS }));
   const outcomes = await Promise.allSettled(waits);
-  const tokens = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value.fencingToken] : []));
+  const tokens = outcomes.flatMap((outcome) =>
+    outcome.status === 'fulfilled' ? [outcome.value.fencingToken] : [],
+  );
   expect(tokens).toHaveLength(1);
   await expectHeldBy(name, tokens[0] ?? 0n);
 });
@@ -98,7 +91,7 @@ test.concurrent(
       expect(answer).toEqual({ released: false, lossCause: LossCause.LOSS_CAUSE_EXPIRED });
     }
     for (const { reason } of await Promise.all(tries)) expect(reason).toBe('CONTENDED');
-    // A renewal of the expired lease is refused too.
+    // The server also refuses a renewal of the expired lease.
     expect((await refusal(second().renew(slow.leaseId))).reason).toBe('LEASE_NOT_HELD');
     await expectHeldBy(name, winner?.fencingToken ?? 0n);
   },

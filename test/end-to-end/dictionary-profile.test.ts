@@ -13,8 +13,8 @@ let elsewhere: AutocompleteClient;
 
 beforeAll(async () => {
   pair = await ServerPair.start();
-  client = pair.one.autocomplete();
-  elsewhere = pair.other.autocomplete();
+  client = pair.first.autocomplete();
+  elsewhere = pair.second.autocomplete();
 });
 
 afterAll(() => pair?.close());
@@ -31,7 +31,7 @@ const create = (from: AutocompleteClient, dictionary: string, profile: Profile |
 
 describe('the profile of a dictionary', () => {
   test.concurrent(
-    'never changes: CreateDictionary with another profile answers DICTIONARY_EXISTS',
+    'is never changed by CreateDictionary, which answers DICTIONARY_EXISTS to another profile',
     async () => {
       const name = 'created';
       await create(client, name, DROPPED);
@@ -48,7 +48,7 @@ describe('the profile of a dictionary', () => {
   );
 
   test.concurrent(
-    'never changes: ImportDictionary with another profile answers DICTIONARY_EXISTS',
+    'is never changed by ImportDictionary, which answers DICTIONARY_EXISTS to another profile',
     async () => {
       const name = 'imported';
       await create(client, name, DROPPED);

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
-import { InProcessServer } from './in-process-server';
+import { InProcessServer, SLOW_MS } from './in-process-server';
+import { waiterCount } from './server-pair';
 import { refusal } from '../support/clients/call-ending';
 import { ms } from '../support/clients/lease-client';
 import type { LockClient } from '../support/clients/lock-client';
-
-/** Bound of a step without a wait. Every wait in these tests is longer. */
-const SLOW_MS = 750;
 
 let redis: RedisProcess;
 let server: InProcessServer;
@@ -25,11 +22,7 @@ afterAll(async () => {
   await redis?.close();
 });
 
-async function waiterCount(name: string, count: number): Promise<void> {
-  await eventually(`${count} waiters`, async () => (await client.get(name)).waiterCount === count);
-}
-
-describe('a holding stream', () => {
+describe('a stream that holds a lock', () => {
   test.concurrent('sends granted as its first event for a free lock', async () => {
     const requestId = randomUUID();
     const stream = client.hold({ name: 'free', ttlMs: 3000, requestId });
@@ -40,24 +33,27 @@ describe('a holding stream', () => {
     stream.cancel();
   });
 
-  test.concurrent('renews every third of the ttl, with offsets from the opening call', async () => {
-    const stopwatch = redis.stopwatch();
-    const stream = client.hold({ name: 'renewing', ttlMs: 3000 });
-    const { lease } = await stream.next('granted');
-    let before = ms(lease?.expireOffset);
-    for (let round = 0; round < 3; round += 1) {
-      const { expireOffset } = await stream.next('renewed');
-      const step = ms(expireOffset) - before;
-      expect(step).toBeGreaterThan(1000 - 5);
-      expect(step).toBeLessThan(1000 + SLOW_MS + stopwatch.coreWaitMs);
-      // The new end is about one ttl after the event.
-      const left = stream.openedAt + ms(expireOffset) - (stream.received.at(-1)?.at ?? NaN);
-      expect(left).toBeGreaterThan(3000 - SLOW_MS - stopwatch.coreWaitMs);
-      expect(left).toBeLessThan(3000);
-      before = ms(expireOffset);
-    }
-    stream.cancel();
-  });
+  test.concurrent(
+    'sends renewed every third of the ttl, with an expire_offset from the opening call',
+    async () => {
+      const stopwatch = redis.stopwatch();
+      const stream = client.hold({ name: 'renewing', ttlMs: 3000 });
+      const { lease } = await stream.next('granted');
+      let before = ms(lease?.expireOffset);
+      for (let round = 0; round < 3; round += 1) {
+        const { expireOffset } = await stream.next('renewed');
+        const step = ms(expireOffset) - before;
+        expect(step).toBeGreaterThan(1000 - 5);
+        expect(step).toBeLessThan(1000 + SLOW_MS + stopwatch.coreWaitMs);
+        // The new end is about one ttl after the event.
+        const left = stream.openedAt + ms(expireOffset) - (stream.received.at(-1)?.at ?? NaN);
+        expect(left).toBeGreaterThan(3000 - SLOW_MS - stopwatch.coreWaitMs);
+        expect(left).toBeLessThan(3000);
+        before = ms(expireOffset);
+      }
+      stream.cancel();
+    },
+  );
 
   test.concurrent('sends released and ends OK when its lease is released', async () => {
     const stream = client.hold({ name: 'released', ttlMs: 20_000 });
@@ -77,13 +73,13 @@ describe('a holding stream', () => {
     const { expireOffset } = await stream.until('renewed');
     stream.cancel();
     await client.acquire({ name, waitMs: 20_000 });
-    // A broken connection does not prove that the holder has stopped: it may work until its deadline.
+    // The holder may work until its deadline after its connection is broken.
     const afterDeadline = performance.now() - (stream.openedAt + ms(expireOffset));
     expect(afterDeadline).toBeGreaterThan(0);
     expect(afterDeadline).toBeLessThan(SLOW_MS + stopwatch.coreWaitMs);
   });
 
-  test.concurrent('adopts the longer ttl of a RenewLock call', async () => {
+  test.concurrent('renews with the longer ttl after a RenewLock call', async () => {
     const stream = client.hold({ name: 'prolonged', ttlMs: 2100 });
     const { lease } = await stream.next('granted');
     await client.renew(lease?.leaseId ?? '', 20_000);
@@ -100,7 +96,7 @@ describe('a holding stream', () => {
   });
 });
 
-describe('a waiting stream', () => {
+describe('a stream that waits for a lock', () => {
   test.concurrent('sends queued at once, with position, waiter count and holder', async () => {
     const name = 'queued';
     const holder = await client.acquire({ name, ttlMs: 20_000, holderId: 'alice', metadata: { at: 'work' } });
@@ -124,17 +120,17 @@ describe('a waiting stream', () => {
     stream.cancel();
   });
 
-  test.concurrent('sends a changed position at most every 2 s', async () => {
+  test.concurrent('sends queued again when its position has changed, at most every 2 s', async () => {
     const name = 'moving up';
     const holder = await client.acquire({ name, ttlMs: 20_000 });
     const ahead = client.hold({ name });
-    await waiterCount(name, 1);
+    await waiterCount(client, name, 1);
     const stopwatch = redis.stopwatch();
     const stream = client.hold({ name });
     expect(await stream.next('queued')).toMatchObject({ position: 2, waiterCount: 2 });
     await sleep(300);
     ahead.cancel();
-    // The server knows the change earlier, and sends it 2 s after its previous event.
+    // The server learns of the change at once, and sends the event 2 s after its previous event.
     expect(await stream.next('queued')).toMatchObject({ position: 1, waiterCount: 1 });
     expect(stopwatch.elapsedMs).toBeGreaterThan(2000);
     expect(stopwatch.chargedMs).toBeLessThan(3000 + SLOW_MS);
@@ -144,7 +140,7 @@ describe('a waiting stream', () => {
   });
 
   test.concurrent(
-    'ends with CONTENDED at its wait_timeout, without an event for wait_timeout 0',
+    'ends with CONTENDED at its wait_timeout, and without any event if wait_timeout is 0',
     async () => {
       const name = 'given up';
       await client.acquire({ name, ttlMs: 20_000, holderId: 'alice' });
@@ -170,7 +166,7 @@ describe('a waiting stream', () => {
     const next = client.hold({ name });
     expect(await next.next('queued')).toMatchObject({ position: 2 });
     leaving.cancel();
-    await waiterCount(name, 1);
+    await waiterCount(client, name, 1);
     const stopwatch = redis.stopwatch();
     await client.release(holder.leaseId);
     await next.until('granted');
@@ -178,7 +174,7 @@ describe('a waiting stream', () => {
     next.cancel();
   });
 
-  test.concurrent('answers REQUEST_FINISHED for the request_id of an ended lease', async () => {
+  test.concurrent('ends with REQUEST_FINISHED if its request_id belongs to an ended lease', async () => {
     const { requestId, leaseId } = await client.acquire({ name: 'over', ttlMs: 20_000 });
     await client.release(leaseId);
     const stream = client.hold({ name: 'over', requestId });
@@ -193,7 +189,7 @@ test.concurrent('streams and unary calls wait in one queue', async () => {
   const stream = client.hold({ name, ttlMs: 20_000 });
   await stream.next('queued');
   const unary = client.acquire({ name, waitMs: 10_000 });
-  await waiterCount(name, 2);
+  await waiterCount(client, name, 2);
   await client.release(first.leaseId);
   const { lease } = await stream.until('granted');
   expect(await refusal(client.acquire({ name, waitMs: 0 }))).toMatchObject({ reason: 'CONTENDED' });

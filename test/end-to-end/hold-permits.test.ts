@@ -5,20 +5,21 @@ import { ms } from '../support/clients/lease-client';
 import type { SemaphoreClient } from '../support/clients/semaphore-client';
 import { ServerPair } from './server-pair';
 
-/** Both services share the code of streams, so most cases are in hold-lock.test.ts. */
+/** Locks and semaphores share the code of streams. hold-lock.test.ts has the cases that are not repeated here. */
+
 let pair: ServerPair;
 let client: SemaphoreClient;
 let elsewhere: SemaphoreClient;
 
 beforeAll(async () => {
   pair = await ServerPair.start();
-  client = pair.one.semaphores();
-  elsewhere = pair.other.semaphores();
+  client = pair.first.semaphores();
+  elsewhere = pair.second.semaphores();
 });
 
 afterAll(() => pair?.close());
 
-test.concurrent('a stream sends queued, granted, renewed and released', async () => {
+test.concurrent('a HoldPermits stream sends queued, granted, renewed and released', async () => {
   const name = 'life';
   await client.setLimit(name, 3);
   const holder = await client.acquire({ name, ttlMs: 20_000, permitCount: 2, holderId: 'alice' });
@@ -45,21 +46,24 @@ test.concurrent('a stream sends queued, granted, renewed and released', async ()
   expect((await client.get(name)).usedCount).toBe(0);
 });
 
-test.concurrent('several streams hold permits at the same time, each with its own token', async () => {
-  const name = 'side by side';
-  const streams = Array.from({ length: 3 }, (_, index) =>
-    (index % 2 === 0 ? client : elsewhere).hold({ name, ttlMs: 3000, initialLimit: 3 }),
-  );
-  const leases = await Promise.all(streams.map(async (stream) => (await stream.next('granted')).lease));
-  expect(new Set(leases.map((lease) => lease?.fencingToken)).size).toBe(3);
-  const fourth = client.hold({ name, waitMs: 0 });
-  expect(await fourth.ending).toMatchObject({ code: 'ABORTED', reason: 'CONTENDED' });
-  expect(fourth.kinds).toEqual([]);
-  for (const stream of streams) stream.cancel();
-});
+test.concurrent(
+  'several HoldPermits streams hold permits at the same time, each with its own fencing token',
+  async () => {
+    const name = 'side by side';
+    const streams = Array.from({ length: 3 }, (_, index) =>
+      (index % 2 === 0 ? client : elsewhere).hold({ name, ttlMs: 3000, initialLimit: 3 }),
+    );
+    const leases = await Promise.all(streams.map(async (stream) => (await stream.next('granted')).lease));
+    expect(new Set(leases.map((lease) => lease?.fencingToken)).size).toBe(3);
+    const fourth = client.hold({ name, waitMs: 0 });
+    expect(await fourth.ending).toMatchObject({ code: 'ABORTED', reason: 'CONTENDED' });
+    expect(fourth.kinds).toEqual([]);
+    for (const stream of streams) stream.cancel();
+  },
+);
 
 test.concurrent(
-  'an attach by lease_id keeps token and permits, and ends the older stream with SUPERSEDED',
+  'HoldPermits with a lease_id keeps token and permits, and ends the older stream with SUPERSEDED',
   async () => {
     const name = 'attached';
     const older = client.hold({ name, ttlMs: 3000, permitCount: 2, initialLimit: 2 });
@@ -77,40 +81,46 @@ test.concurrent(
   },
 );
 
-test.concurrent('an attach to an ended lease answers LEASE_NOT_HELD and grants nothing', async () => {
-  const name = 'attached late';
-  const { leaseId } = await client.acquire({ name, ttlMs: 20_000, initialLimit: 1 });
-  await client.release(leaseId);
-  const stream = elsewhere.attach(leaseId);
-  expect(await stream.ending).toMatchObject({
-    code: 'NOT_FOUND',
-    reason: 'LEASE_NOT_HELD',
-    metadata: { cause: 'RELEASED' },
-  });
-  expect(stream.kinds).toEqual([]);
-  expect((await client.get(name)).usedCount).toBe(0);
-});
-
-test.concurrent('a repeated request_id keeps its place in the queue on another server', async () => {
-  const name = 'taken up';
-  const holder = await client.acquire({ name, ttlMs: 20_000, initialLimit: 1 });
-  const requestId = randomUUID();
-  const older = client.hold({ name, requestId });
-  expect(await older.next('queued')).toMatchObject({ position: 1 });
-  const second = client.hold({ name });
-  expect(await second.next('queued')).toMatchObject({ position: 2 });
-  const newer = elsewhere.hold({ name, requestId });
-  expect(await newer.next('queued')).toMatchObject({ position: 1, waiterCount: 2 });
-  expect(await older.ending).toMatchObject({ code: 'ABORTED', reason: 'SUPERSEDED' });
-  await client.release(holder.leaseId);
-  const { lease } = await newer.until('granted');
-  await client.release(lease?.leaseId ?? '');
-  expect((await second.until('granted')).lease?.fencingToken).toBeGreaterThan(lease?.fencingToken ?? 0n);
-  second.cancel();
-});
+test.concurrent(
+  'HoldPermits with the lease_id of an ended lease answers LEASE_NOT_HELD, and grants nothing',
+  async () => {
+    const name = 'attached late';
+    const { leaseId } = await client.acquire({ name, ttlMs: 20_000, initialLimit: 1 });
+    await client.release(leaseId);
+    const stream = elsewhere.attach(leaseId);
+    expect(await stream.ending).toMatchObject({
+      code: 'NOT_FOUND',
+      reason: 'LEASE_NOT_HELD',
+      metadata: { cause: 'RELEASED' },
+    });
+    expect(stream.kinds).toEqual([]);
+    expect((await client.get(name)).usedCount).toBe(0);
+  },
+);
 
 test.concurrent(
-  'a repeated request_id attaches to its lease, but not with another permit_count',
+  'HoldPermits with a repeated request_id keeps its place in the queue on another server',
+  async () => {
+    const name = 'taken up';
+    const holder = await client.acquire({ name, ttlMs: 20_000, initialLimit: 1 });
+    const requestId = randomUUID();
+    const older = client.hold({ name, requestId });
+    expect(await older.next('queued')).toMatchObject({ position: 1 });
+    const second = client.hold({ name });
+    expect(await second.next('queued')).toMatchObject({ position: 2 });
+    const newer = elsewhere.hold({ name, requestId });
+    expect(await newer.next('queued')).toMatchObject({ position: 1, waiterCount: 2 });
+    expect(await older.ending).toMatchObject({ code: 'ABORTED', reason: 'SUPERSEDED' });
+    await client.release(holder.leaseId);
+    const { lease } = await newer.until('granted');
+    await client.release(lease?.leaseId ?? '');
+    expect((await second.until('granted')).lease?.fencingToken).toBeGreaterThan(lease?.fencingToken ?? 0n);
+    second.cancel();
+  },
+);
+
+test.concurrent(
+  'HoldPermits with a repeated request_id attaches to its lease, if permit_count is the same',
   async () => {
     const name = 'taken up held';
     const requestId = randomUUID();
@@ -131,11 +141,14 @@ test.concurrent(
   },
 );
 
-test.concurrent('a disconnected stream leaves its permits for one ttl', async () => {
-  const name = 'gone';
-  const stream = client.hold({ name, ttlMs: 2000, permitCount: 2, initialLimit: 2 });
-  await stream.until('granted');
-  stream.cancel();
-  expect((await client.get(name)).usedCount).toBe(2);
-  await eventually('the expiry', async () => (await client.get(name)).usedCount === 0);
-});
+test.concurrent(
+  'the permits of a cancelled HoldPermits stream stay taken until the ttl has passed',
+  async () => {
+    const name = 'gone';
+    const stream = client.hold({ name, ttlMs: 2000, permitCount: 2, initialLimit: 2 });
+    await stream.until('granted');
+    stream.cancel();
+    expect((await client.get(name)).usedCount).toBe(2);
+    await eventually('the expiry', async () => (await client.get(name)).usedCount === 0);
+  },
+);

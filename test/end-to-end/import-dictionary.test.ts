@@ -13,8 +13,8 @@ let elsewhere: AutocompleteClient;
 
 beforeAll(async () => {
   pair = await ServerPair.start();
-  client = pair.one.autocomplete();
-  elsewhere = pair.other.autocomplete();
+  client = pair.first.autocomplete();
+  elsewhere = pair.second.autocomplete();
 });
 
 afterAll(() => pair?.close());
@@ -41,7 +41,7 @@ async function received(dictionary: string, ...counts: bigint[]): Promise<void> 
     const { imports = [] } = (await client.get(dictionary)) ?? {};
     return (
       imports
-        .map((one) => one.receivedCount)
+        .map(({ receivedCount }) => receivedCount)
         .sort()
         .join() === counts.join()
     );
@@ -61,7 +61,7 @@ describe('ImportDictionary', () => {
     expect(await idsOf(name)).toEqual(['a', 'b', 'c']);
   });
 
-  test.concurrent('ends the second of two concurrent imports with IMPORT_CONFLICT', async () => {
+  test.concurrent('answers IMPORT_CONFLICT to the second commit of two concurrent imports', async () => {
     const name = await made('two imports', 'old', 'both');
     await client.select(name, 'both', 7);
     const [first, second] = [client.startImport(name), elsewhere.startImport(name)];
@@ -121,7 +121,7 @@ describe('ImportDictionary', () => {
     expect(await idsOf(name)).toEqual(['old']);
   });
 
-  test.concurrent('ends with IMPORT_CONFLICT when its dictionary is deleted', async () => {
+  test.concurrent('ends with IMPORT_CONFLICT when its dictionary is deleted meanwhile', async () => {
     const name = await made('deleted meanwhile', 'old');
     const open = client.startImport(name);
     open.sendPart(batch('a'));

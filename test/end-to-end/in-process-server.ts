@@ -6,12 +6,14 @@ import { eventuallyPasses } from '../support/eventually';
 import { LockClient } from '../support/clients/lock-client';
 import { SemaphoreClient } from '../support/clients/semaphore-client';
 
-/** The ttl of a lease that shall expire soon, and not before its answer arrives on a busy machine. */
+/** The ttl of a lease that expires soon, but on a busy machine not before its answer arrives. */
 export const SHORT_TTL_MS = 1000;
+/** A step without a wait takes less time. A step with a wait takes more time. */
+export const SLOW_MS = 750;
 
-/** The real server inside this process over a real Redis. Closes its clients at the end. */
+/** The real server inside this process, with a real Redis. `close` also closes the clients. */
 export class InProcessServer {
-  /** Log lines at level warn and above. */
+  /** The log lines of level warn and above. */
   readonly warnings: Record<string, unknown>[] = [];
   address = '';
   private readonly server: HoldfastServer;
@@ -57,7 +59,7 @@ export class InProcessServer {
     return client;
   }
 
-  /** Counts of the engine's open operations. */
+  /** The counts of the engine's open operations. */
   get stats(): Readonly<Record<string, number>> {
     return { ...this.server.stats() };
   }
@@ -66,7 +68,7 @@ export class InProcessServer {
     return this.server.drain();
   }
 
-  /** Waits until the engine has no open operation: no client and no store may leave one behind. */
+  /** Waits until the engine has no open operation. Every operation must end, whatever clients and store do. */
   async idle(): Promise<void> {
     await eventuallyPasses('no open operation in the engine', () => {
       expect(Object.values(this.stats).filter((count) => count > 0)).toEqual([]);

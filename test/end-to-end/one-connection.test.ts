@@ -24,7 +24,7 @@ afterAll(async () => {
   await redis?.close();
 });
 
-/** One caller with its own lock. Every answer must be about that lock. */
+/** Makes the calls of a caller with its own lock, and checks that every answer is about this lock. */
 async function work(caller: number): Promise<void> {
   const [name, holderId, requestId] = [`of ${caller}`, `caller ${caller}`, randomUUID()];
   const lease = await client.acquire({ name, holderId, requestId, ttlMs: 20_000 });
@@ -35,15 +35,13 @@ async function work(caller: number): Promise<void> {
   expect((await client.release(lease.leaseId)).released).toBe(true);
 }
 
-/** Failures of single callers on the shared connection. */
+/** Calls on the shared connection that fail. */
 const FAILURES: readonly (() => Promise<void>)[] = [
-  // The wait times out.
-  async () => {
+  async function waitTimesOut() {
     const ending = await refusal(client.acquire({ name: 'taken', waitMs: 300 }));
     expect(ending.reason).toBe('CONTENDED');
   },
-  // The request has a malformed field.
-  async () => {
+  async function fieldIsMalformed() {
     const ttl = { seconds: 2n ** 62n, nanos: 2_000_000_000 };
     const ending = await new Promise((resolve) =>
       client.stub.acquireLock({ ...acquireRequest({ name: 'taken' }), ttl }, (error) =>
@@ -52,8 +50,7 @@ const FAILURES: readonly (() => Promise<void>)[] = [
     );
     expect(ending).toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'INVALID_FIELD' });
   },
-  // The caller cancels its wait.
-  async () => {
+  async function waitIsCancelled() {
     const stream = client.hold({ name: 'taken', ttlMs: 20_000 });
     await stream.next('queued');
     stream.cancel();
@@ -61,7 +58,7 @@ const FAILURES: readonly (() => Promise<void>)[] = [
   },
 ];
 
-test('callers on one connection get their own answers, also while other callers fail (chapter 27)', async () => {
+test('100 callers on one connection get their own answers, even while other calls fail (chapter 27)', async () => {
   await client.acquire({ name: 'taken', ttlMs: 60_000 });
   const failures = Array.from({ length: CALLERS }, (_, index) => FAILURES[index % FAILURES.length]?.());
   const works = Array.from({ length: CALLERS }, (_, caller) => work(caller));
@@ -69,7 +66,7 @@ test('callers on one connection get their own answers, also while other callers 
   expect((await client.get('taken')).waiterCount).toBe(0);
 });
 
-test('the next call opens a new connection after Redis or the server closed it (chapter 27)', async () => {
+test('the next call succeeds after Redis or the server has closed the connection (chapter 27)', async () => {
   const address = server.address;
   const { leaseId } = await client.acquire({ name: 'kept', ttlMs: 60_000 });
   await redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');

@@ -11,16 +11,16 @@ let locks: LockClient;
 
 beforeAll(async () => {
   pair = await ServerPair.start();
-  client = pair.one.semaphores();
-  elsewhere = pair.other.semaphores();
-  locks = pair.one.client();
+  client = pair.first.semaphores();
+  elsewhere = pair.second.semaphores();
+  locks = pair.first.client();
 });
 
 afterAll(() => pair?.close());
 
-describe('a repeated request_id', () => {
+describe('AcquirePermits with a repeated request_id', () => {
   test.concurrent(
-    'answers the same lease, also with another initial_limit, ttl and wait_timeout',
+    'answers with the same lease, even if initial_limit, ttl and wait_timeout differ',
     async () => {
       const wanted = { name: 'same', requestId: randomUUID(), permitCount: 2 };
       const first = await client.acquire({ ...wanted, ttlMs: 5000, initialLimit: 2 });
@@ -59,7 +59,7 @@ describe('a repeated request_id', () => {
 });
 
 describe('a lock and a semaphore of the same name', () => {
-  test.concurrent('are independent', async () => {
+  test.concurrent('are held independently of each other', async () => {
     const name = 'both';
     const lock = await locks.acquire({ name, ttlMs: 20_000, holderId: 'of the lock' });
     const requestId = lock.requestId;

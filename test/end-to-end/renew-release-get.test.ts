@@ -26,7 +26,7 @@ async function isFree(name: string): Promise<void> {
   await eventually(`${name} to be free`, async () => (await client.get(name)).holderCount === 0);
 }
 
-/** A well-formed lease_id of a lease that never existed. */
+/** Changes the lease_id into a well-formed lease_id of a lease that never existed. */
 function neverGiven(leaseId: string): string {
   const bytes = Buffer.from(leaseId, 'base64url');
   bytes[20] = (bytes[20] ?? 0) ^ 0xff;
@@ -34,7 +34,7 @@ function neverGiven(leaseId: string): string {
 }
 
 describe('RenewLock', () => {
-  test.concurrent('moves the end to one ttl from now', async () => {
+  test.concurrent('moves the end of the lease to one ttl from now', async () => {
     const first = await client.acquire({ name: 'renewed', ttlMs: 1500 });
     for (let round = 0; round < 4; round += 1) {
       await sleep(500);
@@ -52,14 +52,14 @@ describe('RenewLock', () => {
     expect((await client.get('renewed')).holders[0]?.fencingToken).toBe(first.fencingToken);
   });
 
-  test.concurrent('never brings the end nearer', async () => {
+  test.concurrent('does not move the end of the lease to an earlier time', async () => {
     const first = await client.acquire({ name: 'shorter', ttlMs: 5000 });
     const lease = await client.renew(first.leaseId, 200);
     expect(ms(lease.expireOffset)).toBeGreaterThan(4500);
     expect(ms(lease.ttl)).toBe(5000);
   });
 
-  test.concurrent("makes a longer ttl the lease's ttl", async () => {
+  test.concurrent('with a longer ttl changes the ttl of the lease', async () => {
     const first = await client.acquire({ name: 'longer', ttlMs: 4000 });
     expect(ms((await client.renew(first.leaseId, 8000)).ttl)).toBe(8000);
     const lease = await client.renew(first.leaseId);
@@ -107,7 +107,7 @@ describe('ReleaseLock', () => {
   });
 
   test.concurrent(
-    'answers released false with the cause for an expired lease, and frees no other lease (chapter 13, 20)',
+    'answers with released false and the cause for an expired lease, and frees no other lease (chapter 13, 20)',
     async () => {
       const { leaseId } = await client.acquire({ name: 'too late', ttlMs: SHORT_TTL_MS });
       const next = await client.acquire({ name: 'too late', ttlMs: 20_000, waitMs: 20_000 });
@@ -120,7 +120,7 @@ describe('ReleaseLock', () => {
   );
 
   test.concurrent(
-    'answers released false without a cause for a lease that never existed (chapter 18)',
+    'answers with released false and no cause for a lease that never existed (chapter 18)',
     async () => {
       const { leaseId } = await client.acquire({ name: 'guessed', ttlMs: 20_000 });
       expect(await client.release(neverGiven(leaseId))).toEqual({

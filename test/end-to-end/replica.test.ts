@@ -10,7 +10,7 @@ describe('a replica for queries', () => {
   let server: InProcessServer;
   let client: AutocompleteClient;
   beforeAll(async () => {
-    // The primary starts the synchronisation at once instead of waiting for more replicas.
+    // The option makes the primary send its data at once. By default the primary waits for more replicas.
     primary = await RedisProcess.start({ args: ['--repl-diskless-sync-delay', '0'] });
     replica = await RedisProcess.start({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
     await eventually('the replication link', async () => /^master_link_status:up/m.test(await info(replica)));
@@ -28,7 +28,7 @@ describe('a replica for queries', () => {
     });
   });
   afterAll(async () => {
-    // The server must log a warning when the replica disconnects.
+    // The server warns when the replica disconnects. The warning is correct here.
     server?.warnings.splice(0);
     await server?.close();
     await replica?.close();
@@ -37,7 +37,7 @@ describe('a replica for queries', () => {
 
   const info = async (redis: RedisProcess) => String(await redis.command('INFO', 'replication'));
 
-  /** Number of scripts that clients ran on this node. Replicated commands do not count. */
+  /** The number of scripts that clients ran on this node. Replicated commands do not count. */
   async function scriptCount(redis: RedisProcess): Promise<number> {
     const stats = String(await redis.command('INFO', 'commandstats'));
     const calls = [...stats.matchAll(/^cmdstat_evalsha(?:_ro)?:calls=(\d+)/gm)].map(([, count]) =>
@@ -52,7 +52,7 @@ describe('a replica for queries', () => {
   const caughtUp = (expected: string[]) =>
     eventually('the replicated entries', async () => String(await suggest()) === String(expected));
 
-  it('serves Suggest and ListEntries, and no call that writes', async () => {
+  it('serves Suggest and ListEntries, and none of the calls that write', async () => {
     await caughtUp(['aa', 'ab']);
     const before = await scriptCount(replica);
     for (let time = 0; time < 10; time += 1) expect(await suggest()).toEqual(['aa', 'ab']);
@@ -66,10 +66,10 @@ describe('a replica for queries', () => {
     await caughtUp(['ac', 'aa', 'ab']);
   });
 
-  it('is replaced by the primary while it is suspended or stopped', async () => {
+  it('is not used while the replica is suspended or stopped: the primary answers the queries', async () => {
     await replica.stop();
     expect(await suggest()).toEqual(['ac', 'aa', 'ab']);
-    // Only the primary has the latest entry.
+    // The new entry is only on the primary.
     await put('ad');
     expect(await suggest()).toEqual(['ac', 'aa', 'ab', 'ad']);
     await replica.cont();
@@ -81,7 +81,7 @@ describe('a replica for queries', () => {
     await eventually('a query to the replica', async () => {
       const before = await scriptCount(replica);
       const found = await suggest();
-      // The replica is behind until replication has resumed.
+      // The replica has old entries until its replication works again.
       return String(found) === 'ac,aa,ab,ad,ae' && (await scriptCount(replica)) > before;
     });
   });

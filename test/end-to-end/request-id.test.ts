@@ -1,36 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually';
-import { RedisProcess } from '../support/processes/redis-process';
-import { InProcessServer, SHORT_TTL_MS } from './in-process-server';
+import { SHORT_TTL_MS } from './in-process-server';
+import { ServerPair, waiterCount } from './server-pair';
 import { refusal } from '../support/clients/call-ending';
 import { ms } from '../support/clients/lease-client';
 import type { LockClient } from '../support/clients/lock-client';
 
-let redis: RedisProcess;
-let server: InProcessServer;
-let other: InProcessServer;
+let pair: ServerPair;
 let client: LockClient;
 let elsewhere: LockClient;
 
 beforeAll(async () => {
-  redis = await RedisProcess.start();
-  [server, other] = await Promise.all([InProcessServer.start(redis.url), InProcessServer.start(redis.url)]);
-  client = server.client();
-  elsewhere = other.client();
+  pair = await ServerPair.start();
+  client = pair.first.client();
+  elsewhere = pair.second.client();
 });
 
-afterAll(async () => {
-  await Promise.all([server?.close(), other?.close()]);
-  await redis?.close();
-});
+afterAll(() => pair?.close());
 
-async function waiterCount(name: string, count: number): Promise<void> {
-  await eventually(`${count} waiters`, async () => (await client.get(name)).waiterCount === count);
-}
-
-describe('a repeated request_id', () => {
-  test.concurrent('answers the same lease with the remaining time', async () => {
+describe('AcquireLock with a repeated request_id', () => {
+  test.concurrent('answers with the same lease and its remaining time', async () => {
     const requestId = randomUUID();
     const t0 = performance.now();
     const first = await client.acquire({ name: 'same', ttlMs: 20_000, requestId });
@@ -44,7 +34,7 @@ describe('a repeated request_id', () => {
     }
   });
 
-  test.concurrent('may have another ttl, wait_timeout and metadata', async () => {
+  test.concurrent('answers with the same lease even if ttl, wait_timeout and metadata differ', async () => {
     const requestId = randomUUID();
     const first = await client.acquire({ name: 'varied', ttlMs: 20_000, waitMs: 0, requestId });
     const wanted = { name: 'varied', ttlMs: 60_000, waitMs: 700, metadata: { other: 'pair' }, requestId };
@@ -63,12 +53,12 @@ describe('a repeated request_id', () => {
     });
   });
 
-  test.concurrent('is a new request for another name', async () => {
+  test.concurrent('is a new request if the name differs', async () => {
     const requestId = randomUUID();
-    const one = await client.acquire({ name: 'scope 1', requestId });
-    const two = await client.acquire({ name: 'scope 2', requestId });
-    expect(two.leaseId).not.toBe(one.leaseId);
-    expect((await client.release(one.leaseId)).released).toBe(true);
+    const first = await client.acquire({ name: 'scope 1', requestId });
+    const second = await client.acquire({ name: 'scope 2', requestId });
+    expect(second.leaseId).not.toBe(first.leaseId);
+    expect((await client.release(first.leaseId)).released).toBe(true);
     expect((await client.get('scope 2')).holderCount).toBe(1);
   });
 
@@ -77,9 +67,9 @@ describe('a repeated request_id', () => {
     const holder = await client.acquire({ name, ttlMs: 20_000 });
     const requestId = randomUUID();
     const older = refusal(client.acquire({ name, ttlMs: 20_000, requestId }));
-    await waiterCount(name, 1);
+    await waiterCount(client, name, 1);
     const later = elsewhere.acquire({ name, ttlMs: 20_000, requestId: randomUUID() });
-    await waiterCount(name, 2);
+    await waiterCount(client, name, 2);
     const newer = elsewhere.acquire({ name, ttlMs: 20_000, requestId });
     expect(await older).toMatchObject({ code: 'ABORTED', reason: 'SUPERSEDED' });
     await client.release(holder.leaseId);
@@ -95,9 +85,9 @@ describe('a repeated request_id', () => {
     const requestId = randomUUID();
     expect((await refusal(client.acquire({ name, waitMs: 300, requestId }))).reason).toBe('CONTENDED');
     const newcomer = elsewhere.acquire({ name, ttlMs: 20_000 });
-    await waiterCount(name, 1);
+    await waiterCount(client, name, 1);
     const back = client.acquire({ name, ttlMs: 20_000, requestId });
-    await waiterCount(name, 2);
+    await waiterCount(client, name, 2);
     await client.release(holder.leaseId);
     const lease = await back;
     await client.release(lease.leaseId);
@@ -121,11 +111,14 @@ describe('a repeated request_id', () => {
 describe('a retry of the gRPC library', () => {
   const headers = { 'grpc-previous-rpc-attempts': '1' };
 
-  test.concurrent('is refused without a request_id: it could wait behind its own first attempt', async () => {
-    const ending = await refusal(client.acquire({ name: 'ghost' }, { headers }));
-    expect(ending).toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'REQUEST_MISMATCH' });
-    expect((await client.get('ghost')).holderCount).toBe(0);
-  });
+  test.concurrent(
+    'is refused without a request_id, because the retry could wait behind its own first attempt',
+    async () => {
+      const ending = await refusal(client.acquire({ name: 'ghost' }, { headers }));
+      expect(ending).toMatchObject({ code: 'INVALID_ARGUMENT', reason: 'REQUEST_MISMATCH' });
+      expect((await client.get('ghost')).holderCount).toBe(0);
+    },
+  );
 
   test.concurrent('is served with a request_id', async () => {
     const requestId = randomUUID();

@@ -1,10 +1,9 @@
 import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
 import { refusal } from '../support/clients/call-ending';
 import type { SemaphoreClient } from '../support/clients/semaphore-client';
+import { SLOW_MS } from './in-process-server';
 import { ServerPair, waiterCount } from './server-pair';
 
-/** Bound of a step without a wait. Every wait in these tests is longer. */
-const SLOW_MS = 750;
 const NO_SUCH = { code: 'NOT_FOUND', reason: 'NO_SUCH_SEMAPHORE' };
 
 let pair: ServerPair;
@@ -13,8 +12,8 @@ let elsewhere: SemaphoreClient;
 
 beforeAll(async () => {
   pair = await ServerPair.start();
-  client = pair.one.semaphores();
-  elsewhere = pair.other.semaphores();
+  client = pair.first.semaphores();
+  elsewhere = pair.second.semaphores();
 });
 
 afterAll(() => pair?.close());
@@ -37,21 +36,24 @@ describe('a semaphore that does not exist', () => {
     }
   });
 
-  test.concurrent('is created by the first initial_limit; a later initial_limit is ignored', async () => {
-    const name = 'constants';
-    await client.acquire({ name, ttlMs: 20_000, initialLimit: 2 });
-    await elsewhere.acquire({ name, ttlMs: 20_000, initialLimit: 50 });
-    expect((await refusal(elsewhere.acquire({ name, waitMs: 0, initialLimit: 50 }))).reason).toBe(
-      'CONTENDED',
-    );
-    expect(await client.get(name)).toMatchObject({ limit: 2, usedCount: 2 });
-    const never = { name, permitCount: 3, initialLimit: 50 };
-    expect((await refusal(elsewhere.acquire(never))).reason).toBe('NEVER_FITS');
-  });
+  test.concurrent(
+    'is created with the first initial_limit, and a later initial_limit is ignored',
+    async () => {
+      const name = 'constants';
+      await client.acquire({ name, ttlMs: 20_000, initialLimit: 2 });
+      await elsewhere.acquire({ name, ttlMs: 20_000, initialLimit: 50 });
+      expect((await refusal(elsewhere.acquire({ name, waitMs: 0, initialLimit: 50 }))).reason).toBe(
+        'CONTENDED',
+      );
+      expect(await client.get(name)).toMatchObject({ limit: 2, usedCount: 2 });
+      const never = { name, permitCount: 3, initialLimit: 50 };
+      expect((await refusal(elsewhere.acquire(never))).reason).toBe('NEVER_FITS');
+    },
+  );
 });
 
-describe('a limit', () => {
-  test.concurrent('below the permit_count answers NEVER_FITS at once, with both numbers', async () => {
+describe('the limit of a semaphore', () => {
+  test.concurrent('refuses a larger permit_count at once with NEVER_FITS and both numbers', async () => {
     const name = 'too small';
     await client.setLimit(name, 4);
     const stopwatch = pair.stopwatch();
@@ -68,7 +70,7 @@ describe('a limit', () => {
     }
   });
 
-  test.concurrent('that is raised grants waiters of both servers at once', async () => {
+  test.concurrent('grants waiters of both servers at once when raised', async () => {
     const name = 'raised';
     await client.setLimit(name, 2);
     await client.acquire({ name, ttlMs: 60_000, permitCount: 2 });
@@ -89,7 +91,7 @@ describe('a limit', () => {
   });
 
   test.concurrent(
-    'that is lowered takes no permit from holders, and ends waits that can never fit',
+    'takes no permit from holders when lowered, and ends the waits that can never fit',
     async () => {
       const name = 'lowered';
       await client.setLimit(name, 5);
@@ -117,7 +119,7 @@ describe('a limit', () => {
     },
   );
 
-  test.concurrent('of 0 pauses grants but not renewals, until it is raised', async () => {
+  test.concurrent('pauses grants but not renewals while the limit is 0', async () => {
     const name = 'paused';
     const held = await client.acquire({ name, ttlMs: 20_000, initialLimit: 3 });
     expect(await client.setLimit(name, 0)).toMatchObject({ limit: 0, usedCount: 1, overcommittedCount: 1 });
@@ -127,7 +129,7 @@ describe('a limit', () => {
       retryAfterMs: 5000,
       text: 'semaphore "paused" is paused by its limit of 0; raise wait_timeout to queue [CONTENDED]',
     });
-    // Any permit_count may fit a later limit, so no wait ends with NEVER_FITS.
+    // A later limit may fit any permit_count, so no wait ends with NEVER_FITS.
     const stream = elsewhere.hold({ name, permitCount: 7 });
     expect(await stream.next('queued')).toMatchObject({ position: 1, waiterCount: 1 });
     await client.release(held.leaseId);
@@ -141,7 +143,7 @@ describe('a limit', () => {
   });
 
   test.concurrent(
-    'that differs from expected_limit answers LIMIT_MISMATCH with both numbers; a retry answers OK',
+    'is not changed by a wrong expected_limit, and the error LIMIT_MISMATCH has both numbers',
     async () => {
       const name = 'expected';
       await client.setLimit(name, 3);

@@ -11,14 +11,14 @@ let clients: SemaphoreClient[];
 
 beforeAll(async () => {
   pair = await ServerPair.start();
-  clients = [pair.one.semaphores(), pair.other.semaphores()];
+  clients = [pair.first.semaphores(), pair.second.semaphores()];
 });
 
 afterAll(() => pair?.close());
 
 const clientOf = (index: number) => clients[index % clients.length] as SemaphoreClient;
 
-/** Undefined: the attempt was contended. */
+/** Resolves to undefined if the attempt is answered with CONTENDED. */
 async function attempt(client: SemaphoreClient, name: string, permitCount = 1): Promise<Lease | undefined> {
   try {
     return await client.acquire({ name, permitCount, ttlMs: 20_000, waitMs: 0 });
@@ -28,21 +28,23 @@ async function attempt(client: SemaphoreClient, name: string, permitCount = 1): 
   }
 }
 
-test('concurrent attempts are granted exactly up to the limit, and keep their permits (chapter 36)', async () => {
+test('concurrent attempts get exactly as many permits as the limit allows (chapter 36)', async () => {
   for (let round = 0; round < 10; round += 1) {
     const name = `race ${round}`;
     await clientOf(round).setLimit(name, 3);
     const tries = Array.from({ length: 16 }, (_, index) => attempt(clientOf(index), name));
     const granted = (await Promise.all(tries)).filter((lease) => lease !== undefined);
     expect(granted).toHaveLength(3);
-    // Each granted lease is really held: its renewal and its release succeed.
+    // The renewal and the release succeed only if the lease is really held.
     const renewed = await Promise.all(granted.map(({ leaseId }) => clientOf(round).renew(leaseId)));
-    expect(renewed.map(({ fencingToken }) => fencingToken)).toEqual(granted.map((one) => one.fencingToken));
+    expect(renewed.map(({ fencingToken }) => fencingToken)).toEqual(
+      granted.map((lease) => lease.fencingToken),
+    );
     for (const { leaseId } of granted) expect((await clientOf(round).release(leaseId)).released).toBe(true);
   }
 });
 
-test('holders never believe in more permits than the limit (chapter 37)', async () => {
+test('all holders together never believe in more permits than the limit (chapter 37)', async () => {
   const name = 'believed';
   const limit = 5;
   await clientOf(0).setLimit(name, limit);
@@ -81,7 +83,7 @@ test('a server with a wrong clock grants no extra permit and expires no lease ea
   const ahead = await skewed(HOUR_MS, () => attempt(clientOf(1), name));
   expect(ahead).toBeDefined();
   for (const byMs of [HOUR_MS, 10, -10, -HOUR_MS]) {
-    // By a clock ahead all leases have expired; by a clock behind this request came first. Neither is granted.
+    // A clock ahead shows all leases as expired. A clock behind shows this request as the first request.
     expect(await skewed(byMs, () => attempt(clientOf(1), name))).toBeUndefined();
   }
   const { fencingToken } = await skewed(-HOUR_MS, () => clientOf(0).renew(honest.leaseId));

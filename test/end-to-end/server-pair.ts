@@ -7,8 +7,8 @@ import { InProcessServer } from './in-process-server';
 export class ServerPair {
   private constructor(
     private readonly redis: RedisProcess,
-    readonly one: InProcessServer,
-    readonly other: InProcessServer,
+    readonly first: InProcessServer,
+    readonly second: InProcessServer,
   ) {}
 
   static async start(): Promise<ServerPair> {
@@ -23,7 +23,7 @@ export class ServerPair {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.one.close(), this.other.close()]);
+    await Promise.all([this.first.close(), this.second.close()]);
     await this.redis.close();
   }
 }

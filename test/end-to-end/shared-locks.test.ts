@@ -12,8 +12,8 @@ let elsewhere: LockClient;
 
 beforeAll(async () => {
   pair = await ServerPair.start();
-  client = pair.one.client();
-  elsewhere = pair.other.client();
+  client = pair.first.client();
+  elsewhere = pair.second.client();
 });
 
 afterAll(() => pair?.close());
@@ -21,23 +21,28 @@ afterAll(() => pair?.close());
 const read = (from: LockClient, name: string, waitMs = 0): Promise<Lease> =>
   from.acquire({ name, mode: SHARED, ttlMs: 20_000, waitMs });
 
-test.concurrent('shared holders hold at the same time, and GetLock shows their mode', async () => {
-  const name = 'readers';
-  const leases = [await read(client, name), await read(elsewhere, name), await read(client, name)];
-  expect(new Set(leases.map(({ fencingToken }) => fencingToken)).size).toBe(3);
-  for (const { permitCount } of leases) expect(permitCount).toBe(1);
-  const writer = refusal(client.acquire({ name, waitMs: 800, holderId: 'writer' }));
-  await waiterCount(client, name, 1);
-  const lock = await elsewhere.get(name);
-  expect(lock).toMatchObject({ holderCount: 3, waiterCount: 1 });
-  expect(lock.holders.map(({ mode, permitCount }) => [mode, permitCount])).toEqual(
-    leases.map(() => [SHARED, 1]),
-  );
-  expect(lock.waiters).toMatchObject([{ holderId: 'writer', mode: EXCLUSIVE, permitCount: 1, position: 1 }]);
-  expect((await writer).reason).toBe('CONTENDED');
-});
+test.concurrent(
+  'several shared holders hold a lock at the same time, and GetLock shows their mode',
+  async () => {
+    const name = 'readers';
+    const leases = [await read(client, name), await read(elsewhere, name), await read(client, name)];
+    expect(new Set(leases.map(({ fencingToken }) => fencingToken)).size).toBe(3);
+    for (const { permitCount } of leases) expect(permitCount).toBe(1);
+    const writer = refusal(client.acquire({ name, waitMs: 800, holderId: 'writer' }));
+    await waiterCount(client, name, 1);
+    const lock = await elsewhere.get(name);
+    expect(lock).toMatchObject({ holderCount: 3, waiterCount: 1 });
+    expect(lock.holders.map(({ mode, permitCount }) => [mode, permitCount])).toEqual(
+      leases.map(() => [SHARED, 1]),
+    );
+    expect(lock.waiters).toMatchObject([
+      { holderId: 'writer', mode: EXCLUSIVE, permitCount: 1, position: 1 },
+    ]);
+    expect((await writer).reason).toBe('CONTENDED');
+  },
+);
 
-test.concurrent('an exclusive holder excludes all other holders', async () => {
+test.concurrent('an exclusive holder of a lock excludes shared and exclusive requests', async () => {
   const name = 'writer';
   const writer = await client.acquire({ name, mode: EXCLUSIVE, ttlMs: 20_000, holderId: 'writer' });
   for (const mode of [SHARED, EXCLUSIVE]) {
@@ -51,7 +56,7 @@ test.concurrent('an exclusive holder excludes all other holders', async () => {
 });
 
 test.concurrent(
-  'a shared request behind an exclusive waiter waits, then all shared waiters are granted together',
+  'shared requests wait behind an exclusive waiter, and are then granted together',
   async () => {
     const name = 'in turn';
     const readers = [await read(client, name), await read(elsewhere, name)];
@@ -77,23 +82,26 @@ test.concurrent(
   },
 );
 
-test.concurrent('a stream holds a shared lock, and a retry with another mode is refused', async () => {
-  const name = 'streamed';
-  const stream = client.hold({ name, mode: SHARED, ttlMs: 3000 });
-  const { lease } = await stream.next('granted');
-  const beside = elsewhere.hold({ name, mode: SHARED, ttlMs: 3000 });
-  await beside.next('granted');
-  const requestId = lease?.requestId ?? '';
-  expect(await refusal(elsewhere.acquire({ name, requestId }))).toMatchObject({
-    reason: 'REQUEST_MISMATCH',
-    metadata: { field: 'mode' },
-  });
-  const writer = client.hold({ name, ttlMs: 3000 });
-  expect((await writer.next('queued')).holder).toMatchObject({ mode: SHARED, permitCount: 1 });
-  await client.release(lease?.leaseId ?? '');
-  await stream.until('released');
-  beside.cancel();
-  // The cancelled stream keeps its lease for one ttl. Then the exclusive request is granted.
-  await writer.until('granted');
-  writer.cancel();
-});
+test.concurrent(
+  'a stream holds a shared lock, and a repeated request_id with another mode is refused',
+  async () => {
+    const name = 'streamed';
+    const stream = client.hold({ name, mode: SHARED, ttlMs: 3000 });
+    const { lease } = await stream.next('granted');
+    const beside = elsewhere.hold({ name, mode: SHARED, ttlMs: 3000 });
+    await beside.next('granted');
+    const requestId = lease?.requestId ?? '';
+    expect(await refusal(elsewhere.acquire({ name, requestId }))).toMatchObject({
+      reason: 'REQUEST_MISMATCH',
+      metadata: { field: 'mode' },
+    });
+    const writer = client.hold({ name, ttlMs: 3000 });
+    expect((await writer.next('queued')).holder).toMatchObject({ mode: SHARED, permitCount: 1 });
+    await client.release(lease?.leaseId ?? '');
+    await stream.until('released');
+    beside.cancel();
+    // The cancelled stream keeps its lease for one ttl. Then the exclusive request is granted.
+    await writer.until('granted');
+    writer.cancel();
+  },
+);

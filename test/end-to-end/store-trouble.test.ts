@@ -24,7 +24,7 @@ afterAll(async () => {
   await redis?.close();
 });
 
-/** Runs a server whose connection to Redis the test can block. Restores the connection at the end. */
+/** Runs a server behind a proxy, so that the test can block the server's connection to Redis. */
 async function behindProxy(use: (proxy: TcpProxy, client: LockClient) => Promise<void>): Promise<void> {
   const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' });
   const env = { HOLDFAST_COMMAND_TIMEOUT: `${COMMAND_TIMEOUT_MS}ms` };
@@ -36,7 +36,7 @@ async function behindProxy(use: (proxy: TcpProxy, client: LockClient) => Promise
   try {
     await use(proxy, server.client());
     heal();
-    // The server releases leases that it may have been granted without an answer.
+    // The server releases a lease if the store may have granted the lease without an answer.
     await server.idle();
   } finally {
     heal();
@@ -45,28 +45,30 @@ async function behindProxy(use: (proxy: TcpProxy, client: LockClient) => Promise
   }
 }
 
-describe('a stream with failing renewals', () => {
-  test.concurrent('sends renewal_failed, and lost at the last confirmed end', () =>
-    behindProxy(async (proxy, client) => {
-      const stopwatch = redis.stopwatch();
-      const stream = client.hold({ name: 'lost', ttlMs: 2100 });
-      const { expireOffset } = await stream.until('renewed');
-      proxy.blackHole('both');
-      const failed = await stream.next('renewalFailed');
-      expect(failed).toEqual({ cause: UNAVAILABLE, expireOffset });
-      expect(await stream.until('lost')).toEqual({ cause: UNAVAILABLE });
-      const late = (stream.received.at(-1)?.at ?? NaN) - (stream.openedAt + ms(expireOffset));
-      expect(late).toBeGreaterThan(-5);
-      expect(late).toBeLessThan(250 + stopwatch.coreWaitMs);
-      expect(await stream.ending).toMatchObject({
-        code: 'ABORTED',
-        reason: 'LEASE_LOST',
-        metadata: { cause: 'STORE_UNAVAILABLE' },
-      });
-    }),
+describe('a hold stream', () => {
+  test.concurrent(
+    'sends renewal_failed when the store does not answer, and lost at the last confirmed end',
+    () =>
+      behindProxy(async (proxy, client) => {
+        const stopwatch = redis.stopwatch();
+        const stream = client.hold({ name: 'lost', ttlMs: 2100 });
+        const { expireOffset } = await stream.until('renewed');
+        proxy.blackHole('both');
+        const failed = await stream.next('renewalFailed');
+        expect(failed).toEqual({ cause: UNAVAILABLE, expireOffset });
+        expect(await stream.until('lost')).toEqual({ cause: UNAVAILABLE });
+        const late = (stream.received.at(-1)?.at ?? NaN) - (stream.openedAt + ms(expireOffset));
+        expect(late).toBeGreaterThan(-5);
+        expect(late).toBeLessThan(250 + stopwatch.coreWaitMs);
+        expect(await stream.ending).toMatchObject({
+          code: 'ABORTED',
+          reason: 'LEASE_LOST',
+          metadata: { cause: 'STORE_UNAVAILABLE' },
+        });
+      }),
   );
 
-  test.concurrent('sends renewed with a later end when the store answers again', () =>
+  test.concurrent('sends renewed with a later end when the store answers again in time', () =>
     behindProxy(async (proxy, client) => {
       const stream = client.hold({ name: 'saved', ttlMs: 3000 });
       await stream.next('granted');
@@ -84,7 +86,7 @@ describe('a stream with failing renewals', () => {
   );
 
   test.concurrent(
-    'sends lost with STORE_RESET within one renewal interval when the store has no record of the lease',
+    'sends lost with STORE_RESET within one renewal interval after its keys were deleted',
     async () => {
       const client = onlooker.client();
       const stream = client.hold({ name: 'erased', ttlMs: 3000 });
@@ -106,7 +108,7 @@ describe('a stream with failing renewals', () => {
 });
 
 describe('a unary call', () => {
-  test.concurrent('answers STORE_UNAVAILABLE when its command was never sent', () =>
+  test.concurrent('answers STORE_UNAVAILABLE if its command was never sent', () =>
     behindProxy(async (proxy, client) => {
       const { leaseId } = await client.acquire({ name: 'unsent', ttlMs: 20_000 });
       proxy.refuseNew();
@@ -125,7 +127,7 @@ describe('a unary call', () => {
   );
 
   test.concurrent(
-    'answers OUTCOME_UNKNOWN when it may have been carried out, and a retry gives the answer',
+    'answers OUTCOME_UNKNOWN if its command may have been carried out, and a retry gets the lease',
     () =>
       behindProxy(async (proxy, client) => {
         const requestId = randomUUID();

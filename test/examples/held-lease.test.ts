@@ -3,7 +3,7 @@ import { HeldLease, LeaseOver } from '../../examples/worker-typescript/held-leas
 import type { Lease } from '../../generated/typescript/holdfast/v1/lease';
 import { duration } from '../../clients/typescript';
 
-// Jest drives the clock: it replaces `performance.now` and `setTimeout`.
+// The fake timers replace `performance.now` and `setTimeout`, so that the tests control the clock.
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => {
   jest.restoreAllMocks();
@@ -22,7 +22,7 @@ function leaseOf(expireOffsetMs: number, ttlMs = 60_000): Lease {
   };
 }
 
-/** Moves the clock as for a process that was stopped: no timer has fired, and nothing was read. */
+/** Moves the clock without firing a timer, as the clock of a suspended process moves. */
 function standStill(ms: number): void {
   const now = performance.now() + ms;
   jest.spyOn(performance, 'now').mockReturnValue(now);
@@ -38,7 +38,7 @@ function reasonOf(lease: HeldLease): LeaseOver {
   throw new Error('the lease is not over');
 }
 
-test('keeps the latest deadline of several renewals', () => {
+test('HeldLease of the worker keeps the latest deadline of several renewals', () => {
   const t0 = performance.now();
   const lease = new HeldLease(t0, leaseOf(10_000));
   lease.renewed(t0, duration(30_000));
@@ -46,12 +46,12 @@ test('keeps the latest deadline of several renewals', () => {
   expect(lease.leftMs).toBe(30_000);
 });
 
-test('never sets a deadline later than the ttl after the answer', () => {
+test('HeldLease of the worker sets its deadline at most a ttl after the answer', () => {
   const lease = new HeldLease(performance.now(), leaseOf(600_000, 5000));
   expect(lease.leftMs).toBeLessThanOrEqual(5000);
 });
 
-test('stays over when a renewal is read after an unnoticed deadline', () => {
+test('HeldLease of the worker stays over when a renewal is read after its deadline', () => {
   const t0 = performance.now();
   const lease = new HeldLease(t0, leaseOf(20));
   standStill(40);
@@ -60,14 +60,14 @@ test('stays over when a renewal is read after an unnoticed deadline', () => {
   expect(reasonOf(lease).describe()).toMatch(/^deadline passed \d+ ms ago$/);
 });
 
-test('reports a passed deadline instead of a loss that is read later', () => {
+test('HeldLease of the worker reports a passed deadline, and not a loss that is read later', () => {
   const lease = new HeldLease(performance.now(), leaseOf(20));
   standStill(40);
   lease.end(new LeaseOver('lease lost: EXPIRED'));
   expect(reasonOf(lease).deadlineAt).toBeDefined();
 });
 
-test('keeps the first reason of its end', () => {
+test('HeldLease of the worker keeps the first reason of its end', () => {
   const lease = new HeldLease(performance.now(), leaseOf(10_000));
   lease.end(new LeaseOver('lease lost: STORE_RESET'));
   lease.end(new LeaseOver('lease given up'));
@@ -75,7 +75,7 @@ test('keeps the first reason of its end', () => {
   expect(reasonOf(lease).describe()).toBe('lease lost: STORE_RESET');
 });
 
-test('aborts a running step exactly at the deadline (chapter 13)', async () => {
+test('HeldLease of the worker aborts a running step exactly at its deadline (chapter 13)', async () => {
   const t0 = performance.now();
   const lease = new HeldLease(t0, leaseOf(50));
   lease.renewed(t0, duration(100));

@@ -7,25 +7,24 @@ import { promisify } from 'node:util';
 import { Ledger } from '../../examples/worker-typescript/ledger';
 import { eventually } from '../support/eventually';
 import { builtFile } from './launchers';
-import { makeScratchFolder } from '../support/processes/scratch-folder';
+import { scratchFolder } from '../support/scratch-folder';
 
 const run = promisify(execFile);
 const LEDGER_MODULE = builtFile('examples', 'worker-typescript', 'ledger.js');
 const WRITER = join(__dirname, 'ledger-writer.cjs');
 
-/** Higher than every token of a writer. */
+/** This token is higher than every token of ledger-writer.cjs. */
 const HIGHER = 2n ** 52n;
 
 let scratch: string;
 let folder: string;
 
-beforeEach(async () => {
-  scratch = makeScratchFolder('ledger');
+beforeEach(() => {
+  scratch = scratchFolder();
   folder = join(scratch, 'in', 'ledger');
 });
-afterEach(() => rm(scratch, { recursive: true, force: true }));
 
-test('keeps the highest token of a write, and refuses every lower token', () => {
+test('the ledger keeps the highest token of a write, and refuses every lower token', () => {
   const ledger = new Ledger(folder);
   expect(ledger.last()).toBeUndefined();
   expect(ledger.write(7n, 'alice', 'one')).toEqual({ accepted: true });
@@ -36,7 +35,7 @@ test('keeps the highest token of a write, and refuses every lower token', () => 
   expect(new Ledger(folder).write(1763636400123455n, 'alice', 'late')).toMatchObject({ accepted: false });
 });
 
-test('keeps only the folder of the highest token, and no other file', async () => {
+test('the ledger keeps only the folder of the highest token, and no other file', async () => {
   const ledger = new Ledger(folder);
   for (let token = 1n; token <= 60n; token++) ledger.write(token, 'alice', 'step');
   ledger.write(3n, 'bob', 'late');
@@ -44,7 +43,7 @@ test('keeps only the folder of the highest token, and no other file', async () =
   expect(await readdir(join(scratch, 'in'))).toEqual(['ledger']);
 });
 
-test('refuses a folder that is not a ledger', async () => {
+test('the ledger refuses a folder that is not a ledger', async () => {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'notes.txt'), '');
   expect(() => new Ledger(folder).write(1n, 'alice', 'step')).toThrow('is not a ledger');
@@ -81,7 +80,7 @@ function parseRecords(text: string): WriteRecord[] {
   }));
 }
 
-test('tooLate finds a write that came too late', () => {
+test('tooLate() finds a write that began after the end of a write with a higher token', () => {
   const record = (token: number, begun: bigint, over: bigint): WriteRecord => ({
     token,
     begun,
@@ -92,7 +91,7 @@ test('tooLate finds a write that came too late', () => {
   expect(tooLate([record(1, 0n, 1n), record(3, 2n, 5n), record(2, 6n, 8n)])).toMatchObject([{ token: 2 }]);
 });
 
-test('accepts no write after a write with a higher token, with four processes at once', async () => {
+test('the ledger accepts no write of four processes after a write with a higher token', async () => {
   const writers = [1, 2, 3, 4].map((writer) =>
     run(process.execPath, [WRITER, LEDGER_MODULE, folder, String(writer), '150'], { maxBuffer: 1e7 }),
   );
@@ -107,13 +106,13 @@ test('accepts no write after a write with a higher token, with four processes at
   expect(records).toHaveLength(600);
   expect(tooLate(records)).toEqual([]);
   expect(seen).toEqual([...seen].sort((a, b) => a - b));
-  // The four processes interfered with each other.
+  // The numbers show that the four processes wrote at the same time.
   expect(new Set(seen).size).toBeGreaterThan(10);
   expect(records.filter(({ accepted }) => accepted).length).toBeGreaterThan(20);
   expect(records.filter(({ accepted }) => !accepted).length).toBeGreaterThan(20);
 });
 
-test('accepts writes while another writer is stopped or killed at any point', async () => {
+test('the ledger accepts writes while another writer is stopped or killed at any point', async () => {
   for (let round = 1; round <= 8; round++) {
     const writer = spawn(process.execPath, [WRITER, LEDGER_MODULE, folder, '1', '1000000'], {
       stdio: 'ignore',

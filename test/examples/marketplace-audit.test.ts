@@ -1,7 +1,7 @@
 import { auditOf, auditText } from '../../examples/marketplace/audit';
 import type { Closing, Opening } from '../../examples/marketplace/market';
 
-/** Two buyers, and a seller with three items, one of them on offer. The first buyer has bought that item. */
+/** Two buyers, and a seller with three items. One item is on offer, and the first buyer buys this item. */
 const opening: Opening = {
   funds: new Map([
     ['1', 1000],
@@ -34,7 +34,7 @@ const closing: Closing = {
 const changed = <Key, Value>(map: ReadonlyMap<Key, Value>, ...entries: [Key, Value][]) =>
   new Map([...map, ...entries]);
 
-test('passes when each sale moved one item and its price, and nothing else changed', () => {
+test('the audit passes if each sale moved an item and its price, and nothing else changed', () => {
   const audit = auditOf(opening, closing, 1);
   expect(audit).toMatchObject({ passed: true, sold: 1, moneyBefore: 1050, moneyAfter: 1050, items: 3 });
   expect(auditText(audit)).toBe(
@@ -42,7 +42,7 @@ test('passes when each sale moved one item and its price, and nothing else chang
   );
 });
 
-test('finds an item that was sold twice although the funds match the sales', () => {
+test('the audit finds an item that was sold twice, although the funds match the sales', () => {
   const audit = auditOf(
     opening,
     {
@@ -62,7 +62,7 @@ test('finds an item that was sold twice although the funds match the sales', () 
   expect(auditText(audit)).toMatch(/^FAILED: 2 sold, 1 \(item-1\) twice;/);
 });
 
-test('finds an item that the same buyer bought twice', () => {
+test('the audit finds an item that the same buyer bought twice', () => {
   const twice = {
     ...closing,
     funds: changed(closing.funds, ['1', 800], ['3', 200]),
@@ -79,7 +79,7 @@ test.each<[string, Partial<Closing>, object]>([
     { funds: changed(closing.funds, ['2', 150], ['3', 0]) },
     { moneyAfter: 1050, wrongFunds: ['2', '3'] },
   ],
-])('finds money that was %s', (_what, change, found) => {
+])('the audit finds money that was %s', (_what, change, found) => {
   expect(auditOf(opening, { ...closing, ...change }, 1)).toMatchObject({ passed: false, ...found });
 });
 
@@ -91,14 +91,14 @@ test.each<[string, Partial<Closing>]>([
     'owned by a user who did not buy it',
     { inventories: changed(closing.inventories, ['2', ['item-2']], ['3', []]) },
   ],
-])('finds an item that is %s', (_where, change) => {
+])('the audit finds an item that is %s', (_where, change) => {
   expect(auditOf(opening, { ...closing, ...change }, 1)).toMatchObject({
     passed: false,
     misplaced: ['item-2'],
   });
 });
 
-test('finds an item that did not exist at the opening', () => {
+test('the audit finds an item that did not exist at the opening', () => {
   const inventories = changed(closing.inventories, ['2', ['item-9']]);
   expect(auditOf(opening, { ...closing, inventories }, 1)).toMatchObject({
     passed: false,
@@ -106,7 +106,7 @@ test('finds an item that did not exist at the opening', () => {
   });
 });
 
-test('finds a purchase that was not confirmed to its buyer', () => {
+test('the audit finds a purchase that was not confirmed to its buyer', () => {
   const audit = auditOf(opening, closing, 0);
   expect(audit.passed).toBe(false);
   expect(auditText(audit)).toMatch(/^FAILED: 1 sold, but 0 confirmed to buyers,/);

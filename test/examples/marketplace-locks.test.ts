@@ -11,7 +11,7 @@ let harness: Harness;
 let servers: Servers;
 let requests: AcquireRequest[];
 
-/** Sets the answers of the server to successive acquires. The last answer is repeated. */
+/** Sets the server's answers to the next acquires. The server repeats the last answer. */
 function setAnswers(...reasons: (ConstructorParameters<typeof HoldfastError>[0] | 'granted')[]): void {
   harness.permits.answers.acquire = (_call, _service, request) => {
     requests.push(request);
@@ -32,7 +32,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-test('repeats a call with an unknown outcome under the same request_id', async () => {
+test('Locks of the marketplace repeats a call with an unknown outcome under the same request_id', async () => {
   setAnswers('OUTCOME_UNKNOWN', 'DRAINING', 'granted');
   const locks = new Locks(servers, SETTINGS);
   await expect(locks.acquire('hello')).resolves.toMatchObject({ token: someLease.fencingToken });
@@ -42,7 +42,7 @@ test('repeats a call with an unknown outcome under the same request_id', async (
   expect(locks.retryCount).toBe(2);
 });
 
-test('gives each acquire its own request_id', async () => {
+test('Locks of the marketplace gives each acquire its own request_id', async () => {
   setAnswers('granted');
   const locks = new Locks(servers, SETTINGS);
   await locks.acquire('hello');
@@ -51,7 +51,7 @@ test('gives each acquire its own request_id', async () => {
 });
 
 test.each(['CONTENDED', 'REQUEST_FINISHED'] as const)(
-  'does not repeat an acquire after %s',
+  'Locks of the marketplace does not repeat an acquire after %s',
   async (reason) => {
     setAnswers(reason);
     const locks = new Locks(servers, SETTINGS);
@@ -61,25 +61,25 @@ test.each(['CONTENDED', 'REQUEST_FINISHED'] as const)(
   },
 );
 
-test('gives up while the store is unavailable', async () => {
+test('Locks of the marketplace gives up if the store stays unavailable', async () => {
   setAnswers('STORE_UNAVAILABLE');
   await expect(new Locks(servers, SETTINGS).acquire('hello')).resolves.toBeUndefined();
   expect(requests.length).toBeGreaterThan(1);
 });
 
-test('throws INVALID_FIELD without a retry', async () => {
+test('Locks of the marketplace throws INVALID_FIELD without a retry', async () => {
   setAnswers('INVALID_FIELD');
   await expect(new Locks(servers, SETTINGS).acquire('hello')).rejects.toThrow('[INVALID_FIELD]');
   expect(requests).toHaveLength(1);
 });
 
-test('uses the next server when a server does not answer', async () => {
+test('Locks of the marketplace calls the next server when a server does not answer', async () => {
   setAnswers('granted');
   const two = new Servers(['127.0.0.1:1', harness.target]);
   const locks = new Locks(two, SETTINGS);
   const held = await locks.acquire('hello');
   expect(held).toMatchObject({ leaseId: someLease.leaseId });
-  // The deadline is 29.98 s after the call: the ttl of 30 s, with the margin of the expire_offset.
+  // The deadline is 29.98 s after the call: the ttl of 30 s less the margin of the expire_offset.
   expect(held?.until).toBeLessThanOrEqual(performance.now() + 30_000);
   expect(held?.until).toBeGreaterThan(performance.now());
   await expect(locks.release(held!)).resolves.toBe(true);

@@ -23,8 +23,8 @@ describe.each<[string, (market: TestMarket) => Promise<Trade>]>([
   ['WATCH/MULTI/EXEC', (market) => market.watched()],
   ['one lock for the market', async (market) => market.locked(coarse)],
   ['a lock for each item', async (market) => market.locked(fine)],
-])('with %s', (_name, tradeIn) => {
-  test('moves the item and the money, and answers `gone` to the next buyer (chapter 21)', async () => {
+])('the marketplace with %s', (_name, tradeIn) => {
+  test('moves the item and the money to their new owners, and answers `gone` to the next buyer (chapter 21)', async () => {
     const market = await stage.market({ 1: 1000, 2: 1000, 3: 0 });
     const trade = await tradeIn(market);
     await expect(trade.buy('1', listingOf('3'))).resolves.toBe('done');
@@ -43,7 +43,7 @@ describe.each<[string, (market: TestMarket) => Promise<Trade>]>([
     expect(await market.audit(0)).toMatchObject({ passed: true, sold: 0 });
   });
 
-  test('lists a bought item once, and sells it again', async () => {
+  test('lists a bought item once, and sells the item again', async () => {
     const market = await stage.market({ 1: 1000, 2: 1000 });
     const trade = await tradeIn(market);
     const resale = { item: 'item-2', seller: '1' };
@@ -66,7 +66,7 @@ describe.each<[string, (market: TestMarket) => Promise<Trade>]>([
   });
 });
 
-describe('under contention', () => {
+describe('the marketplace under contention', () => {
   test('makes at least seven retries for eight concurrent WATCH purchases of different items (chapter 22)', async () => {
     const market = await marketOfEight();
     const beforeWrite = gate(8);
@@ -76,13 +76,13 @@ describe('under contention', () => {
     expect(await market.audit(8)).toMatchObject({ passed: true, sold: 8 });
   });
 
-  test('needs no retry with one lock, and lets one buyer at a time read and write (chapter 22)', async () => {
+  test('needs no retry with a single lock, which lets one buyer at a time read and write (chapter 22)', async () => {
     const market = await marketOfEight();
     let activeCount = 0;
     let maxActiveCount = 0;
     const beforeWrite = async () => {
       maxActiveCount = Math.max(maxActiveCount, ++activeCount);
-      // Another buyer gets the time to enter here, if the lock lets it.
+      // This command gives another buyer the time to enter, unless the lock keeps the other buyer out.
       await market.visit('1');
       activeCount -= 1;
     };
@@ -93,9 +93,9 @@ describe('under contention', () => {
     expect(await market.audit(8)).toMatchObject({ passed: true, sold: 8 });
   });
 
-  test('lets eight buyers read and write at once with a lock for each item, without a deadlock (chapter 23)', async () => {
+  test('lets eight buyers read and write at once with a lock for each item, and has no deadlock (chapter 23)', async () => {
     const market = await marketOfEight();
-    // A buyer that waited for another buyer's lock would keep the gate closed for ever.
+    // The gate opens when all eight buyers have their locks at the same time.
     const beforeWrite = gate(8);
     const trades = EIGHT.map(() => market.locked(fine, { beforeWrite }));
     expect(new Set(await buyInCircle(trades))).toEqual(new Set(['done']));
@@ -130,10 +130,10 @@ describe('under contention', () => {
   });
 });
 
-describe('a buyer that is stopped for longer than the ttl of its lock', () => {
+describe('a buyer that is stopped longer than the ttl of its lock', () => {
   const ttlMs = 200;
 
-  /** These locks have no deadline, as for a buyer that is stopped right after the last check of its clock. */
+  /** Locks without a deadline. A buyer that is stopped after its last check of the clock does not notice the deadline. */
   const locksWithoutDeadline = (market: TestMarket): LockSource => {
     const locks = market.locks({ ttlMs });
     return {
@@ -146,10 +146,10 @@ describe('a buyer that is stopped for longer than the ttl of its lock', () => {
     };
   };
 
-  test('is refused because of its token when it writes late (chapter 21)', async () => {
+  test('is refused because of its old token when it writes late (chapter 21)', async () => {
     const market = await stage.market({ 1: 1000, 2: 1000, 3: 0 });
     const bob = market.locked(fine);
-    // alice is stopped between the last check of her clock and her write. Meanwhile bob buys the item.
+    // Alice is stopped between her last check of the clock and her write. Meanwhile bob buys the item.
     const beforeWrite = async () => expect(await bob.buy('2', listingOf('3'))).toBe('done');
     await expect(
       market.locked(fine, { beforeWrite }, locksWithoutDeadline(market)).buy('1', listingOf('3')),
@@ -158,7 +158,7 @@ describe('a buyer that is stopped for longer than the ttl of its lock', () => {
     expect(await market.audit(1)).toMatchObject({ passed: true, sold: 1 });
   });
 
-  test('is refused when the next holder has read but not yet written', async () => {
+  test('is refused because of its old token when the next holder has read but not yet written', async () => {
     const market = await stage.market({ 1: 1000, 2: 1000, 3: 0 });
     let bob: Promise<Outcome> | undefined;
     const stopped = () =>
@@ -177,7 +177,7 @@ describe('a buyer that is stopped for longer than the ttl of its lock', () => {
     expect(await market.audit(1)).toMatchObject({ passed: true, sold: 1 });
   });
 
-  test('would sell the item twice without the token, and the audit finds it', async () => {
+  test('buys an item a second time if the market does not check tokens, and the audit finds the second sale', async () => {
     const market = await stage.market({ 1: 1000, 2: 1000, 3: 0 });
     const lock = market.lock(fine, 'item-3');
     const sale = { ...listingOf('3'), price: PRICE };
@@ -187,7 +187,7 @@ describe('a buyer that is stopped for longer than the ttl of its lock', () => {
     const late = { ...sale, buyer: '1' };
     await expect(market.fenced.transfer({ lock, token: alice!.token }, late)).resolves.toBe('refused');
     expect(await market.audit(1)).toMatchObject({ passed: true });
-    // A market that does not check tokens would accept the sale: lock `none` has no token yet.
+    // The lock `none` has no token yet, so the sale is accepted, as by a market that does not check tokens.
     await expect(market.fenced.transfer({ lock: 'none', token: 0n }, late)).resolves.toBe('done');
     expect(await market.audit(2)).toMatchObject({
       passed: false,
@@ -196,7 +196,7 @@ describe('a buyer that is stopped for longer than the ttl of its lock', () => {
     });
   });
 
-  test('does not write when it checks its clock after the deadline', async () => {
+  test('does not write when it checks its clock after its deadline', async () => {
     const market = await stage.market({ 1: 1000, 2: 0 });
     const locks = market.locks({ ttlMs });
     // The buyer is stopped between the grant and its first read.

@@ -15,7 +15,7 @@ afterAll(async () => {
   await Promise.all([stage?.close(), redis?.close()]);
 });
 
-test('sells no item twice, and creates or loses no money, under each strategy in two processes (chapter 21, 22, 23)', async () => {
+test('npm run marketplace sells no item twice, and keeps the sum of money, under each strategy (chapter 21, 22, 23)', async () => {
   const servers = stage.servers.map(({ listen }) => listen).join(',');
   program = await startMarketplace(
     ...['--server', servers, '--redis', redis.url, '--seconds', '1'],
@@ -24,10 +24,10 @@ test('sells no item twice, and creates or loses no money, under each strategy in
   for (const strategy of ['watch', 'coarse', 'fine']) {
     const { match } = await program.line(passedAudit(strategy), 60_000);
     expect(Number(match[1]?.replaceAll(',', ''))).toBeGreaterThan(0);
-    // The table has one row for each strategy.
+    // The printed table has a row for each strategy.
     expect(program.has(new RegExp(`^${strategy} +\\d`))).toBe(true);
   }
   expect(await program.exit()).toEqual({ code: EXIT.passed, signal: null });
-  // The program removes its keys from the given Redis.
+  // The program has removed its keys from the given Redis.
   expect(await redis.command('DBSIZE')).toBe('0');
 });

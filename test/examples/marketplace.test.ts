@@ -4,7 +4,7 @@ import type { WorkerProcess } from './worker-process';
 let program: WorkerProcess | undefined;
 afterEach(() => program?.close());
 
-test('starts a private Redis, and closes and audits the market at Ctrl-C', async () => {
+test('npm run marketplace starts a private Redis, and closes and audits the market at Ctrl-C', async () => {
   program = await startMarketplace('--mode', 'watch', '--seconds', '600');
   await program.line(/^mode +listed +bought/);
   program.signal('SIGINT');
@@ -21,7 +21,7 @@ test.each([
     /^the market's Redis cannot be reached: .*ECONNREFUSED/,
     EXIT.failed,
   ],
-])('prints what is wrong with %j, and ends', async (args, message, code) => {
+])('npm run marketplace prints the problem of %j, and ends', async (args, message, code) => {
   program = await startMarketplace(...args);
   await program.line(message);
   expect(await program.exit()).toEqual({ code, signal: null });

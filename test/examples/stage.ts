@@ -11,10 +11,10 @@ import { makeScratchFolder } from '../support/processes/scratch-folder';
 export const TTL_MS = 1500;
 const STEP_MS = 50;
 
-/** Short keep-alive times: the server notices a stopped client after 1 s instead of 15 s. */
+/** With these keep-alive times the server notices a stopped client after 1 s instead of 15 s. */
 const SERVER_ENV = { HOLDFAST_KEEPALIVE_TIME: '500ms', HOLDFAST_KEEPALIVE_TIMEOUT: '500ms' };
 
-/** One Redis with two servers. Each test gets a new name, a new ledger and its own workers. */
+/** A Redis with two servers. Each test gets a new name, a new ledger and its own workers. */
 export class Stage {
   /** The name of the lock or the semaphore of the current test. */
   name = '';
@@ -43,14 +43,14 @@ export class Stage {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** Called before each test. */
+  /** Call this before each test. */
   reset(): void {
     this.name = `report-${randomUUID()}`;
     this.ledgerFolder = join(this.folder, this.name);
     this.ledger = new Ledger(this.ledgerFolder);
   }
 
-  /** Called after each test. */
+  /** Call this after each test. */
   async clear(): Promise<void> {
     await Promise.all([...this.workers, ...this.extraServers].map((process) => process.close()));
     this.workers = [];
@@ -79,7 +79,6 @@ export class Stage {
     ]);
   }
 
-  /** Starts a program of the examples. */
   async start(launcher: Launcher, args: readonly string[]): Promise<WorkerProcess> {
     const started = await WorkerProcess.start(launcher, args);
     this.workers.push(started);
@@ -87,12 +86,12 @@ export class Stage {
   }
 
   /** Waits until the newest entry of the ledger satisfies the condition, and returns the entry. */
-  async entry(what: string, isWanted: (entry: Entry) => boolean, timeoutMs = 20_000): Promise<Entry> {
+  async entry(label: string, isWanted: (entry: Entry) => boolean, timeoutMs = 20_000): Promise<Entry> {
     const find = () => {
       const last = this.ledger.last();
       return last && isWanted(last) ? last : undefined;
     };
-    return eventually(`an entry in the ledger: ${what}`, find, { timeoutMs });
+    return eventually(`an entry in the ledger: ${label}`, find, { timeoutMs });
   }
 
   lastEntry(): Entry | undefined {

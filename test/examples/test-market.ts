@@ -23,7 +23,7 @@ export const PRICE = 100;
 
 export interface TradeOptions {
   readonly beforeWrite?: BeforeWrite;
-  /** Default: 60 s, longer than any test. */
+  /** Default: 60 s. No test takes that long. */
   readonly ttlMs?: number;
   readonly waitMs?: number;
 }
@@ -144,7 +144,7 @@ export class TestMarket {
 /** The listing of a seller. */
 export const listingOf = (seller: string): Listing => ({ item: `item-${seller}`, seller });
 
-/** Returns a gate that opens when `count` callers wait at it. */
+/** Returns a function that waits until `count` callers have called the function. */
 export function gate(count: number): BeforeWrite {
   let open: () => void;
   const opened = new Promise<void>((resolve) => (open = resolve));

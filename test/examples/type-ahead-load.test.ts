@@ -9,7 +9,7 @@ beforeAll(async () => (stage = await TypeAheadStage.open()));
 beforeEach(() => stage.reset());
 afterAll(() => stage?.close());
 
-test('imports a file, and counts the lines that it leaves out', async () => {
+test('type-ahead --load imports a file, and prints how many lines are left out', async () => {
   const file = join(scratchFolder(), 'words');
   const good = Array.from({ length: 1200 }, (_, index) => `word${index}`);
   const lines = [...good, '', 'a\tb', 'x'.repeat(513)].join('\r\n');

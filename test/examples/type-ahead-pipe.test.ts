@@ -23,7 +23,7 @@ describe('type-ahead in a pipe', () => {
   });
 
   test('prints the kind of each match, and marks a partial answer', async () => {
-    // On a busy machine some of the answers are partial: the server leaves out the weakest kinds.
+    // On a busy machine some answers are partial. A partial answer lacks the weakest match kinds.
     const { lines } = await stage.runProgram([], 'hous\n'.repeat(50));
     const whole = lines.findIndex((line) => /^# hous: 4 in [\d.]+ m?s$/.test(line));
     expect(lines.slice(whole + 1, whole + 5)).toEqual([
@@ -36,7 +36,7 @@ describe('type-ahead in a pipe', () => {
       expect(line).toMatch(/, partial$/);
   });
 
-  test('prints why the server refused a line, and answers the next line', async () => {
+  test('prints the reason for a refused line, and answers the next line', async () => {
     const { lines, code } = await stage.runProgram([], `${'x'.repeat(513)}\nheron\n`);
     expect(lines[0]).toMatch(/^# x+: refused: .*513 bytes of UTF-8; at most 512 are accepted/);
     expect(lines[2]).toBe('exact\t5\t-\t[heron]');
@@ -56,7 +56,7 @@ describe('type-ahead in a pipe', () => {
     ],
     [['file'], /^file: a FILE is accepted only after --load$/, EXIT.usage],
     [['--load', '/no/such/file'], /no such file or directory, open '\/no\/such\/file'$/, EXIT.failed],
-  ])('prints what is wrong with %j, and ends', async (args, message, code) => {
+  ])('prints the problem of the arguments %j, and ends', async (args, message, code) => {
     const { lines, code: exit } = await stage.runProgram(args, '');
     expect(lines.some((line) => message.test(line))).toBe(true);
     expect(exit).toBe(code);

@@ -13,7 +13,7 @@ import { eventually } from '../support/eventually';
 
 type Call = ServerDuplexStream<SuggestStreamRequest, SuggestStreamResponse>;
 
-/** A server that sends an answer only when a test calls `answer`. */
+/** This server sends an answer only when a test calls `answer`. */
 let server: Server;
 let servers: AutocompleteServers;
 let address: string;
@@ -61,7 +61,7 @@ const suggestions = { $case: 'suggestions', value: SuggestResponse.create() } as
 const answer = (index: number, call = calls.at(-1)) =>
   call?.write({ queryId: received[index]?.queryId ?? 0n, result: suggestions });
 
-test('drops the answer to a superseded query', async () => {
+test('Queries of type-ahead drops the answer to a superseded query', async () => {
   queries?.ask('a');
   queries?.ask('ab');
   await receives(2);
@@ -74,7 +74,7 @@ test('drops the answer to a superseded query', async () => {
   await receives(3);
   answer(2);
   await eventually('the last answer', () => answers.some(({ query }) => query === 'abc'));
-  // The answer to "ab" may come before or after the last query. It is never reported twice.
+  // The answer to "ab" may come before or after the last query, but is never reported twice.
   expect(
     answers
       .map(({ query }) => query)
@@ -83,10 +83,10 @@ test('drops the answer to a superseded query', async () => {
   ).toMatch(/^(ab)?$/);
 });
 
-test('opens a broken stream again, sends the current query under a new id, and counts the time on', async () => {
+test('Queries of type-ahead opens a broken stream again, and sends the current query under a new id', async () => {
   queries?.ask('a');
   await receives(1);
-  // The latency includes the time before the break.
+  // The latency of the answer includes the time before the stream broke.
   await sleep(300);
   calls[0]?.emit('error', { code: status.UNAVAILABLE, details: 'going away' });
   await receives(2);
@@ -98,7 +98,7 @@ test('opens a broken stream again, sends the current query under a new id, and c
   expect(answers[0]!.latencyMs).toBeGreaterThanOrEqual(300);
 });
 
-test('does not open the stream again if a retry cannot help, and reports why', async () => {
+test('Queries of type-ahead does not open the stream again if a retry cannot help, and reports the reason', async () => {
   await eventually('the stream to be open', () => calls.length > 0);
   calls[0]?.emit('error', { code: status.UNIMPLEMENTED, details: 'no such method' });
   await eventually('the failure', () => failures.length > 0);
@@ -110,7 +110,7 @@ test('does not open the stream again if a retry cannot help, and reports why', a
   expect(breaks).toEqual([]);
 });
 
-test('keeps only the newest query while the server does not read', async () => {
+test('Queries of type-ahead keeps only the newest query while the server does not read', async () => {
   await eventually('the stream to be open', () => calls.length > 0);
   calls[0]?.pause();
   const long = 'x'.repeat(500);

@@ -8,7 +8,7 @@ beforeAll(async () => (stage = await TypeAheadStage.open()));
 beforeEach(() => stage.reset());
 afterAll(() => stage?.close());
 
-test('answers the typed text after a restart of the server', async () => {
+test('type-ahead at a terminal answers the typed text again after a restart of the server', async () => {
   const { redisUrl, dictionary, recents } = stage;
   const server = await ServerProcess.start({ redisUrl });
   const alice = new TypistTerminal(server.listen, dictionary, recents);
@@ -21,7 +21,7 @@ test('answers the typed text after a restart of the server', async () => {
     alice.type('si');
     restarted = await ServerProcess.start({ redisUrl, listen: server.listen });
     expect((await alice.sees(/\[housi\]ng$/))[0]).toBe('> housi');
-    // The next answer needs no key.
+    // The next answer comes without a further key.
     await restarted.term();
     await alice.sees(/trying again/);
     restarted = await ServerProcess.start({ redisUrl, listen: server.listen });

@@ -20,7 +20,7 @@ const WORDS = [
   '👩‍👩‍👧 family',
 ];
 
-/** A server over a Redis. Each test gets a new dictionary with a few words, and new recents. */
+/** A server with its Redis. Each test gets a new dictionary with a few words, and a new list of recents. */
 export class TypeAheadStage {
   dictionary = '';
   recents = '';
@@ -43,7 +43,7 @@ export class TypeAheadStage {
     return this.redis.url;
   }
 
-  /** Called before each test. */
+  /** Call this before each test. */
   async reset(): Promise<void> {
     this.dictionary = `words-${randomUUID()}`;
     this.recents = `type-ahead:${randomUUID()}`;
@@ -74,7 +74,7 @@ export class TypeAheadStage {
     const program = builtFile('examples', 'type-ahead', 'type-ahead.js');
     const options = ['--dictionary', dictionary, '--user', 'nobody', '--server', address, ...args];
     const child = spawn(process.execPath, [program, ...options]);
-    // A program that ends early does not read its input.
+    // A program that ends early does not read its input, and the write to its input then fails.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
     const [stdout, stderr, [code]] = await Promise.all([

@@ -14,7 +14,7 @@ function open(options?: ConstructorParameters<typeof TypistTerminal>[3]): Typist
   return opened;
 }
 
-test('shows after each key the suggestions with the match, its kind and the latency', async () => {
+test('type-ahead at a terminal shows suggestions, match kinds and the latency after each key', async () => {
   const alice = open();
   alice.type('hous');
   const first = await alice.sees(/\[hous\]e$/);
@@ -34,14 +34,14 @@ test('shows after each key the suggestions with the match, its kind and the late
   expect(alice.rawModes).toEqual([true]);
 });
 
-test('shows matches in colour instead of brackets', async () => {
+test('type-ahead at a terminal with colours shows matched text in colour instead of brackets', async () => {
   const alice = open({ isColored: true });
   alice.type('heron');
   await alice.sees(/exact +heron$/);
   expect(alice.written.at(-1)).toContain('\x1b[1;32mheron\x1b[0m');
 });
 
-test('counts a pick, shows it first as a recent, and starts the next word', async () => {
+test('type-ahead at a terminal counts a pick, shows the pick first as a recent, and starts the next word', async () => {
   const alice = open();
   alice.type('hous');
   await alice.sees(/\[hous\]ehold$/);
@@ -58,14 +58,14 @@ test('counts a pick, shows it first as a recent, and starts the next word', asyn
   expect(lines[1]).toBe('exact\t2\t-\t[household]');
 });
 
-test('picks the first suggestion of the answer after an early Tab', async () => {
+test('type-ahead at a terminal picks the first suggestion if Tab comes before the answer', async () => {
   const alice = open();
   alice.type('lightho\t');
   await alice.sees(/\* lighthouse$/);
   expect(alice.written.map(plain).filter((text) => text.endsWith('\r\n'))).toEqual(['lighthouse\r\n']);
 });
 
-test('deletes one grapheme cluster at Backspace, and the line at Ctrl-U', async () => {
+test('type-ahead at a terminal deletes a grapheme cluster at Backspace, and the line at Ctrl-U', async () => {
   const alice = open();
   alice.type('cafe\u0301');
   expect(await alice.sees(/\[cafe\u0301\] noir$/)).toContain('  prefix        [cafe\u0301] noir');
@@ -79,7 +79,7 @@ test('deletes one grapheme cluster at Backspace, and the line at Ctrl-U', async 
   expect((await alice.seesAnswer())[0]).toBe('> ');
 });
 
-test('never draws more lines or more typed text than the screen has room for', async () => {
+test('type-ahead at a terminal never draws more lines or more typed text than fit on the screen', async () => {
   await stage.fill(Array.from({ length: 20 }, (_, index) => `word ${index}`));
   const alice = open({ rows: 8, columns: 20 });
   alice.type('word');
@@ -87,11 +87,11 @@ test('never draws more lines or more typed text than the screen has room for', a
   alice.type(`\x15${'都'.repeat(40)}`);
   const [line = ''] = await alice.sees(/^0 suggestions in/);
   expect(line).toMatch(/^> …都+$/);
-  // Each of these characters is two columns wide.
+  // Each of the typed characters is two columns wide.
   expect(2 * line.length - 3).toBeLessThan(20);
 });
 
-test('ignores control keys and text beyond the longest query', async () => {
+test('type-ahead at a terminal ignores control keys, and text beyond the longest query', async () => {
   const alice = open();
   alice.type(`\x1b[5~\x01\x1bx${'a'.repeat(600)}`);
   await alice.sees(/^0 suggestions in/);
@@ -103,7 +103,7 @@ test.each([
   ['Ctrl-C', (terminal: TypistTerminal) => terminal.type('\x03')],
   ['Ctrl-D', (terminal: TypistTerminal) => terminal.type('\x15\x04')],
   ['the end of the input', (terminal: TypistTerminal) => terminal.endInput()],
-])('restores the terminal and ends at %s', async (_how, leave) => {
+])('type-ahead at a terminal restores the terminal and ends at %s', async (_how, leave) => {
   const alice = open();
   alice.type('hous');
   await alice.seesAnswer();
@@ -113,7 +113,7 @@ test.each([
   expect(alice.written.at(-1)).toBe('\r\x1b[J\x1b[?7h');
 });
 
-test('names the command that creates a deleted dictionary', async () => {
+test('type-ahead at a terminal names the command that creates a deleted dictionary', async () => {
   const alice = open();
   await alice.seesAnswer();
   await stage.deleteDictionary();

@@ -13,7 +13,7 @@ describe('findWordList', () => {
     );
   });
 
-  test('downloads lists if none is installed, and removes the download at close', async () => {
+  test('downloads word lists if none is installed, and removes the download at close', async () => {
     let target = '';
     const { printed, ...options } = silentOptions();
     const list = await findWordList({
@@ -30,7 +30,7 @@ describe('findWordList', () => {
     expect(readdirSync(tmpdir()).map((name) => join(tmpdir(), name, 'root'))).not.toContain(target);
   });
 
-  test('generates different words if no list can be downloaded, and prints so', async () => {
+  test('generates different words if no list can be downloaded, and prints the reason', async () => {
     const { printed, ...options } = silentOptions();
     const list = await findWordList({ ...options, fetch: () => Promise.resolve('no apt-get here') });
     const generated = await textsOf(list);

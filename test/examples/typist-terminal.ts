@@ -4,9 +4,9 @@ import { errorText } from '../../examples/type-ahead/error-text';
 import { Typist } from '../../examples/type-ahead/typist';
 import { eventually } from '../support/eventually';
 
-/** A typist at a simulated terminal: the typed keys, and the written pictures. */
+/** The program of a typist at a simulated terminal. Tests type keys, and read the pictures that the program draws. */
 export class TypistTerminal {
-  /** Each text that was written to the terminal: pictures, and lines that stay above them. */
+  /** The texts that the program wrote to the terminal: pictures, and lines that stay above the pictures. */
   readonly written: string[] = [];
   readonly rawModes: boolean[] = [];
   readonly typist: Typist;
@@ -47,7 +47,7 @@ export class TypistTerminal {
   /** The lines of the newest picture: the typed text, the suggestions, the status. */
   get picture(): string[] {
     const last = this.written.filter((text) => text.includes('\x1b[?25h')).at(-1) ?? '';
-    // The typed text is written again after the picture, to place the cursor.
+    // After the picture the program writes the typed text again, to place the cursor.
     const [above = ''] = last.split(/\x1b\[\d+A/);
     return plain(above).split('\r\n');
   }

@@ -14,10 +14,10 @@ import { Stage, TTL_MS } from './stage';
 import type { Launcher, WorkerProcess } from './worker-process';
 
 const run = promisify(execFile);
-/** Time for eight Python processes to start on a busy machine. */
+/** The time in which eight Python processes start on a busy machine. */
 const START_MS = 20_000;
 const TEST_MS = 60_000;
-/** Time left on a lease, in lines of a record where the deadline does not matter. */
+/** The time left on a lease, for lines of a record in which the deadline does not matter. */
 const LONG_LEFT = 30_000;
 
 let stage: Stage | undefined;
@@ -60,7 +60,7 @@ async function startPool(
   return stage.start(pool, [...common, '--ttl', `${TTL_MS}ms`, ...args]);
 }
 
-/** Calls `use` with a client that does not belong to the pool. */
+/** Calls `use` with a client of its own, which does not belong to the pool. */
 async function withClient<T>(stage: Stage, use: (client: SemaphoreServiceClient) => Promise<T>): Promise<T> {
   const client = new SemaphoreServiceClient(stage.servers[0]?.listen ?? '', credentials.createInsecure());
   try {
@@ -120,7 +120,7 @@ async function killOneAtWork(worker: WorkerProcess): Promise<{ readonly name: st
 }
 
 check(
-  'never uses more permits than a changing limit while a worker and a server are killed',
+  'the Python pool never uses more permits than its changing limit while a worker and a server are killed',
   async (stage, pool) => {
     const first = await stage.extraServer();
     const servers = [first, ...stage.servers];
@@ -133,7 +133,7 @@ check(
       const isBack = async () =>
         !(await getSemaphore(client, stage.name)).holders.some(({ holderId }) => holderId === dead.name);
       await eventually('its permits to be free', isBack, { timeoutMs: 10_000 });
-      // The lease was renewed at most a third of the ttl before the kill.
+      // The last renewal was at most a third of the ttl before the kill.
       expect(performance.now() - dead.at).toBeGreaterThan(TTL_MS / 3);
     });
     await first.kill();
@@ -155,7 +155,7 @@ check(
     expect(granted.map(({ limit }) => limit)).not.toContain(0);
     expect(worker.has(/failed:|Traceback/)).toBe(false);
 
-    // A second count of the record gives the same result. With doubled permits the count must fail.
+    // tally.py counts the record again with the same result. With doubled permits tally.py must fail.
     const summary = await judge(recordOf(stage));
     expect(worker.output).toContain(summary.text.trimEnd());
     const record = await readFile(recordOf(stage), 'utf8');
@@ -171,7 +171,7 @@ check(
 );
 
 check(
-  'reports a limit that another program sets, and releases all permits on Ctrl-C',
+  'the Python pool reports a limit that another program sets, and releases all permits on Ctrl-C',
   async (stage, pool) => {
     const args = ['--workers', '4', '--limit', '2', '--schedule', '2,4', '--every', '2s', '--step', '100ms'];
     const worker = await startPool(stage, pool, stage.servers, args);
@@ -184,7 +184,7 @@ check(
       worker.signal('SIGINT');
       expect(await worker.exit()).toEqual({ code: 0, signal: null });
       expect(worker.lines.at(-1)?.text).toBe('never over the limit');
-      // A waiter leaves the queue when its stream ends, which the server may notice shortly after the process has ended.
+      // The server may notice the end of a waiter's stream shortly after the waiter's process has ended.
       const left = async () => {
         const { usedCount, waiterCount } = await getSemaphore(client, stage.name);
         return usedCount + waiterCount === 0;
@@ -285,10 +285,10 @@ async function judgeLines(stage: Stage, lines: readonly Line[]): ReturnType<type
   return judge(recordOf(stage));
 }
 
-check('its tally accepts correct records', async (stage) => {
-  for (const [what, lines] of RIGHT) {
-    expect([what, await judgeLines(stage, lines)]).toEqual([
-      what,
+check('tally.py of the Python pool accepts correct records', async (stage) => {
+  for (const [title, lines] of RIGHT) {
+    expect([title, await judgeLines(stage, lines)]).toEqual([
+      title,
       { code: 0, text: expect.stringContaining('\nnever over the limit\n') },
     ]);
   }
@@ -299,10 +299,10 @@ check('its tally accepts correct records', async (stage) => {
   ]);
 });
 
-check('its tally rejects records over the limit', async (stage) => {
-  for (const [what, lines, fault] of WRONG) {
-    expect([what, await judgeLines(stage, lines)]).toEqual([
-      what,
+check('tally.py of the Python pool rejects records over the limit', async (stage) => {
+  for (const [title, lines, fault] of WRONG) {
+    expect([title, await judgeLines(stage, lines)]).toEqual([
+      title,
       { code: 1, text: expect.stringMatching(fault) },
     ]);
   }

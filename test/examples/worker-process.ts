@@ -2,24 +2,24 @@ import type { ChildExit } from '../../src/dev/child-supervisor';
 import { eventually } from '../support/eventually';
 import { ChildProgram } from '../support/processes/child-program';
 
-/** Enough for a machine with busy cores. */
+/** Long enough for a machine with busy cores. */
 const WAIT_TIMEOUT_MS = 20_000;
 
 /** The command that starts a worker. */
 export interface Launcher {
   readonly command: string;
-  /** Before the worker's own arguments. */
+  /** The arguments that come before the worker's own arguments. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
 interface Line {
   readonly text: string;
-  /** On `performance.now()`. */
+  /** The time of `performance.now()` at which the line arrived. */
   readonly at: number;
 }
 
-/** A program of the examples in a process of its own: its output, its exit code, and signals to it. */
+/** A program of the examples in a process of its own, with its output and exit code. */
 export class WorkerProcess {
   readonly lines: Line[] = [];
   private readonly child: ChildProgram;
@@ -45,7 +45,7 @@ export class WorkerProcess {
     return this.lines.map(({ text }) => text).join('\n');
   }
 
-  /** Waits for the first line that matches. Lines that are already printed count too. */
+  /** Waits for the first line that matches, also among the lines that are already printed. */
   async line(pattern: RegExp, timeoutMs = WAIT_TIMEOUT_MS): Promise<{ match: RegExpExecArray; at: number }> {
     const find = () => {
       for (const { text, at } of this.lines) {

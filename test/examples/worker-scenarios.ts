@@ -3,12 +3,12 @@ import type { ServerProcess } from '../support/processes/server-process';
 import { TTL_MS, type Stage } from './stage';
 import type { Launcher, WorkerProcess } from './worker-process';
 
-/** What takes part in a scenario. */
+/** The servers and workers of a scenario. */
 interface Cast {
   readonly stage: Stage;
   /** The worker under test. */
   readonly launcher: Launcher;
-  /** A second worker, which may be written in another language. */
+  /** The second worker, which may be written in another language. */
   readonly other: Launcher;
 }
 
@@ -21,9 +21,9 @@ export interface Scenario {
 const SLACK_MS = 1000;
 /** Time for a Python worker to start on a busy machine. */
 const START_MS = 15_000;
-/** A worker that still works after this time had its lease renewed: an unrenewed lease would have expired. */
+/** A lease without a renewal has expired after this time. */
 const BEYOND_TTL_MS = TTL_MS * 1.25;
-/** A step that does not end during a test, so the worker writes nothing after "begins". */
+/** With these arguments a step does not end during a test, so the worker writes nothing after "begins". */
 const ENDLESS_STEP = ['--step', '10m'];
 /** The exit codes that examples/README.md documents. */
 const EXIT = { released: 0, failed: 1, usage: 2, lost: 3 };
@@ -89,14 +89,14 @@ async function afterKill({ stage, launcher, other }: Cast): Promise<void> {
   const second = await granted(bob);
   expect(second.token).toBeGreaterThan(first.token);
   expect(second.before).toBe(first.token);
-  // The last renewal before the kill was at most a third of the ttl ago, so the lease lasts longer than this.
+  // The last renewal was at most a third of the ttl before the kill, so the lease lasts at least two thirds of the ttl.
   expect(second.at - killedAt).toBeGreaterThan(TTL_MS / 3);
   expect(second.at - killedAt).toBeLessThan(TTL_MS + 250 + SLACK_MS);
 }
 
 async function stoppedInAStep({ stage, launcher, other }: Cast): Promise<void> {
-  // Alice is stopped inside a step. Between a check of the lease and a write she could be stopped as well, and the
-  // ledger would then refuse that write before she noticed her deadline. That is correct too, but a different case.
+  // Alice is stopped inside a step. After a stop just before a write, the ledger would refuse the write before alice
+  // notices her deadline, and this scenario would fail.
   const alice = await stage.worker(launcher, 'alice', stage.servers, ENDLESS_STEP);
   const first = await granted(alice);
   await stage.entry('"begins" of alice', ({ worker, note }) => worker === 'alice' && note === 'begins');
@@ -112,8 +112,8 @@ async function stoppedInAStep({ stage, launcher, other }: Cast): Promise<void> {
   alice.signal('SIGCONT');
 
   const { match } = await alice.line(/^deadline passed ([\d.]+) (m?s) ago, stopping$/);
-  // The deadline before the stop was at most a ttl after the stop. Renewals that waited in the socket must not have
-  // moved the deadline. The tolerance of 100 ms is for the rounding in the printed text.
+  // The deadline was at most a ttl after the stop. Renewals that waited in the socket do not move the deadline. The
+  // printed time is rounded, so the test allows 100 ms.
   const passedMs = spanMs(match[1], match[2]);
   expect(passedMs).toBeGreaterThan(continuedAt - stoppedAt - TTL_MS - 100);
   expect(passedMs).toBeLessThan(continuedAt - stoppedAt + SLACK_MS);
@@ -127,7 +127,7 @@ async function stoppedInAStep({ stage, launcher, other }: Cast): Promise<void> {
 }
 
 async function stoppedWithoutNotice({ stage, launcher, other }: Cast): Promise<void> {
-  // With a long keep-alive time the server does not notice a stopped client and keeps renewing its lease.
+  // With this long keep-alive time the server does not notice the stopped client, and renews its lease again and again.
   const slow = await stage.extraServer({ HOLDFAST_KEEPALIVE_TIME: '1m' });
   const alice = await stage.worker(launcher, 'alice', [slow]);
   const { token } = await granted(alice);
@@ -145,7 +145,7 @@ async function stoppedWithoutNotice({ stage, launcher, other }: Cast): Promise<v
   expect((await granted(bob)).token).toBeGreaterThan(token);
 }
 
-/** Alice works and bob waits at one server. When that server ends, both must continue at another server. */
+/** Alice works and bob waits at the same server. When this server ends, both continue at another server. */
 async function losesServer(
   { stage, launcher, other }: Cast,
   endServer: (first: ServerProcess) => Promise<unknown>,
@@ -200,7 +200,7 @@ async function serverStopped({ stage, launcher }: Cast): Promise<void> {
   const { match } = await alice.line(/^attached at (\S+), same token (\d+)/);
   expect(match[1]).toBe(stage.servers[0]?.listen);
   expect(Number(match[2])).toBe(token);
-  // The first server continues. It must not end alice's lease.
+  // The first server runs again, and must not end alice's lease.
   first.cont();
   const attachedAt = Date.now();
   await stage.entry('a later entry', ({ time }) => time > attachedAt + BEYOND_TTL_MS);
@@ -221,7 +221,7 @@ async function storeReset({ stage, launcher, other }: Cast): Promise<void> {
   expect(await alice.exit()).toEqual({ code: EXIT.lost, signal: null });
   expect(alice.lines.at(-1)?.text).toBe('lease lost: STORE_RESET, stopping');
   expect(alice.lines.filter(({ text }) => /granted|attached/.test(text))).toHaveLength(1);
-  // No client believes in a lease any more, so an operator may end the quarantine. It would last two minutes.
+  // No client believes in a lease any more, so an operator may end the quarantine of two minutes.
   await endQuarantine((stage.servers[0] as ServerProcess).listen, 'alice has stopped');
   expect((await granted(bob)).token).toBeGreaterThan(token);
 }
@@ -248,27 +248,34 @@ async function wrongArguments({ stage, launcher }: Cast): Promise<void> {
 
 /** Together these take less than 8 s. */
 export const QUICK_SCENARIOS: readonly Scenario[] = [
-  { title: 'is granted in the order of the queue, and at once after Ctrl-C of the holder', run: inOrder },
+  { title: 'gets the lock in the order of the queue, and at once after Ctrl-C of the holder', run: inOrder },
   { title: 'leaves the queue on Ctrl-C', run: leavesQueue },
   {
-    title: 'refuses an unreadable argument, and ends when the server refuses an argument',
+    title: 'ends with an error for an unreadable argument, and for an argument that the server refuses',
     run: wrongArguments,
   },
 ];
 
 export const SLOW_SCENARIOS: readonly Scenario[] = [
-  { title: 'is granted with a greater token when the ttl of a killed holder has passed', run: afterKill },
+  { title: 'gets the lock with a greater token when the ttl of a killed holder has passed', run: afterKill },
   {
-    title: 'stops before its next step when it was stopped past its deadline, and its late write is refused',
+    title: 'begins no step after a suspension past its deadline, and the ledger refuses its late write',
     run: stoppedInAStep,
   },
   {
-    title: 'releases the lease that the server still renews when it was stopped past its deadline',
+    title:
+      'releases its lease after a suspension past its deadline, although the server still renews the lease',
     run: stoppedWithoutNotice,
   },
   { title: 'continues with the same token at another server when its server is killed', run: serverKilled },
   { title: 'continues with the same token at another server when its server drains', run: serverDrained },
   { title: 'continues with the same token when its stream reaches the maximum age', run: streamTooOld },
-  { title: 'continues with the same token at another server when its server is stopped', run: serverStopped },
-  { title: 'stops when the store has lost its lease, and never works under a new token', run: storeReset },
+  {
+    title: 'continues with the same token at another server when its server is suspended',
+    run: serverStopped,
+  },
+  {
+    title: 'stops when the store has lost its lease, and does not continue with a new token',
+    run: storeReset,
+  },
 ];

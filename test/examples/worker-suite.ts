@@ -7,11 +7,11 @@ export { QUICK_SCENARIOS, SLOW_SCENARIOS } from './worker-scenarios';
 export const ALL_SCENARIOS: readonly Scenario[] = [...QUICK_SCENARIOS, ...SLOW_SCENARIOS];
 
 /**
- * The promises of the example workers, checked through their output, their exit codes and the ledger.
+ * Checks what examples/README.md promises about the workers, by their output, their exit codes and the ledger.
  *
- * @param subject names the worker in the report
+ * @param subject the worker's name in the report
  * @param findWorker finds the worker under test, or the reason why it cannot run on this machine
- * @param other the second worker of each scenario; another language shows that the two can take turns
+ * @param other the second worker of each scenario, which may be written in another language
  */
 export function workerSuite(
   subject: string,

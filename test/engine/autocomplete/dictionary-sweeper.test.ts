@@ -4,7 +4,7 @@ import { ManualClock, settled } from '../../support/manual-clock';
 
 type State = 'more' | 'building' | 'clean' | 'gone';
 
-/** A store with a list of names, and the results of each name's sweeps. The last result repeats. */
+/** A store with a list of dictionary names. Each name has results for its sweeps, and its last result repeats. */
 class FakeDictionaries {
   readonly names = new Set<string>();
   readonly swept: string[] = [];
@@ -36,7 +36,7 @@ test.each([
   [0, 1000],
   [0.5, 1500],
   [0.999, 1999],
-])('with a random number of %d, the sweeper starts its first round after %d ms', async (random, due) => {
+])('the sweeper starts its first round, by the random number %d, after %d ms', async (random, due) => {
   const { store, clock } = startSweeper(random);
   store.names.add('towns');
   await clock.advance(due - 1);
@@ -67,7 +67,7 @@ test('the sweeper repeats the sweep of a dictionary while there is more to do', 
   expect(store.swept).toEqual(['towns', 'towns', 'towns']);
 });
 
-test('the sweeper unregisters a dictionary that does not exist any more', async () => {
+test('the sweeper removes a dictionary that does not exist any more from the list of names', async () => {
   const { store, sweeper } = startSweeper();
   store.names.add('towns');
   store.states.set('towns', ['gone']);
@@ -77,7 +77,7 @@ test('the sweeper unregisters a dictionary that does not exist any more', async 
 });
 
 test.each(['building', 'clean', 'more'] as const)(
-  'the sweeper registers a dictionary again if the next sweep finds it %s',
+  'the sweeper puts a removed dictionary back into the list of names if the next sweep finds its state "%s"',
   async (state) => {
     const { store, sweeper } = startSweeper();
     store.names.add('towns');

@@ -3,13 +3,13 @@ import { foldCase } from '../../../src/engine/autocomplete/case-folding';
 import { fold } from '../../../src/engine/autocomplete/fold';
 import { anyText, scriptText } from '../../support/scripts-of-the-world';
 
-/** The table has the foldings of Unicode 17. A newer Node knows characters that the table lacks. */
+/** The table of foldings has the characters of Unicode 17. A newer Node knows more characters. */
 const TABLE_IS_COMPLETE = Number(process.versions.unicode) <= 17;
 
 /** Every character that this Node knows. */
 const everyCharacter: readonly string[] = Array.from({ length: 0x110000 }, (_, codePoint) =>
   String.fromCodePoint(codePoint),
-).filter((one) => !/[\p{Unassigned}\p{Private_Use}\p{Surrogate}]/u.test(one));
+).filter((character) => !/[\p{Unassigned}\p{Private_Use}\p{Surrogate}]/u.test(character));
 
 const lengthOf = (text: string): number => [...text].length;
 const hex = (character: string): string => character.codePointAt(0)!.toString(16);
@@ -17,33 +17,33 @@ const hex = (character: string): string => character.codePointAt(0)!.toString(16
 describe('foldCase', () => {
   it('folds a character to a character that Node considers the same letter', () => {
     const pairs = everyCharacter
-      .filter((one) => foldCase(one) !== one && lengthOf(foldCase(one)) === 1)
-      .map((one) => [one, foldCase(one)] as const);
+      .filter((character) => foldCase(character) !== character && lengthOf(foldCase(character)) === 1)
+      .map((character) => [character, foldCase(character)] as const);
     expect(pairs.length).toBeGreaterThan(1300);
     const wrongPairs = pairs.filter(([from, to]) => !new RegExp(`^${to}$`, 'iu').test(from));
     expect(wrongPairs.map(([from]) => hex(from))).toEqual([]);
-    // A folded character folds to itself.
+    // A folded character does not change when folded again.
     expect(pairs.filter(([, to]) => foldCase(to) !== to)).toEqual([]);
   });
 
-  it('folds a character to the small letters of its capital form if that form has several letters', () => {
+  it('folds a character to the small letters of its capital form, if the capital form has several letters', () => {
     const expected = new Map(
       everyCharacter
-        .map((one) => [one, one.toUpperCase().toLowerCase()] as const)
-        .filter(([one, small]) => lengthOf(small) > 1 && one !== 'İ'),
+        .map((character) => [character, character.toUpperCase().toLowerCase()] as const)
+        .filter(([character, small]) => lengthOf(small) > 1 && character !== 'İ'),
     );
-    // Exceptions: these two characters are their own capital form.
+    // These two characters are exceptions, because they are their own capital form.
     expected.set('ẞ', 'ss').set('İ', 'i\u0307');
-    const found = everyCharacter.filter((one) => lengthOf(foldCase(one)) > 1);
+    const found = everyCharacter.filter((character) => lengthOf(foldCase(character)) > 1);
     expect(found).toHaveLength(104);
-    expect(new Map(found.map((one) => [one, foldCase(one)]))).toEqual(expected);
+    expect(new Map(found.map((character) => [character, foldCase(character)]))).toEqual(expected);
   });
 
   (TABLE_IS_COMPLETE ? it : it.skip)('folds exactly the characters that Node folds', () => {
-    const wrong = everyCharacter.filter((one) => {
-      const decomposed = one.normalize('NFD');
+    const wrong = everyCharacter.filter((character) => {
+      const decomposed = character.normalize('NFD');
       const changes = foldCase(decomposed) !== decomposed;
-      return changes !== /\p{Changes_When_Casefolded}/u.test(one);
+      return changes !== /\p{Changes_When_Casefolded}/u.test(character);
     });
     expect(wrong.map(hex)).toEqual([]);
   });
@@ -74,8 +74,8 @@ describe('fold', () => {
     ['ᾳ', 'ΑΙ'],
     ['Ⅷ ①', 'viii 1'],
     ['ﻣﺮﺣﺒﺎ', 'مرحبا'],
-  ])('folds %s and %s to the same text (chapter 10: any character)', (one, other) => {
-    expect(fold(one, 'kept')).toBe(fold(other, 'kept'));
+  ])('folds %s and %s to the same text (chapter 10: any character)', (text, other) => {
+    expect(fold(text, 'kept')).toBe(fold(other, 'kept'));
   });
 
   it('keeps or drops accents as the profile says', () => {
@@ -110,9 +110,9 @@ describe('fold', () => {
       }),
       { numRuns: 5000 },
     );
-    // Each character alone, and next to characters that compose with it or are reordered.
-    for (const one of everyCharacter) {
-      for (const text of [one, `\u03b1${one}\u0301`, `${one}\u0345\u0308\u0323`]) {
+    // Each character is tested alone, and next to characters that compose with the character or change places.
+    for (const character of everyCharacter) {
+      for (const text of [character, `\u03b1${character}\u0301`, `${character}\u0345\u0308\u0323`]) {
         const once = fold(text, accents);
         if (fold(once, accents) !== once) throw new Error(`not stable: ${[...text].map(hex).join(' ')}`);
       }
@@ -131,7 +131,7 @@ describe('fold', () => {
     },
   );
 
-  it('folds ASCII next to another script as it folds ASCII alone', () => {
+  it('folds ASCII letters in the same way with and without letters of another script', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary-ascii' }), (text) => {
         expect(fold(`${text}語`, 'dropped')).toBe(`${fold(text, 'dropped')}語`);

@@ -16,7 +16,7 @@ const short = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '-', '語', '\u03
 const kind = (texts: readonly string[], query: string, ...kinds: MatchKind[]): MatchKind | undefined =>
   kindOf(packForms(texts), query, wantedKinds(kinds, true));
 
-/** Indexes of letters and digits that follow no letter, digit or mark. */
+/** The indexes of letters and digits that follow no letter, digit or mark. */
 function wordStarts(text: string): number[] {
   let before = '';
   let index = 0;
@@ -88,25 +88,25 @@ describe('kindOf', () => {
     expect(kind(['john smith'], query)).toBe(expected);
   });
 
-  it('returns the best kind over the text and its aliases', () => {
+  it('returns the best kind among the text and its aliases', () => {
     expect(kind(['deutschland', 'germany', 'ger'], 'ger')).toBe('exact');
     expect(kind(['algeria', 'germany'], 'ger')).toBe('prefix');
     expect(kind(['algeria', 'west germany'], 'ger')).toBe('word-prefix');
   });
 
-  it('never matches across two forms', () => {
+  it('never matches a query that spans two forms', () => {
     expect(kind(['ab', 'cd'], 'bc')).toBeUndefined();
     expect(kind(['john', 'jane'], 'johnjane', 'contains', 'suffix')).toBeUndefined();
   });
 
-  it('returns the best of the wanted kinds', () => {
+  it('returns the best match kind among the wanted kinds', () => {
     expect(kind(['john smith'], 'john smith', 'contains', 'suffix')).toBe('suffix');
     expect(kind(['john smith'], 'john', 'contains', 'suffix')).toBe('contains');
     expect(kind(['john smith'], 'john', 'suffix', 'word-prefix', 'exact')).toBeUndefined();
     expect(kind(['john john'], 'john', 'word-prefix')).toBe('word-prefix');
   });
 
-  it('returns typo only if no other kind matches, wanted or not', () => {
+  it('returns typo only if no other kind matches, not even an unwanted kind', () => {
     expect(kind(['john'], 'jonh', 'typo')).toBe('typo');
     expect(kind(['john'], 'john', 'typo')).toBeUndefined();
     expect(kind(['jonas', 'my jonh'], 'jonh', 'typo')).toBeUndefined();
@@ -122,14 +122,14 @@ describe('kindOf', () => {
     expect(kind(['a'], '', 'exact', 'typo')).toBeUndefined();
   });
 
-  it('treats a marked query like an unmarked one', () => {
+  it('matches a query with word marks like a query without word marks', () => {
     expect(kindOf(packForms(['a john smith']), markWords('john smith'), ALL)).toBe('word-prefix');
     expect(kindOf(packForms(['ab cdefg']), markWords('ab cdfeg'), ALL)).toBe('typo');
   });
 
-  it('agrees with the definitions of the kinds for any texts and queries', () => {
+  it('agrees with the definitions of the match kinds for any texts and queries', () => {
     const kinds = fc.subarray(
-      [...MATCH_KINDS].filter((one) => one !== 'typo'),
+      [...MATCH_KINDS].filter((kind) => kind !== 'typo'),
       { minLength: 1 },
     );
     const texts = fc.array(fc.oneof(short, folded), { maxLength: 3 });
@@ -144,7 +144,7 @@ describe('kindOf', () => {
           suffix: some((text) => text.endsWith(typed)),
           contains: some((text) => text.includes(typed)),
         };
-        expect(kind(all, typed, ...wanted)).toBe(wanted.find((one) => truths[one]));
+        expect(kind(all, typed, ...wanted)).toBe(wanted.find((candidate) => truths[candidate]));
       }),
       { numRuns: 5000 },
     );
@@ -156,7 +156,7 @@ it('packForms leaves out duplicate and empty forms', () => {
   expect(packForms([''])).toBe('');
 });
 
-it('wordPrefixAt finds the first word after the beginning that starts with the query', () => {
+it('wordPrefixAt finds the first word that starts with the query, except at the beginning of the text', () => {
   expect(wordPrefixAt('an annex, an ant', 'an')).toBe(3);
   expect(wordPrefixAt('𐐨 𐐨 𐐩𐐩 b', '𐐩𐐩 b')).toBe(6);
   expect(wordPrefixAt('ann', 'ann')).toBe(-1);

@@ -52,7 +52,7 @@ describe('suggestRecents and rankRecents', () => {
     const list = [recent('b'), recent('c', 'id'), recent('a')];
     expect(textsOf(list, '')).toEqual(['b', 'c', 'a']);
     expect(textsOf(list, '', 'exact', 'typo')).toEqual([]);
-    // A query of accents alone folds to the empty query when accents are dropped.
+    // When accents are dropped, a query of accents alone folds to the empty query.
     expect(textsOf(list, '\u0301')).toEqual(['b', 'c', 'a']);
   });
 
@@ -85,7 +85,7 @@ describe('suggestRecents and rankRecents', () => {
     expect(rankRecents(list, { query: 'resume', kinds: [], accents: 'kept', typos: false })).toEqual([]);
   });
 
-  it('show recents with the same entry id, or with the same text if one has no id, once', () => {
+  it('show recents with the same entry id once, and recents with the same text once if an entry id is missing', () => {
     expect(textsOf([recent('New name', '1'), recent('Old name', '1')], 'name')).toEqual(['New name']);
     expect(textsOf([recent('New name', '1'), recent('Old name', '1')], 'old')).toEqual([]);
     expect(textsOf([recent('ANNA'), recent('anna'), recent('Ánna')], '')).toEqual(['ANNA']);
@@ -97,7 +97,7 @@ describe('suggestRecents and rankRecents', () => {
     expect(textsOf([recent('Anna', '1'), recent('anna', '2')], '')).toEqual(['Anna', 'anna']);
   });
 
-  it('sort any list by kind and recency, and show each recent once', () => {
+  it('sort any list by match kind and recency, and show each recent once', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'B', 'é', ' ', 'b'), minLength: 1, maxLength: 5 });
     const id = fc.constantFrom<string>('', '', '1', '2', '3');
     const lists = fc.array(
@@ -108,26 +108,26 @@ describe('suggestRecents and rankRecents', () => {
       fc.property(lists, text, fc.subarray([...MATCH_KINDS]), (list, query, kinds) => {
         const ranked = rankRecents(list, ask(query, ...kinds));
         const places = ranked.map(
-          (one) => [MATCH_KINDS.indexOf(one.kind), list.indexOf(one.recent)] as const,
+          (item) => [MATCH_KINDS.indexOf(item.kind), list.indexOf(item.recent)] as const,
         );
         expect(places).toEqual([...places].sort(([a, b], [c, d]) => a - c || b - d));
         const shownBefore = new SeenSuggestions();
-        for (const { recent: one, folded, kind } of ranked) {
-          expect(folded).toBe(fold(one.text, 'dropped'));
+        for (const { recent: item, folded, kind } of ranked) {
+          expect(folded).toBe(fold(item.text, 'dropped'));
           if (kinds.length > 0) expect(kinds).toContain(kind);
         }
         const inOrder = [...ranked].sort((a, b) => list.indexOf(a.recent) - list.indexOf(b.recent));
-        for (const { recent: one, folded } of inOrder)
-          expect(shownBefore.add(one.entryId, folded)).toBe(true);
-        // A recent that is left out equals an earlier recent, or does not contain the query.
+        for (const { recent: item, folded } of inOrder)
+          expect(shownBefore.add(item.entryId, folded)).toBe(true);
+        // A recent is left out only if it equals an earlier recent, or does not contain the query.
         if (kinds.length > 0 && !kinds.includes('contains')) return;
         const seen = new SeenSuggestions();
-        const missing = list.filter((one) => {
-          const isNew = seen.add(one.entryId, fold(one.text, 'dropped'));
-          return isNew && !ranked.some((shown) => shown.recent === one);
+        const missing = list.filter((item) => {
+          const isNew = seen.add(item.entryId, fold(item.text, 'dropped'));
+          return isNew && !ranked.some((shown) => shown.recent === item);
         });
-        for (const one of missing) {
-          expect(fold(one.text, 'dropped')).not.toContain(fold(query, 'dropped'));
+        for (const item of missing) {
+          expect(fold(item.text, 'dropped')).not.toContain(fold(query, 'dropped'));
         }
       }),
       { numRuns: 2000 },

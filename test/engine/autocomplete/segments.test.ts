@@ -57,7 +57,7 @@ describe('segments', () => {
     expect(shown('Re\u0301sumé', 'RÉ', 'prefix', 'dropped')).toBe('[Re\u0301]sumé');
     expect(shown('Việt Nam', 'vie', 'prefix', 'dropped')).toBe('[Việ]t Nam');
     expect(shown('Việt Nam', 'viet', 'prefix', 'kept')).toBe('Việt Nam');
-    // A mark without a letter folds to nothing. At the start of the text the mark belongs to the match.
+    // A mark without a letter folds to nothing. A mark at the start of the text belongs to the match.
     expect(shown('\u0301語x', '語', 'prefix', 'dropped')).toBe('[\u0301語]x');
   });
 
@@ -72,7 +72,7 @@ describe('segments', () => {
     expect(shown('Germany', 'germ', 'suffix')).toBe('Germany');
   });
 
-  it('concatenate to the text, are not empty, alternate, and divide no grapheme cluster', () => {
+  it('join to the whole text, are not empty, alternate, and divide no grapheme cluster', () => {
     fc.assert(
       fc.property(texts, texts, kinds, accents, (text, query, kind, how) => {
         const parts = segments(text, query, kind, how);
@@ -94,7 +94,7 @@ describe('segments', () => {
     let found = 0;
     fc.assert(
       fc.property(texts, fc.nat(), fc.nat(), accents, (text, a, b, how) => {
-        // The query is a random part of the folded text.
+        // The query is any part of the folded text.
         const all = [...fold(text, how)];
         const [from, to] = [a % (all.length + 1), b % (all.length + 1)].sort((x, y) => x - y);
         const query = fold(all.slice(from, to).join(''), how);
@@ -105,7 +105,7 @@ describe('segments', () => {
         const matched = parts.filter((part) => part.matched);
         expect(matched).toHaveLength(1);
         expect(fold(matched[0]!.text, how)).toContain(query);
-        // The matched part without its first and last cluster does not contain the query.
+        // Without its first and its last cluster, the matched part does not contain the query.
         const characters = Array.from(clusters.segment(matched[0]!.text), ({ segment }) => segment);
         const inner = characters.slice(1, -1).join('');
         if (kind !== 'exact') expect(fold(inner, how).includes(query) && characters.length > 2).toBe(false);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { isTypo, typoMatch } from '../../../src/engine/autocomplete/typo';
 
-/** The textbook algorithm of the optimal string alignment distance, with the whole matrix. */
+/** The textbook algorithm of the optimal string alignment distance, which fills the whole matrix. */
 function distance(a: readonly string[], b: readonly string[]): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) =>
     Array.from({ length: b.length + 1 }, (__, j) => (i === 0 ? j : j === 0 ? i : 0)),
@@ -19,7 +19,7 @@ function distance(a: readonly string[], b: readonly string[]): number {
   return rows[a.length]![b.length]!;
 }
 
-/** Compares every beginning of the text with the query. */
+/** Finds the best match by a comparison of the query with every beginning of the text. */
 function naiveMatch(query: string, text: string): { distance: number; end: number } | undefined {
   const [typed, found] = [[...query], [...text]];
   const allowed = typed.length < 4 ? 0 : typed.length < 8 ? 1 : 2;
@@ -38,7 +38,7 @@ function naiveMatch(query: string, text: string): { distance: number; end: numbe
 
 const letters = fc.constantFrom('a', 'b', 'é', '𐐨', '語');
 const words = (minLength: number, maxLength: number) => fc.string({ unit: letters, minLength, maxLength });
-/** Texts of two letters, so that many texts are close to each other. */
+/** Texts that have only two different letters. Many of them are similar. */
 const alike = (minLength: number, maxLength: number) =>
   fc.string({ unit: fc.constantFrom('a', '𐐨'), minLength, maxLength });
 
@@ -74,7 +74,7 @@ describe('isTypo and typoMatch', () => {
     expect(isTypo(query, text)).toBe(false);
   });
 
-  it('choose the same beginning of the text as the whole matrix', () => {
+  it('choose the same beginning of the text as a search with the whole matrix', () => {
     let found = 0;
     fc.assert(
       fc.property(alike(3, 11), alike(0, 14), (query, text) => {

@@ -30,9 +30,9 @@ describe('acquire', () => {
     on = EngineFixture.onFakeStore();
   });
 
-  it('returns the lease, its id, and an offset counted from the call', async () => {
+  it('returns the lease with its lease_id, and with an expire_offset that counts from the call', async () => {
     const pending = on.acquire({ name: 'a/ü' });
-    await on.clock.advance(40); // the command was sent at once; only its reply is late
+    await on.clock.advance(40); // The command was sent at once, and its reply comes 40 ms later.
     const sent = await on.store.next('acquire');
     await sent.answer(
       grantedAt(sent.at, { fencingToken: 9n, remainingMs: 20_000, ttlMs: 30_000, permits: LOCK_LIMIT }),
@@ -54,7 +54,7 @@ describe('acquire', () => {
     on.expectRest();
   });
 
-  it('asks for all permits of a lock, for 1 of a shared lock, and for permit_count of a semaphore', async () => {
+  it('requests all permits of a lock, 1 permit of a shared lock, and permit_count permits of a semaphore', async () => {
     on.acquire();
     expect((await on.store.next('acquire')).command).toMatchObject({
       permits: LOCK_LIMIT,
@@ -69,7 +69,7 @@ describe('acquire', () => {
     expect(semaphore.value.permitCount).toBe(3);
   });
 
-  it('makes a request id if there is none, and an attach value and a secret for every call', async () => {
+  it('makes a request id if the call has none, and an attach value and a secret for every call', async () => {
     const pending = on.acquire({ requestId: undefined });
     const first = await on.store.next('acquire');
     await first.answer(grantedAt(first.at));
@@ -141,7 +141,7 @@ describe('acquire', () => {
   });
 
   describe('when the store fails', () => {
-    it('answers STORE_UNAVAILABLE to a command that was not carried out, and gives nothing back', async () => {
+    it('answers STORE_UNAVAILABLE if the command was not carried out, and gives nothing back', async () => {
       const pending = on.acquire();
       await (await on.store.next('acquire')).fail('no');
       expect(pending.outcome).toBe('STORE_UNAVAILABLE');
@@ -157,7 +157,7 @@ describe('acquire', () => {
       on.expectRest();
     });
 
-    it('answers OUTCOME_UNKNOWN with the request id to a command without a reply, and gives a possible grant back', async () => {
+    it('answers OUTCOME_UNKNOWN with the request id if there is no reply, and gives a possible grant back', async () => {
       const pending = on.acquire({ requestId: undefined });
       const sent = await on.store.next('acquire');
       await sent.fail('unknown');
@@ -179,7 +179,7 @@ describe('acquire', () => {
     });
   });
 
-  describe('waiting', () => {
+  describe('if the resource is not free', () => {
     const waitOf = async (
       values: { waitTimeoutMs?: number | undefined; ttlMs?: number },
       timeoutMs?: number,
@@ -188,7 +188,7 @@ describe('acquire', () => {
       return (await on.store.next('acquire')).command.wait;
     };
 
-    it('waits only if wait_timeout and the deadline leave time', async () => {
+    it('waits only if wait_timeout and the deadline allow a wait', async () => {
       expect(await waitOf({})).toBe(true);
       expect(await waitOf({ waitTimeoutMs: 1 })).toBe(true);
       expect(await waitOf({ waitTimeoutMs: 0 })).toBe(false);
@@ -201,16 +201,21 @@ describe('acquire', () => {
     // The margin before the deadline is a tenth of the timeout, from 20 ms to 250 ms.
     it.each([
       ['wait_timeout has passed', { waitTimeoutMs: 500 }, undefined, 500],
-      ['wait_timeout has passed, before the deadline', { waitTimeoutMs: 500 }, 10_000, 500],
+      ['wait_timeout has passed, if the deadline is later', { waitTimeoutMs: 500 }, 10_000, 500],
       ['20 ms before a deadline of 100 ms', {}, 100, 80],
       ['100 ms before a deadline of 1 s', {}, 1000, 900],
       ['200 ms before a deadline of 2 s', {}, 2000, 1800],
       ['250 ms before a deadline of 10 s', {}, 10_000, 9750],
-      ['the deadline, which is before wait_timeout', { waitTimeoutMs: 60_000 }, 10_000, 9750],
-      ['an hour has passed, without a deadline', {}, undefined, 3_600_000],
-      ['an hour has passed, with a deadline of 30 days', {}, 30 * 86_400_000, 3_600_000],
-      ['200 ttls have passed, if that is less than an hour', { ttlMs: 1000 }, undefined, 200_000],
-    ])('waits until %s, and then withdraws', async (_, values, timeoutMs, expected) => {
+      [
+        '250 ms before a deadline that comes before wait_timeout has passed',
+        { waitTimeoutMs: 60_000 },
+        10_000,
+        9750,
+      ],
+      ['an hour has passed, if there is no deadline', {}, undefined, 3_600_000],
+      ['an hour has passed, if the deadline is in 30 days', {}, 30 * 86_400_000, 3_600_000],
+      ['200 ttls have passed, if 200 ttls are less than an hour', { ttlMs: 1000 }, undefined, 200_000],
+    ])('waits until %s, and then withdraws its place', async (_, values, timeoutMs, expected) => {
       const pending = on.acquire(values, timeoutMs === undefined ? {} : { timeoutMs });
       await answerWaiting(on);
       const { receivedAt } = pending.call;
@@ -221,7 +226,7 @@ describe('acquire', () => {
       expect(sent.at - receivedAt).toBeGreaterThanOrEqual(expected);
       expect(sent.at - receivedAt).toBeLessThanOrEqual(expected + 10);
       expect(sent.command).toMatchObject({ requestId: ALICE, giveBack: false });
-      // The call does not end before the store has answered.
+      // The call ends only after the answer of the store.
       expect(pending.outcome).toBe('waiting');
       await sent.answer({ kind: 'withdrawn', snapshot: HELD_BY_BOB });
       expect(pending.outcome).toBe('CONTENDED');
@@ -232,7 +237,7 @@ describe('acquire', () => {
       on.expectRest();
     });
 
-    it('waits for up to a tenth less than an hour, by jitter', async () => {
+    it('waits for 54 to 60 minutes, by a random number', async () => {
       on.identities.jitter = 0.5;
       on.acquire();
       await answerWaiting(on);
@@ -262,8 +267,8 @@ describe('acquire', () => {
     it.each([
       ['superseded', { kind: 'superseded' }, 'SUPERSEDED'],
       ['finished', { kind: 'finished', cause: 'released' }, 'REQUEST_FINISHED'],
-      ['kept, because another call was answered', { kind: 'kept' }, 'OUTCOME_UNKNOWN'],
-    ] as const)('ends with its error if the reply is %s', async (_, reply, reason) => {
+      ['kept (another call got the grant)', { kind: 'kept' }, 'OUTCOME_UNKNOWN'],
+    ] as const)('ends with the error for the reply %s', async (_, reply, reason) => {
       const { pending, sent } = await endOfWait();
       await sent.answer(reply);
       expect(pending.outcome).toBe(reason);
@@ -276,7 +281,7 @@ describe('acquire', () => {
         const { pending, sent } = await endOfWait();
         await sent.fail(carriedOut);
         expect(pending.outcome).toBe('OUTCOME_UNKNOWN');
-        // The give-back is retried until the store answers.
+        // The engine repeats the give-back until the store answers.
         for (let pauseMs = 500; pauseMs < 3000; pauseMs *= 1.5) {
           const back = await on.store.next('withdraw');
           expect(back.command.giveBack).toBe(true);
@@ -299,22 +304,22 @@ describe('acquire', () => {
       }
       expect(on.clock.now() - startedAt).toBeGreaterThan(290_000);
       expect(on.clock.now() - startedAt).toBeLessThan(310_000);
-      // The pauses grow, so that the retries are no load for the store.
+      // The pauses between the retries grow, so the retries are a small load for the store.
       expect(on.store.count('withdraw')).toBeLessThan(50);
       on.expectRest();
     });
   });
 
-  describe('with a grant that arrives after its offset has passed', () => {
+  describe('with a grant that arrives after its expire_offset has passed', () => {
     const late = { ttlMs: 1000, remainingMs: 1000 };
 
-    it('gives the grant back and waits again in its old place', async () => {
+    it('gives the grant back, and waits again in its old place', async () => {
       const pending = on.acquire({ ttlMs: 1000 });
       const sent = await on.store.next('acquire');
       await on.clock.advance(1000);
       await sent.answer(grantedAt(sent.at, { ...late, fencingToken: 44n }));
       const back = await on.store.next('withdraw');
-      // The command may run again after a broken connection. Its token keeps it from taking the next grant.
+      // The command may run again after a broken connection. With the fencing token the command gives back no later grant.
       expect(back.command).toMatchObject({ attach: sent.command.attach, giveBack: true, fencingToken: 44n });
       await back.answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
       const claim = await on.store.next('claim');
@@ -325,7 +330,7 @@ describe('acquire', () => {
       on.expectRest();
     });
 
-    it('returns a grant up to the last millisecond of its offset', async () => {
+    it('returns a grant that arrives in the last millisecond of its expire_offset', async () => {
       const pending = on.acquire({ ttlMs: 1000 });
       const sent = await on.store.next('acquire');
       await on.clock.advance(999);
@@ -333,7 +338,7 @@ describe('acquire', () => {
       expect(pending.outcome).toBe('OK');
     });
 
-    it('gives the grant back and answers STORE_UNAVAILABLE if it may not wait', async () => {
+    it('gives the grant back, and answers STORE_UNAVAILABLE if wait_timeout is 0', async () => {
       const pending = on.acquire({ ttlMs: 1000, waitTimeoutMs: 0 });
       const sent = await on.store.next('acquire');
       await on.clock.advance(1000);
@@ -363,7 +368,7 @@ describe('acquire', () => {
       },
     );
 
-    it('gives a late grant of a claim back and claims again', async () => {
+    it('gives a late grant of a claim back, and claims again', async () => {
       const pending = on.acquire({ ttlMs: 1000 });
       const { command } = await answerWaiting(on);
       on.store.listener?.recheck({ service: 'lock', name: 'hello' }, command.requestId);
@@ -378,7 +383,7 @@ describe('acquire', () => {
       expect(pending.outcome).toBe('OK');
     });
 
-    it('gives a late grant of a withdrawal back and answers CONTENDED', async () => {
+    it('gives a late grant of a withdrawal back, and answers CONTENDED', async () => {
       const pending = on.acquire({ ttlMs: 1000, waitTimeoutMs: 500 });
       await answerWaiting(on);
       await on.clock.advance(500);

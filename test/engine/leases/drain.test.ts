@@ -18,12 +18,12 @@ describe('a draining server', () => {
     await settled();
   }
 
-  it('is drained at once if it has no calls', async () => {
+  it('ends its drain at once if there are no calls', async () => {
     await drain();
     expect(drained).toBe(true);
   });
 
-  it('answers DRAINING to new calls without a command', async () => {
+  it('answers DRAINING to new calls, and sends no command to the store', async () => {
     await drain();
     const [unary, stream, attach] = [on.acquire(), on.hold(), on.attach('x')];
     await settled();
@@ -55,7 +55,7 @@ describe('a draining server', () => {
     on.expectRest();
   });
 
-  it('withdraws every waiting call, which ends with DRAINING', async () => {
+  it('withdraws every waiting call, and ends the call with DRAINING', async () => {
     const waits = [on.acquire(), on.hold({ requestId: OTHER })];
     await answerWaiting(on);
     await answerWaiting(on);
@@ -72,7 +72,7 @@ describe('a draining server', () => {
     on.expectRest();
   });
 
-  it('reports grants that arrive with a withdrawal', async () => {
+  it('reports a grant that arrives as the reply to a withdrawal', async () => {
     const unary = on.acquire();
     const stream = on.hold({ requestId: OTHER });
     await answerWaiting(on);
@@ -110,7 +110,7 @@ describe('a draining server', () => {
     expect(drained).toBe(true);
   });
 
-  it('still renews and releases by lease id', async () => {
+  it('still renews and releases leases by lease_id', async () => {
     const unary = on.acquire();
     const acquired = await on.store.next('acquire');
     await acquired.answer(grantedAt(acquired.at));

@@ -4,7 +4,7 @@ import { HeldLeaseFixture, SLOT_MS } from '../../support/held-lease-fixture';
 const RHO = 0.0005;
 
 describe('HeldLease', () => {
-  describe('renewal', () => {
+  describe('without failures', () => {
     it.each([
       [30_000, 10_000],
       [120_000, 10_000],
@@ -37,20 +37,20 @@ describe('HeldLease', () => {
       }
     });
 
-    it('renews with offsets counted from the call that opened the stream, also after a wait', async () => {
+    it('sends an expire_offset that counts from the call of the stream, even after a wait', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 30_000, waitedMs: 50_000 });
       await held.until(10_000);
       await held.renew();
       expect(held.sink.last('renewed').expireOffsetMs).toBeCloseTo((60_000 + 30_000) * (1 - RHO), 6);
     });
 
-    it('renews at half of the remaining time if the lease was taken over late', async () => {
+    it('renews at half of the remaining time if the stream attached late to the lease', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 30_000, granted: { remainingMs: 4000 } });
       await held.until(2000);
       expect(held.sentAt('renew')).toEqual([2000]);
     });
 
-    it('renews by the new ttl after another call has set a longer ttl', async () => {
+    it('renews every third of the new ttl after another call has set a longer ttl', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(1000);
       await held.renew({ ttlMs: 24_000, remainingMs: 24_000 });
@@ -60,7 +60,7 @@ describe('HeldLease', () => {
       expect(held.sentAt('renew')).toEqual([1000, 9000]);
     });
 
-    it('renews at intervals from the send of the last renewal, not from its reply', async () => {
+    it('counts the interval from the send of the last renewal, not from its reply', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 30_000 });
       await held.until(10_000);
       await held.until(13_000);
@@ -70,7 +70,7 @@ describe('HeldLease', () => {
       expect(held.sentAt('renew')).toEqual([10_000, 20_000]);
     });
 
-    it('renews with its own attach value, and never takes over', async () => {
+    it('renews with its own attach value, and never takes the lease over from another stream', async () => {
       const held = new HeldLeaseFixture();
       await held.until(10_000);
       const { command } = await held.store.next('renew');
@@ -141,7 +141,7 @@ describe('HeldLease', () => {
       await older.answer(grantedAt(older.at, { ttlMs: 3000, remainingMs: 3000 }));
       expect(held.sink.last('renewed').expireOffsetMs).toBe(expireOffsetMs);
       const end = newer.at - held.start + 3000 * (1 - RHO);
-      // No renewal is answered from here on.
+      // All further renewals stay without a reply.
       await held.until(end - SLOT_MS);
       expect(held.status).toBeUndefined();
       await held.until(end + SLOT_MS);
@@ -166,7 +166,7 @@ describe('HeldLease', () => {
       expect(held.status).toBe('LEASE_LOST');
     });
 
-    it('does not move the end for a renewal without a reply', async () => {
+    it('keeps its end after a renewal without a reply', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(2990);
       expect(held.sink.kinds).not.toContain('lost');
@@ -185,7 +185,7 @@ describe('HeldLease', () => {
       expect(held.status).toBe('LEASE_LOST');
     });
 
-    it('sends renewal-failed for a defect too, and reports the defect', async () => {
+    it('sends renewal-failed after a defect too, and reports the defect', async () => {
       const held = new HeldLeaseFixture();
       await held.until(10_000);
       const defect = new Error('a script failed');
@@ -196,7 +196,7 @@ describe('HeldLease', () => {
   });
 
   describe('after a loss', () => {
-    it('stops renewing, and releases what a renewal without a reply may have kept', async () => {
+    it('stops renewing, and releases the lease in case a renewal without a reply has kept the lease', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(3000);
       expect(held.status).toBe('LEASE_LOST');
@@ -221,7 +221,7 @@ describe('HeldLease', () => {
       expect(held.timers.size).toBe(0);
     });
 
-    it('ignores late replies', async () => {
+    it('ignores late replies to renewals', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(1000);
       const late = await held.store.next('renew');
@@ -240,7 +240,7 @@ describe('HeldLease', () => {
       expect(held.sink.kinds).toEqual(['renewal-failed', 'lost']);
     });
 
-    it('has the cause expired and sends no renewal if the server was suspended past the end', async () => {
+    it('reports the cause expired, and sends no renewal, if the server was suspended past the end', async () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.clock.jump(60_000);
       expect(held.sink.kinds).toEqual(['lost']);
@@ -253,7 +253,7 @@ describe('HeldLease', () => {
       const held = new HeldLeaseFixture({ ttlMs: 3000 });
       await held.until(1000);
       const renewal = await held.store.next('renew');
-      // The reply is in the socket, and the end has passed before this process runs again.
+      // The reply waits in the socket of the suspended process until the end has passed.
       const jumped = held.clock.jump(60_000);
       void renewal.answer({
         kind: 'granted',
@@ -283,7 +283,7 @@ describe('HeldLease', () => {
     });
   });
 
-  describe('end', () => {
+  describe('at its end', () => {
     it('ends the stream with OK when the lease was released by its id', async () => {
       const held = new HeldLeaseFixture();
       held.lease.recheck();

@@ -19,7 +19,7 @@ function translated(failure: StoreFailure, repeat: Repeat = 'request_id'): Holdf
 }
 
 describe('translateStoreFailure', () => {
-  it('returns OUTCOME_UNKNOWN if a command may have run, even if its last try found the memory full', () => {
+  it('returns OUTCOME_UNKNOWN if a command may have run, even if the last try failed for lack of memory', () => {
     expect(translated(new StoreFailure('unknown', 'full')).reason).toBe('OUTCOME_UNKNOWN');
     expect(translated(new StoreFailure('no', 'full')).reason).toBe('STORE_FULL');
     expect(translated(new StoreFailure('no', 'unavailable')).reason).toBe('STORE_UNAVAILABLE');
@@ -38,11 +38,11 @@ describe('translateStoreFailure', () => {
   });
 });
 
-it('DRAINING carries the request_id, because the server may have made it', () => {
+it('the error DRAINING has the request_id, because the server may have made the request_id', () => {
   expect(draining(ID).details.metadata).toEqual({ request_id: ID });
 });
 
-it('CONTENDED of a wait at its age limit does not advise a longer wait_timeout', () => {
+it('the error CONTENDED does not advise a longer wait_timeout after a wait of the maximum age', () => {
   const snapshot = { ...EMPTY_SNAPSHOT, earliestEndMs: 1, waiterCount: 1 };
   expect(contended(LOCK, snapshot, 5000, true).message).not.toContain('wait_timeout');
   expect(contended(LOCK, snapshot, 5000).message).toContain('wait_timeout');
@@ -68,12 +68,12 @@ describe('errors of a semaphore', () => {
 
   it.each([
     [
-      'one holder',
+      'a single holder',
       { ...holder('alice', 8), usedCount: 8 },
       'has 8 of 10 permits taken by alice for 21 s more',
     ],
     [
-      'one holder without a label',
+      'a single holder without a label',
       { ...holder('', 8), usedCount: 8 },
       'has 8 of 10 permits taken for 21 s more',
     ],
@@ -114,7 +114,7 @@ describe('errors of a semaphore', () => {
     expect(refused({ ...holder('alice', 8), usedCount: 8, holderEndMs: 700 }).details.retryAfterMs).toBe(700);
   });
 
-  it('name the hold stream of the same service', () => {
+  it('name the streaming call of the same service', () => {
     expect(tooManyWaiting(POOL, 500).message).toMatch(/, or HoldPermits$/);
     expect(tooManyWaiting(LOCK, 500).message).toMatch(/, or HoldLock$/);
   });

@@ -21,7 +21,7 @@ const leaseId: fc.Arbitrary<LeaseId> = fc.record({
   secret,
 });
 
-const other = (one: Service): Service => (one === 'lock' ? 'semaphore' : 'lock');
+const other = (known: Service): Service => (known === 'lock' ? 'semaphore' : 'lock');
 
 describe('a lease id', () => {
   it('decodes to the values that it was encoded from, for any name', () => {
@@ -33,7 +33,7 @@ describe('a lease id', () => {
     );
   });
 
-  it('is URL-safe ASCII of at most a kilobyte, whatever the name', () => {
+  it('is URL-safe ASCII of at most a kilobyte, for any name', () => {
     const longest = { service: 'lock' as const, name: '\u{10ffff}'.repeat(MAX_NAME_BYTES / 4) };
     fc.assert(
       fc.property(leaseId, (id) => {
@@ -53,7 +53,7 @@ describe('a lease id', () => {
     );
   });
 
-  it('has one spelling: padded texts are refused, and changed texts name no equal lease', () => {
+  it('has a single spelling: a padded text is refused, and a changed text never decodes to the same lease', () => {
     fc.assert(
       fc.property(leaseId, fc.nat(), fc.constantFrom(...'ABab01-_=+/ \n%.é'), (id, at, letter) => {
         const text = encodeLeaseId(id);
@@ -71,7 +71,7 @@ describe('a lease id', () => {
     );
   });
 
-  it('is refused if it cannot come from this service', () => {
+  it('is refused if the text is not the exact encoding of a lease', () => {
     const foreign = [
       '',
       'x',
@@ -90,7 +90,7 @@ describe('a lease id', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 100 }), (text) => {
         const id = decodeLeaseId('lock', text);
-        // An accepted text is the exact encoding of its values.
+        // An accepted text is the exact encoding of the decoded values.
         if (id) expect(encodeLeaseId(id)).toBe(text);
       }),
       { numRuns: 1000 },

@@ -4,7 +4,7 @@ import { grantedAt, EMPTY_SNAPSHOT } from '../../support/fake-store';
 
 const HELLO = { service: 'lock', name: 'hello' } as const;
 
-/** The store may have forgotten leases, so it refuses every command that could grant. */
+/** During a quarantine the store refuses every command that could grant, because leases may be forgotten. */
 describe('during a quarantine of the store', () => {
   let on: EngineFixture;
   beforeEach(() => {
@@ -21,7 +21,7 @@ describe('during a quarantine of the store', () => {
     on.expectRest();
   });
 
-  it('an acquire that may have been carried out ends with OUTCOME_UNKNOWN, and is given back', async () => {
+  it('an acquire that may have been carried out ends with OUTCOME_UNKNOWN, and a possible grant is given back', async () => {
     const pending = on.acquire();
     await (await on.store.next('acquire')).fail('unknown', 'quarantined', 61_000);
     expect(pending.outcome).toBe('OUTCOME_UNKNOWN');
@@ -39,7 +39,7 @@ describe('during a quarantine of the store', () => {
       await (await on.store.next('touch')).fail('no', 'quarantined', 10_000);
     }
     expect(pending.outcome).toBe('waiting');
-    // Only touches are retried: claims of all waiters would be too many.
+    // The engine retries touches only, because a claim of each waiter would be too many commands.
     expect(on.store.count('claim')).toBe(1);
     expect(on.store.count('touch')).toBe(3);
     await on.clock.advance(1000);

@@ -31,7 +31,7 @@ const outcomes = fc.infiniteStream(
   ),
 );
 
-/** Clients of two servers that use one semaphore with a changing limit, over a model of the store on a manual clock. */
+/** Clients of two servers use a semaphore with a changing limit. The store is a model, and the clock is manual. */
 class Scenario {
   readonly clock = new ManualClock(1_000_000);
   readonly world = new ModelWorld(this.clock);
@@ -39,15 +39,15 @@ class Scenario {
     (server) => new EngineFixture(this.clock, this.world.store(server), {}, server),
   );
   private readonly calls: Pending<unknown>[] = [];
-  /** The limit in force. All earlier grants have been reported. */
+  /** The limit in force. All grants under an earlier limit have been reported. */
   private limit = MAX_LIMIT;
-  /** Leases of a deleted semaphore: their permits are free, but their holders may still believe in them. */
+  /** The tokens of leases of a deleted semaphore. Their permits are free, but their holders may still believe in them. */
   private readonly forced = new Set<bigint>();
   private seen = new Set<bigint>();
-  /** Lower bound of the tokens granted under this limit; 1 ms above the clock, because tokens of one moment count up. */
+  /** All grants under this limit have greater tokens. 1 ms is added, because tokens within a moment count up. */
   private limitSince = 0n;
 
-  /** `isLossy`: commands and replies may get lost. */
+  /** @param isLossy whether commands and replies may get lost */
   constructor(private readonly isLossy: boolean) {}
 
   async take(action: Action): Promise<void> {
@@ -82,13 +82,13 @@ class Scenario {
 
   async setLimit(limit: number): Promise<void> {
     await this.repeat((engine) => engine.permits.setLimit(POOL.name, { limit, expectedLimit: undefined }));
-    // Replies to earlier claims may still be in flight.
+    // The wait lets the replies to earlier claims arrive.
     await this.clock.advance(this.world.latencyMs);
     this.limit = limit;
     this.limitSince = BigInt(this.world.nowUs + 1000);
   }
 
-  /** Ends all calls. Then neither the servers nor the store keep anything, and all permits are free. */
+  /** Ends all calls, and checks that servers and store keep nothing and that all permits are free. */
   async expectRest(): Promise<void> {
     const { clock, world, calls, engines } = this;
     Object.assign(world, { outcomeOf: () => 'answered', latencyMs: 0 });
@@ -99,7 +99,7 @@ class Scenario {
       await engine.store.touch(POOL, []);
       engine.expectRest(true);
     }
-    // All leases expire. The two further steps are needed because no waiter counts as dead right after a stall.
+    // All leases expire in the first step. The next two steps remove the waiters. Right after a stall no waiter counts as dead.
     for (const ms of [100_000, 2500, 2500]) {
       await clock.advance(ms);
       await this.engine(0).store.touch(POOL, []);
@@ -110,7 +110,7 @@ class Scenario {
     expect(all.outcome).toBe('OK');
   }
 
-  /** Repeats a call until it succeeds, as an operator does. */
+  /** Repeats a call until the call succeeds, as an operator does. */
   private async repeat(change: (engine: EngineFixture<ModelStore>) => Promise<unknown>): Promise<void> {
     for (let tries = 0, done = false; !done; tries += 1) {
       change(this.engine(tries % 2)).then(
@@ -131,8 +131,8 @@ class Scenario {
   }
 
   /**
-   * A new grant never makes the believed permits exceed the limit. If replies get lost, a grant under the earlier limit
-   * may be reported late; its token shows that.
+   * Checks that no new grant makes the believed permits exceed the limit. If replies get lost, a grant under the earlier
+   * limit may be reported late. Such a grant has a token below `limitSince`.
    */
   private expectNoOverIssue(limit: number): void {
     const believed = this.believed();
@@ -163,7 +163,7 @@ function request(n: number): Partial<AcquireRequest> {
   return { name: POOL.name, requestId, permitCount: 1 + (n % 3), ttlMs: 3000, waitTimeoutMs: 4000 };
 }
 
-it('two servers neither over-issue nor leak permits of a semaphore that is changed, deleted and reached by lossy links', async () => {
+it('two servers neither over-issue nor leak permits while the limit changes, the semaphore is deleted and replies get lost', async () => {
   await assertWithinTime(
     fc.tuple(
       fc.array(anAction, { minLength: 1, maxLength: 25 }),

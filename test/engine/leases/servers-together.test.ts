@@ -9,17 +9,17 @@ import { assertWithinTime } from '../../support/timed-property';
 const HELLO = { service: 'lock', name: 'hello' } as const;
 const id = (n: number) => `0190a0a0-0000-7000-8000-${String(n).padStart(12, '0')}`;
 
-/** The engines of two servers over a model of the store, on a manual clock. */
+/** The engines of two servers use a model of the store and a manual clock. */
 describe('two servers', () => {
   let clock: ManualClock;
   let world: ModelWorld;
-  let one: EngineFixture<ModelStore>;
-  let two: EngineFixture<ModelStore>;
+  let s1: EngineFixture<ModelStore>;
+  let s2: EngineFixture<ModelStore>;
   beforeEach(() => {
     clock = new ManualClock(1_000_000);
     world = new ModelWorld(clock);
-    one = new EngineFixture(clock, world.store('s1'), {}, 's1');
-    two = new EngineFixture(clock, world.store('s2'), {}, 's2');
+    s1 = new EngineFixture(clock, world.store('s1'), {}, 's1');
+    s2 = new EngineFixture(clock, world.store('s2'), {}, 's2');
   });
 
   async function release(
@@ -31,35 +31,35 @@ describe('two servers', () => {
     return (await releasing).released;
   }
 
-  it('hand a released lock over at once', async () => {
-    const alice = one.acquire({ requestId: id(1) });
+  it('grant a released lock to a waiter of the other server at once', async () => {
+    const alice = s1.acquire({ requestId: id(1) });
     await clock.advance(0);
-    const bob = two.acquire({ requestId: id(2) });
+    const bob = s2.acquire({ requestId: id(2) });
     await clock.advance(500);
     expect([alice.outcome, bob.outcome]).toEqual(['OK', 'waiting']);
-    expect(await release(one, alice)).toBe(true);
+    expect(await release(s1, alice)).toBe(true);
     await clock.advance(0);
     expect(bob.value.fencingToken).toBeGreaterThan(alice.value.fencingToken);
     expect(bob.value.expireOffsetMs).toBeCloseTo(30_500 * 0.9995, 3);
-    one.expectRest(true);
-    two.expectRest(true);
+    s1.expectRest(true);
+    s2.expectRest(true);
   });
 
-  it('hand a released lock over within a second if every hint is lost', async () => {
+  it('grant a released lock to a waiter of the other server within a second if every hint is lost', async () => {
     world.hints = false;
-    const alice = one.acquire({ requestId: id(1) });
+    const alice = s1.acquire({ requestId: id(1) });
     await clock.advance(0);
-    const bob = two.acquire({ requestId: id(2) });
+    const bob = s2.acquire({ requestId: id(2) });
     await clock.advance(500);
-    await release(one, alice);
+    await release(s1, alice);
     await clock.advance(1010);
     expect(bob.outcome).toBe('OK');
   });
 
   it('grant the next waiter within 30 ms of expiry', async () => {
-    one.acquire({ requestId: id(1), ttlMs: 4321 });
+    s1.acquire({ requestId: id(1), ttlMs: 4321 });
     await clock.advance(0);
-    const bob = two.acquire({ requestId: id(2) });
+    const bob = s2.acquire({ requestId: id(2) });
     await clock.advance(4320);
     expect(bob.outcome).toBe('waiting');
     await clock.advance(30);
@@ -67,32 +67,32 @@ describe('two servers', () => {
   });
 
   it('grant 100 waiters of both servers in the order of their arrival', async () => {
-    const first = one.acquire({ requestId: id(0) });
+    const first = s1.acquire({ requestId: id(0) });
     await clock.advance(1);
     const waiters: Pending<{ leaseId: string; fencingToken: bigint }>[] = [];
     for (let n = 1; n <= 100; n += 1) {
-      waiters.push((n % 3 === 0 ? one : two).acquire({ requestId: id(n) }));
+      waiters.push((n % 3 === 0 ? s1 : s2).acquire({ requestId: id(n) }));
       await clock.advance(1);
     }
-    await release(one, first);
+    await release(s1, first);
     for (const [index, waiter] of waiters.entries()) {
       await clock.advance(5);
       expect(waiters.map(({ outcome }) => outcome).filter((outcome) => outcome === 'OK')).toHaveLength(
         index + 1,
       );
       expect(waiter.outcome).toBe('OK');
-      await release(two, waiter);
+      await release(s2, waiter);
     }
     await clock.advance(5);
-    one.expectRest(true);
-    two.expectRest(true);
+    s1.expectRest(true);
+    s2.expectRest(true);
   });
 
-  it('let the newer stream take over a lease under the same token, and supersede the older stream', async () => {
-    const older = one.hold();
+  it('let a newer stream take over a lease with the same token, and end the older stream with SUPERSEDED', async () => {
+    const older = s1.hold();
     await clock.advance(0);
     const { lease } = older.sink.last('granted');
-    const newer = two.attach(lease.leaseId);
+    const newer = s2.attach(lease.leaseId);
     await clock.advance(0);
     expect(newer.sink.last('granted').lease.fencingToken).toBe(lease.fencingToken);
     await clock.advance(0);
@@ -102,49 +102,49 @@ describe('two servers', () => {
     expect(older.sink.kinds).toEqual(['granted']);
   });
 
-  it('supersede the older stream at its next renewal if the hint is lost', async () => {
+  it('end the older stream with SUPERSEDED at its next renewal if the hint is lost', async () => {
     world.hints = false;
-    const older = one.hold();
+    const older = s1.hold();
     await clock.advance(0);
-    two.attach(older.sink.last('granted').lease.leaseId);
+    s2.attach(older.sink.last('granted').lease.leaseId);
     await clock.advance(10_010);
     expect(older.outcome).toBe('SUPERSEDED');
   });
 
-  it('keep the place of a wait that continues on the other server after a drain', async () => {
-    const alice = one.acquire({ requestId: id(1) });
+  it('keep the place of a waiter that continues on the other server after a drain', async () => {
+    const alice = s1.acquire({ requestId: id(1) });
     await clock.advance(1);
-    const bob = one.hold({ requestId: id(2) });
+    const bob = s1.hold({ requestId: id(2) });
     await clock.advance(1);
-    const carol = two.hold({ requestId: id(3) });
+    const carol = s2.hold({ requestId: id(3) });
     await clock.advance(1);
-    void one.permits.drain();
+    void s1.permits.drain();
     await clock.advance(0);
     expect(bob.outcome).toBe('DRAINING');
-    const again = two.hold({ requestId: id(2) });
+    const again = s2.hold({ requestId: id(2) });
     await clock.advance(1);
     expect(again.sink.last('queued').position).toBe(1);
-    await release(two, alice);
+    await release(s2, alice);
     await clock.advance(1);
     expect(again.sink.kinds).toEqual(['queued', 'granted']);
     expect(carol.sink.kinds).toEqual(['queued']);
-    one.expectRest(true);
+    s1.expectRest(true);
   });
 
   it('end a stream with OK when its lease is released through the other server', async () => {
-    const stream = one.hold();
+    const stream = s1.hold();
     await clock.advance(0);
     const { lease } = stream.sink.last('granted');
-    await two.permits.release(stream.call, 'lock', lease.leaseId);
+    await s2.permits.release(stream.call, 'lock', lease.leaseId);
     await clock.advance(0);
     expect(stream.sink.kinds).toEqual(['granted', 'released']);
     expect(stream.outcome).toBe('OK');
   });
 
   it('report leases as lost after the store has lost all data, and keep the places of waiters', async () => {
-    const stream = one.hold({ requestId: id(1) });
+    const stream = s1.hold({ requestId: id(1) });
     await clock.advance(1);
-    const waiters = [two.acquire({ requestId: id(2) }), two.acquire({ requestId: id(3) })];
+    const waiters = [s2.acquire({ requestId: id(2) }), s2.acquire({ requestId: id(3) })];
     await clock.advance(1);
     world.forget();
     await clock.advance(10_020);
@@ -153,20 +153,20 @@ describe('two servers', () => {
     expect(waiters.map(({ outcome }) => outcome)).toEqual(['OK', 'waiting']);
   });
 
-  it('grant a retry on the other server if the reply to the first try was lost', async () => {
+  it('grant a retry on the other server if the reply to the first attempt was lost', async () => {
     world.outcomeOf = (verb, server) => (verb === 'acquire' && server === 's1' ? 'reply-lost' : 'answered');
-    const first = one.acquire();
-    const second = two.acquire();
+    const first = s1.acquire();
+    const second = s2.acquire();
     await clock.advance(0);
     expect(first.outcome).toBe('OUTCOME_UNKNOWN');
-    // The give-back of the first call does not take the lease that the second call was answered with.
+    // The give-back of the first call does not end the lease of the second call.
     await clock.advance(2000);
     expect(second.outcome).toBe('OK');
     expect(world.model(HELLO).in('held')).toHaveLength(1);
-    one.expectRest(true);
+    s1.expectRest(true);
   });
 
-  it('have no waiter, no timer and no taken permit after any history', async () => {
+  it('have no waiter, no timer and no taken permit left after any history', async () => {
     const action = fc.oneof(
       {
         weight: 3,
@@ -223,7 +223,8 @@ describe('two servers', () => {
           await engine.store.touch(HELLO, []);
           engine.expectRest(true);
         }
-        // All leases expire. The two further steps are needed because no waiter counts as dead right after a stall.
+        // All leases expire in the first step. The next two steps remove the waiters. Right after a stall no waiter
+        // counts as dead.
         for (const ms of [100_000, 2500, 2500]) {
           await clock.advance(ms);
           await engines[0]?.store.touch(HELLO, []);
@@ -244,7 +245,7 @@ describe('two servers', () => {
     on.permits.release(pending.call, 'lock', lease.leaseId).catch(() => undefined);
   }
 
-  /** Clients never believe in two grants at the same time. */
+  /** Checks that clients do not believe in two grants at the same time. */
   function expectExclusion(calls: readonly Pending<unknown>[]): void {
     expect(believedLeases(calls, clock.now()).size).toBeLessThanOrEqual(1);
   }

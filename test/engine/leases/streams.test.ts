@@ -33,7 +33,7 @@ describe('a hold stream', () => {
   }
 
   describe('with an acquire', () => {
-    it('takes over the lease of its request, and holds it', async () => {
+    it('takes over the lease of its request, and holds the lease', async () => {
       const { stream, sent, lease } = await granted();
       expect(sent.command).toMatchObject({ takeOver: true, wait: true });
       expect(stream.sink.kinds).toEqual(['granted']);
@@ -77,7 +77,7 @@ describe('a hold stream', () => {
       ]);
     });
 
-    it('sends granted after a wait, with the offset of the claim', async () => {
+    it('sends granted after a wait, with an expire_offset from the claim', async () => {
       const stream = on.hold();
       await answerWaiting(on);
       await on.clock.advance(400);
@@ -109,7 +109,7 @@ describe('a hold stream', () => {
       expect(stream.outcome).toBe('CONTENDED');
     });
 
-    it('gives a grant back if the client is gone before it could be reported', async () => {
+    it('gives a grant back if the client is gone before the grant arrives', async () => {
       const stream = on.hold();
       const sent = await on.store.next('acquire');
       stream.call.cancel();
@@ -128,7 +128,7 @@ describe('a hold stream', () => {
       return { older, newer, renewal, lease, sent };
     };
 
-    it('takes the lease over, and sends granted with the offset counted from this stream', async () => {
+    it('takes the lease over, and sends granted with an expire_offset that counts from this stream', async () => {
       const { stream, lease, sent } = await granted();
       stream.call.cancel();
       await on.clock.advance(5000);
@@ -164,21 +164,24 @@ describe('a hold stream', () => {
       [{ kind: 'finished', cause: 'expired' }, { cause: 'EXPIRED' }],
       [{ kind: 'finished', cause: 'released' }, { cause: 'RELEASED' }],
       [{ kind: 'gone' }, undefined],
-    ] as const)('answers LEASE_NOT_HELD to %j, and never grants', async (reply, metadata) => {
-      const { newer, renewal } = await attachTo();
-      await renewal.answer(reply);
-      expect(newer.outcome).toBe('LEASE_NOT_HELD');
-      expect(newer.failure.details.metadata).toEqual(metadata);
-      expect(newer.sink.events).toEqual([]);
-    });
+    ] as const)(
+      'ends with LEASE_NOT_HELD after the reply %j, and never sends granted',
+      async (reply, metadata) => {
+        const { newer, renewal } = await attachTo();
+        await renewal.answer(reply);
+        expect(newer.outcome).toBe('LEASE_NOT_HELD');
+        expect(newer.failure.details.metadata).toEqual(metadata);
+        expect(newer.sink.events).toEqual([]);
+      },
+    );
 
-    it('answers OUTCOME_UNKNOWN if the store does not answer', async () => {
+    it('ends with OUTCOME_UNKNOWN if the store does not answer', async () => {
       const { newer, renewal } = await attachTo();
       await renewal.fail('unknown');
       expect(newer.outcome).toBe('OUTCOME_UNKNOWN');
     });
 
-    it('answers OUTCOME_UNKNOWN if the offset has passed when the reply comes', async () => {
+    it('ends with OUTCOME_UNKNOWN if the expire_offset has passed when the reply comes', async () => {
       const { newer, renewal } = await attachTo();
       await on.clock.advance(30_000);
       await renewal.answer(grantedAt(renewal.at));
@@ -196,13 +199,16 @@ describe('a hold stream', () => {
       on.expectRest();
     });
 
-    it.each(['', 'nonsense', 'AQEA'])('answers INVALID_FIELD for lease_id to %j', async (leaseId) => {
-      const stream = on.attach(leaseId);
-      await settled();
-      expect(stream.outcome).toBe('INVALID_FIELD');
-      expect(stream.failure.details.violations).toMatchObject([{ field: 'lease_id' }]);
-      expect(on.store.log).toEqual([]);
-    });
+    it.each(['', 'nonsense', 'AQEA'])(
+      'ends with INVALID_FIELD for the invalid lease_id %j',
+      async (leaseId) => {
+        const stream = on.attach(leaseId);
+        await settled();
+        expect(stream.outcome).toBe('INVALID_FIELD');
+        expect(stream.failure.details.violations).toMatchObject([{ field: 'lease_id' }]);
+        expect(on.store.log).toEqual([]);
+      },
+    );
   });
 
   it('renews after a hint, and ends with OK if the lease was released', async () => {
@@ -270,7 +276,7 @@ describe('a hold stream', () => {
     },
   );
 
-  it('is refused with QUOTA_EXCEEDED while the maximum of streams is open', async () => {
+  it('ends with QUOTA_EXCEEDED while the maximum number of streams is open', async () => {
     const { stream } = await granted();
     on.hold({ requestId: ALICE.replace('a11c', 'a11d') });
     on.hold({ requestId: ALICE.replace('a11c', 'a11e') });
@@ -307,7 +313,7 @@ describe('a unary call with a lease id', () => {
     );
   const call = () => on.acquire({ waitTimeoutMs: 0 }).call;
 
-  it('renews by the secret, with the offset counted from this call', async () => {
+  it('renews by the secret, with an expire_offset that counts from this call', async () => {
     const renewing = outcomeOf(on.permits.renew(call(), 'lock', leaseId, 60_000));
     const sent = await on.store.next('renew');
     expect(sent.command).toEqual({
@@ -327,7 +333,7 @@ describe('a unary call with a lease id', () => {
     [{ kind: 'finished', cause: 'revoked' }, { cause: 'REVOKED' }],
     [{ kind: 'finished', cause: 'released' }, { cause: 'RELEASED' }],
     [{ kind: 'gone' }, undefined],
-  ] as const)('answers LEASE_NOT_HELD to a renewal that is answered %j', async (reply, metadata) => {
+  ] as const)('answers LEASE_NOT_HELD to a renewal if the store replies %j', async (reply, metadata) => {
     const renewing = outcomeOf(on.permits.renew(call(), 'lock', leaseId, undefined));
     await (await on.store.next('renew')).answer(reply);
     expect(await renewing).toEqual({ value: undefined, reason: 'LEASE_NOT_HELD', metadata });
@@ -348,7 +354,7 @@ describe('a unary call with a lease id', () => {
       { released: false, lossCause: 'revoked' },
     ],
     [{ kind: 'gone' }, { released: false, lossCause: undefined }],
-  ] as const)('tells whether the lease ended by a release, from the reply %j', async (reply, expected) => {
+  ] as const)('tells from the reply %j whether the lease ended by a release', async (reply, expected) => {
     const releasing = outcomeOf(on.permits.release(call(), 'lock', leaseId));
     const sent = await on.store.next('release');
     expect(sent.command).toMatchObject({ requestId: ALICE, afterLoss: undefined });
@@ -356,20 +362,20 @@ describe('a unary call with a lease id', () => {
     expect((await releasing).value).toEqual(expected);
   });
 
-  it('answers OUTCOME_UNKNOWN or STORE_UNAVAILABLE, by what the store may have done', async () => {
+  it('answers OUTCOME_UNKNOWN if the store may have carried the command out, and STORE_UNAVAILABLE if not', async () => {
     const renewing = outcomeOf(on.permits.renew(call(), 'lock', leaseId, undefined));
     await (await on.store.next('renew')).fail('unknown');
     expect((await renewing).reason).toBe('OUTCOME_UNKNOWN');
     const releasing = outcomeOf(on.permits.release(call(), 'lock', leaseId));
     await (await on.store.next('release')).fail('no');
     expect((await releasing).reason).toBe('STORE_UNAVAILABLE');
-    // A read changes nothing, so it was certainly not carried out.
+    // A read changes nothing, so the answer is never OUTCOME_UNKNOWN.
     const inspecting = outcomeOf(on.permits.inspect('lock', 'hello'));
     await (await on.store.next('inspect')).fail('unknown');
     expect((await inspecting).reason).toBe('STORE_UNAVAILABLE');
   });
 
-  it('answers INVALID_FIELD to the id of another service and to an invalid id', async () => {
+  it('answers INVALID_FIELD to a lease_id of another service, and to an invalid lease_id', async () => {
     expect((await outcomeOf(on.permits.renew(call(), 'semaphore', leaseId, undefined))).reason).toBe(
       'INVALID_FIELD',
     );

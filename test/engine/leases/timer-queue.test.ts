@@ -23,7 +23,7 @@ describe('TimerQueue', () => {
           expect(ran).toHaveLength(times.length);
           for (const { due, at } of ran) {
             expect(at).toBeGreaterThanOrEqual(due - 1e-6);
-            // An entry in the past runs in the next slot.
+            // An entry with a time in the past runs in the next slot.
             expect(at - Math.max(due, start)).toBeLessThanOrEqual(SLOT_MS + 1e-6);
           }
           const slots = ran.map(({ due }) => Math.ceil(due / SLOT_MS));
@@ -35,7 +35,7 @@ describe('TimerQueue', () => {
     );
   });
 
-  it('uses one timer for 1,000 entries', () => {
+  it('uses a single timer for 1,000 entries', () => {
     const clock = new ManualClock();
     const timers = new TimerQueue(clock);
     for (let i = 0; i < 1000; i += 1) timers.at(5000 - i, () => undefined);
@@ -70,7 +70,7 @@ describe('TimerQueue', () => {
     expect(ran).toEqual(['first']);
   });
 
-  it('runs a function twice that was added twice', async () => {
+  it('runs a function twice if the function was added twice', async () => {
     const clock = new ManualClock();
     const timers = new TimerQueue(clock);
     let count = 0;
@@ -81,7 +81,7 @@ describe('TimerQueue', () => {
     expect(count).toBe(2);
   });
 
-  it('accepts new entries from running entries, also earlier than the other entries', async () => {
+  it('accepts new entries from a running entry, even entries before all other entries', async () => {
     const clock = new ManualClock();
     const timers = new TimerQueue(clock);
     const ran: [string, number][] = [];

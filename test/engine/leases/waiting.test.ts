@@ -22,8 +22,8 @@ describe('a waiting call', () => {
     return { pending, sent };
   }
 
-  describe('grant', () => {
-    it('is granted after a hint, by a claim, with the offset based on the claim', async () => {
+  describe('for its grant', () => {
+    it('is granted by a claim after a hint, with an expire_offset from the claim', async () => {
       const { pending, sent } = await waiting();
       await on.clock.advance(700);
       hint();
@@ -37,7 +37,7 @@ describe('a waiting call', () => {
       on.expectRest();
     });
 
-    it('is granted within a second if the hint was lost, because the next touch says "recheck"', async () => {
+    it('is granted within a second if the hint was lost, because the next touch is answered "recheck"', async () => {
       const { pending } = await waiting();
       await on.clock.advance(1000);
       const touch = await on.store.next('touch');
@@ -76,7 +76,7 @@ describe('a waiting call', () => {
       expect(on.store.count('claim')).toBe(1);
     });
 
-    it('is granted at the next hint if the first claim says that it still waits, with the new ticket', async () => {
+    it('is granted by a second claim with the new ticket if the first claim is answered "waiting"', async () => {
       const { pending } = await waiting();
       hint();
       const first = await on.store.next('claim');
@@ -113,7 +113,7 @@ describe('a waiting call', () => {
     [{ kind: 'finished', cause: 'expired' }, 'REQUEST_FINISHED'],
     [{ kind: 'never-fits', limit: 2 }, 'NEVER_FITS'],
     [{ kind: 'unknown-resource' }, 'NO_SUCH_SEMAPHORE'],
-  ] as const)('ends after the claim reply %j with %s', async (reply, reason) => {
+  ] as const)('ends after the reply %j to its claim with %s', async (reply, reason) => {
     const { pending } = await waiting();
     hint();
     await (await on.store.next('claim')).answer(reply);
@@ -121,7 +121,7 @@ describe('a waiting call', () => {
     on.expectRest();
   });
 
-  describe('touches', () => {
+  describe('and its touches', () => {
     it('is touched every second', async () => {
       await waiting();
       for (let second = 1; second <= 5; second += 1) {
@@ -142,7 +142,7 @@ describe('a waiting call', () => {
       expect(on.store.inFlight).toEqual(['touch']);
     });
 
-    it('is touched just after the earliest end that the first reply names', async () => {
+    it('is touched just after the earliest end in the reply to its acquire', async () => {
       on.acquire();
       await answerWaiting(on, { snapshot: { ...EMPTY_SNAPSHOT, earliestEndMs: 100 } });
       await on.clock.advance(100);
@@ -169,7 +169,7 @@ describe('a waiting call', () => {
       expect(on.store.inFlight).toEqual(['touch']);
     });
 
-    it('has one touch in flight, even if the store is slow', async () => {
+    it('has at most one touch in flight, even if the store is slow', async () => {
       await waiting();
       await on.clock.advance(5000);
       expect(on.store.inFlight).toEqual(['touch']);
@@ -186,7 +186,7 @@ describe('a waiting call', () => {
       expect(on.store.count('touch')).toBe(1);
     });
 
-    it('causes a touch without waiters at the end of a claimed lease of less than a second', async () => {
+    it('causes a touch without waiters at the end of its lease, if the lease is shorter than a second', async () => {
       const { pending } = await waiting();
       hint();
       const claim = await on.store.next('claim');
@@ -201,7 +201,7 @@ describe('a waiting call', () => {
       on.expectRest();
     });
 
-    it('is touched again a second after a touch with a defect, which is reported', async () => {
+    it('is touched again a second after a touch that threw a defect, and the defect is reported', async () => {
       const { pending } = await waiting();
       await on.clock.advance(1000);
       const defect = new Error('a script failed');
@@ -214,10 +214,10 @@ describe('a waiting call', () => {
   });
 
   it.each([
-    ['its semaphore was deleted', undefined, 'NO_SUCH_SEMAPHORE'],
-    ['its limit was lowered too far', 2, 'NEVER_FITS'],
-    ['its semaphore was paused', 0, 'CONTENDED'],
-  ])('says at its end that %s', async (_, limit, reason) => {
+    ['deleted', 'NO_SUCH_SEMAPHORE', undefined],
+    ['lowered to a limit below permit_count', 'NEVER_FITS', 2],
+    ['paused by the limit 0', 'CONTENDED', 0],
+  ])('ends its wait for a semaphore that was %s with %s', async (_, reason, limit) => {
     const pending = on.acquire({ permitCount: 3, waitTimeoutMs: 500 }, {}, 'semaphore');
     await answerWaiting(on);
     await on.clock.advance(510);
@@ -237,7 +237,7 @@ describe('a waiting call', () => {
       return all;
     }
 
-    it('is touched in turn, 64 calls at a time', async () => {
+    it('is touched in turn with the others, 64 calls at a time', async () => {
       await crowd(150);
       const asked: string[] = [];
       for (let round = 0; round < 3; round += 1) {
@@ -249,7 +249,7 @@ describe('a waiting call', () => {
       expect(new Set(asked).size).toBe(150);
     });
 
-    it('is touched at once with all other calls if the store has lost the queue', async () => {
+    it('is touched and claimed at once with all other calls if the store has lost the queue', async () => {
       await crowd(150);
       await on.clock.advance(1000);
       for (let batch = 0; batch < 3; batch += 1) {
@@ -260,7 +260,7 @@ describe('a waiting call', () => {
     });
   });
 
-  it('touches the queue at once if a bounded script has left work', async () => {
+  it('is touched at once if a bounded script has left work', async () => {
     await waiting();
     on.store.listener?.workLeft(HELLO);
     expect(on.store.inFlight).toEqual(['touch']);
@@ -269,11 +269,11 @@ describe('a waiting call', () => {
     expect(on.store.inFlight).toEqual(['touch']);
   });
 
-  it('touches a queue without local waiters, one step at a time, until no work is left', async () => {
+  it('is not needed for the touches of a queue, which are repeated until no work is left', async () => {
     on.store.listener?.workLeft(HELLO);
     const touch = await on.store.next('touch');
     expect(touch.command).toEqual([]);
-    // The reply to the first step says that work is left.
+    // The reply to the first touch says that work is left.
     on.store.listener?.workLeft(HELLO);
     on.store.listener?.workLeft(HELLO);
     expect(on.store.inFlight).toEqual([]);
@@ -283,8 +283,8 @@ describe('a waiting call', () => {
     on.expectRest();
   });
 
-  describe('superseded', () => {
-    it('is superseded if a touch says so', async () => {
+  describe('that is superseded', () => {
+    it('ends with SUPERSEDED if a touch is answered "superseded"', async () => {
       const { pending } = await waiting();
       await on.clock.advance(1000);
       await answerTouch(on, ['superseded']);
@@ -293,7 +293,7 @@ describe('a waiting call', () => {
       on.expectRest();
     });
 
-    it('is superseded by a newer call with the same request id on this server', async () => {
+    it('ends with SUPERSEDED if a newer call has the same request id on this server', async () => {
       const { pending: older } = await waiting();
       const { pending: newer } = await waiting();
       await settled();
@@ -306,8 +306,8 @@ describe('a waiting call', () => {
     });
   });
 
-  describe('cancelled', () => {
-    it('gives its place and a possible offer back after a cancel', async () => {
+  describe('that is cancelled', () => {
+    it('gives its place and a possible offer back', async () => {
       const { pending, sent } = await waiting();
       pending.call.cancel();
       const back = await on.store.next('withdraw');
@@ -317,7 +317,7 @@ describe('a waiting call', () => {
       on.expectRest();
     });
 
-    it('gives a grant back that arrives after a cancel', async () => {
+    it('gives back a grant that arrives later', async () => {
       const pending = on.acquire();
       const sent = await on.store.next('acquire');
       pending.call.cancel();
@@ -326,7 +326,7 @@ describe('a waiting call', () => {
       expect(pending.result).toBeUndefined();
     });
 
-    it('gives a place back that arrives after a cancel', async () => {
+    it('gives back a place in the queue that arrives later', async () => {
       const pending = on.acquire();
       const sent = await on.store.next('acquire');
       pending.call.cancel();
@@ -340,7 +340,7 @@ describe('a waiting call', () => {
       expect((await on.store.next('withdraw')).command.giveBack).toBe(true);
     });
 
-    it('gives the grant of its claim back if it is cancelled meanwhile', async () => {
+    it('gives back the grant of a claim in flight', async () => {
       const { pending } = await waiting();
       hint();
       const claim = await on.store.next('claim');
@@ -350,7 +350,7 @@ describe('a waiting call', () => {
       expect(pending.result).toBeUndefined();
     });
 
-    it('gives its place back instead of claiming if a hint and a cancel come together', async () => {
+    it('gives its place back, and claims no offer of a hint that comes at the same moment', async () => {
       const { pending } = await waiting();
       hint();
       pending.call.cancel();
@@ -374,7 +374,7 @@ describe('a waiting call', () => {
     const nth = (n: number, values: Partial<AcquireRequest> = {}) =>
       waiting({ requestId: id(n), name: `lock ${n}`, ...values }, { connection });
 
-    it('is tried once: granted if the lock is free, otherwise QUOTA_EXCEEDED', async () => {
+    it('does not wait: a free lock is granted, a held lock is answered with QUOTA_EXCEEDED', async () => {
       for (const n of [1, 2, 3]) await nth(n);
       const free = on.acquire({ requestId: id(4) }, { connection });
       const first = await on.store.next('acquire');
@@ -387,14 +387,14 @@ describe('a waiting call', () => {
       expect(held.failure.details.retryAfterMs).toBeGreaterThan(0);
     });
 
-    it('is tried once even if all calls arrive at the same moment', async () => {
+    it('does not wait, even if all calls arrive at the same moment', async () => {
       for (const n of [1, 2, 3, 4, 5]) on.acquire({ requestId: id(n), name: `lock ${n}` }, { connection });
       const waits: boolean[] = [];
       for (let n = 1; n <= 5; n += 1) waits.push((await on.store.next('acquire')).command.wait);
       expect(waits).toEqual([true, true, true, false, false]);
     });
 
-    it('does not count streams or calls of other connections', async () => {
+    it('does not count with streams and with calls of other connections', async () => {
       for (const n of [1, 2, 3]) await nth(n);
       on.acquire({ requestId: id(4) }, { connection: {} });
       expect((await on.store.next('acquire')).command.wait).toBe(true);
@@ -409,7 +409,7 @@ describe('a waiting call', () => {
       expect((await on.store.next('acquire')).command.wait).toBe(true);
     });
 
-    it('makes room for the next call however it ends', async () => {
+    it('makes room for the next call whether the call is cancelled, granted or fails', async () => {
       const calls = [await nth(1), await nth(2), await nth(3)];
       calls[0]?.pending.call.cancel();
       await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
