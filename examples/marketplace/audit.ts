@@ -1,6 +1,6 @@
 import type { Closing, Opening, Sale } from './market';
 
-/** The result of an audit. The lists contain users or items; an empty list means no error. */
+/** The result of an audit. An empty list of users or items means no error. */
 export interface Audit {
   readonly sold: number;
   readonly soldTwice: readonly string[];
@@ -38,7 +38,6 @@ export function auditOf(opening: Opening, closing: Closing, confirmed: number): 
   };
 }
 
-/** The audit as one line of text. */
 export function auditText(audit: Audit): string {
   const { sold, soldTwice, moneyBefore, moneyAfter, wrongFunds, items, misplaced, confirmed, passed } = audit;
   const confirmedText = confirmed === sold ? '' : `, but ${count(confirmed)} confirmed to buyers`;

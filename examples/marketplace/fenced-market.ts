@@ -8,11 +8,11 @@ export interface Fence {
 }
 
 /**
- * The first part of every script. The market stores the highest token that it has seen for each lock, and refuses every
- * operation with a lower token. A Lua number holds a token exactly, because tokens are below 2^53.
+ * The first part of every script. The market stores the highest token of each lock, and refuses every operation with a
+ * lower token. Lua numbers are exact for tokens, because tokens are below 2^53.
  *
- * A read raises the stored token too. If only writes did, an item could be sold twice: alice reads and is stopped, her
- * lease expires, bob gets the lock and reads, alice writes, bob writes.
+ * A read also raises the stored token. Otherwise an item could be sold twice: alice reads and is stopped, her lease
+ * expires, bob gets the lock and reads, alice writes, bob writes.
  */
 const FENCE = `
 local fences, lock, token = KEYS[1], ARGV[1], ARGV[2]
@@ -28,7 +28,7 @@ return { redis.call('ZSCORE', KEYS[2], ARGV[3]), redis.call('HGET', KEYS[3], 'fu
 /**
  * KEYS fences, market, buyer, seller, inventory, sales. ARGV lock, token, listing, item, price, sale.
  *
- * The caller has read the listing under the lock, and the token shows that no other holder has used the lock since. The
+ * The caller has read the listing under the lock, and the token proves that no later holder has used the lock. The
  * script checks the funds again, because the lock of an item does not protect the buyer's funds.
  */
 const TRANSFER = `${FENCE}
@@ -42,7 +42,7 @@ redis.call('RPUSH', KEYS[6], ARGV[6])
 return 'DONE'
 `;
 
-/** KEYS fences, inventory. ARGV lock, token, item. Returns 1 if the seller owns the item, else 0. */
+/** KEYS fences, inventory. ARGV lock, token, item. Returns 1 if the seller owns the item, otherwise 0. */
 const OWNS_ITEM = `${FENCE}
 return redis.call('SISMEMBER', KEYS[2], ARGV[3])
 `;

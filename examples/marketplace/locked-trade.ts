@@ -16,12 +16,12 @@ export type LockNaming = (item: string) => string;
 
 /** One lock for the whole market. */
 export const coarse: LockNaming = () => 'market';
-/** One lock for each item: traders of different items do not wait for each other. */
+/** One lock for each item. Traders of different items do not wait for each other. */
 export const fine: LockNaming = (item) => `market/${item}`;
 
 /**
- * Pessimistic locking: acquire the lock, read, write, release the lock. A trade holds exactly one lock and never waits
- * for a second lock, so no deadlock is possible.
+ * Pessimistic locking: acquire the lock, read, write, release the lock. A trade holds only one lock at a time, so no
+ * deadlock is possible.
  */
 export class LockedTrade implements Trade {
   readonly lockTimes: number[] = [];

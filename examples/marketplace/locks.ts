@@ -11,9 +11,9 @@ import { deadline, duration, holdfastError } from '../../clients/typescript';
 import { pauseAfter } from '../worker-typescript/retry';
 import type { Servers } from '../worker-typescript/servers';
 
-/** How long a call is repeated while no server answers. */
+/** The time in which a call is repeated if no server answers. */
 const RETRY_FOR_MS = 2000;
-/** The time for an answer, added to the requested wait. */
+/** The time for an answer, in addition to the requested wait. */
 const ANSWER_TIMEOUT_MS = 2000;
 
 export interface HeldLock {
@@ -29,7 +29,7 @@ export interface LockSettings {
   readonly waitMs: number;
 }
 
-/** Locks for work of a few milliseconds. One call acquires a lock, one call releases it. No renewals. */
+/** Locks for work of a few milliseconds. One call acquires a lock, one call releases the lock, and no call renews. */
 export class Locks {
   /** The number of repeated calls. */
   retryCount = 0;
@@ -39,10 +39,10 @@ export class Locks {
     private readonly settings: LockSettings,
   ) {}
 
-  /** Undefined when other holders kept the lock for the whole wait, or when no server could be reached. */
+  /** Undefined: other holders kept the lock for the whole wait, or no server answered. */
   async acquire(name: string): Promise<HeldLock | undefined> {
     const { holderId, ttlMs, waitMs } = this.settings;
-    // All attempts use one id. If an attempt was granted and its answer was lost, the next attempt gets the same lease.
+    // All attempts use one request_id. After a lost answer to a granted attempt, the next attempt gets the same lease.
     const request = AcquireLockRequest.create({
       name,
       holderId,
@@ -61,7 +61,7 @@ export class Locks {
     });
   }
 
-  /** False when the lease had already ended, or when no server could be reached. Then the lease expires later. */
+  /** False: the lease had already ended, or no server answered. In the second case the lease expires after its ttl. */
   async release({ leaseId }: HeldLock): Promise<boolean> {
     const answer = await this.withRetries((client) =>
       asPromise<ReleaseLockResponse>((...rest) =>
@@ -84,7 +84,7 @@ export class Locks {
         if (pauseMs === undefined) throw error;
         if (performance.now() + pauseMs > giveUpAt) return undefined;
         this.retryCount += 1;
-        // Another caller that shares the servers may already have selected the next one.
+        // Another caller that shares `servers` may already have selected the next server.
         if (this.servers.address === address) this.servers.next();
         await sleep(pauseMs);
       }
@@ -93,8 +93,8 @@ export class Locks {
 }
 
 /**
- * CONTENDED: other holders kept the lock. REQUEST_FINISHED: an attempt was granted, its answer was lost, and its lease
- * has ended; no work was done under that lease.
+ * CONTENDED: other holders kept the lock. REQUEST_FINISHED: the answer to a granted attempt was lost and the lease has
+ * ended. No work was done under this lease.
  */
 function isNotGranted(error: unknown): boolean {
   const reason = holdfastError(error)?.reason;

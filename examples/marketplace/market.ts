@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 
-/** An item on offer. The sorted set `market:` has it as "item.seller", with the price as the score. */
+/** An item on offer. In the sorted set `market:` the member is "item.seller" and the score is the price. */
 export interface Listing {
   readonly item: string;
   readonly seller: string;
@@ -11,12 +11,12 @@ export interface Sale extends Listing {
   readonly price: number;
 }
 
-/** The state before trading. Money is counted in whole cents, because a rounded fraction would create or lose money. */
+/** The state before trading. Money is counted in whole cents, because rounding would create or lose money. */
 export interface Opening {
   readonly funds: ReadonlyMap<string, number>;
   /** The owner of each item. */
   readonly owners: ReadonlyMap<string, string>;
-  /** The prices of the items that are on offer at first. The other items are in their owners' inventories. */
+  /** The price of each item that is on offer at first. The other items are in their owners' inventories. */
   readonly onOffer: ReadonlyMap<string, number>;
 }
 
@@ -28,7 +28,7 @@ export interface Closing {
   readonly sales: readonly Sale[];
 }
 
-/** The keys of docs/design/chapter.md, and two more: `fences:` and `sales:`. */
+/** The keys of docs/design/chapter.md, and the additional keys `fences:` and `sales:`. */
 export const keys = {
   /** Hash: `funds`. */
   user: (id: string): string => `users:${id}`,
@@ -36,15 +36,15 @@ export const keys = {
   inventory: (id: string): string => `inventory:${id}`,
   /** Sorted set: "item.seller" → price. */
   market: 'market:',
-  /** Hash: lock → the highest fencing token that was used with it. */
+  /** Hash: lock → the highest fencing token that a holder of the lock has used. */
   fences: 'fences:',
   /** List of "item.seller.buyer.price", for the audit. */
   sales: 'sales:',
 } as const;
 
 /**
- * Opens a connection to the Redis of the market. When an answer is lost, the money may have moved already. By default
- * ioredis would send the command again; here the caller gets the error instead.
+ * Opens a connection to the Redis of the market. If an answer is lost, the money may have moved already. So ioredis
+ * must not send the command again, and the caller gets the error.
  */
 export async function connectMarket(url: string, prefix: string): Promise<Redis> {
   const redis = new Redis(url, {
@@ -81,7 +81,6 @@ function parseSale(text: string): Sale {
   return { ...parseListing(text), buyer, price: Number(price) };
 }
 
-/** Writes the opening state. */
 export async function openMarket(redis: Redis, { funds, owners, onOffer }: Opening): Promise<void> {
   const write = redis.pipeline();
   for (const [user, cents] of funds) write.hset(keys.user(user), 'funds', cents);
@@ -99,7 +98,6 @@ export async function listingAt(redis: Redis, rank: number): Promise<Listing | u
   return member === undefined ? undefined : parseListing(member);
 }
 
-/** Reads the closing state. */
 export async function closeMarket(redis: Redis, users: readonly string[]): Promise<Closing> {
   const funds = new Map<string, number>();
   const inventories = new Map<string, string[]>();

@@ -1,6 +1,6 @@
 /**
- * The marketplace of docs/design/chapter.md. Buyers and sellers trade in several processes under one of three
- * strategies, and an audit checks that no money was spent twice and no item was sold twice.
+ * The marketplace of docs/design/chapter.md. Buyers and sellers trade in several processes with one of three
+ * strategies. An audit checks that no money was spent twice and no item was sold twice.
  *
  *     npm run marketplace
  *

@@ -3,9 +3,9 @@ import { randomFrom } from './random';
 
 const LOWEST_PRICE = 500;
 const HIGHEST_PRICE = 1500;
-/** In cents: more than a buyer can spend in a run. */
+/** More cents than a buyer can spend in a run. */
 const LARGE_FUNDS = 100_000_000;
-/** In cents: about twenty purchases. One buyer of several gets it, so that a run covers a buyer without money. */
+/** The cents for about twenty purchases. One buyer gets this amount, so that each run has a buyer without money. */
 const SMALL_FUNDS = 10_000;
 
 export interface Population {
@@ -18,7 +18,7 @@ export function population(buyers: number, sellers: number): Population {
   return { buyers: users.slice(0, buyers), sellers: users.slice(buyers) };
 }
 
-/** Buyers have the money; the first buyer has little. Sellers have equal shares of the items; half are on offer. */
+/** The first buyer has little money, the other buyers much. Sellers have the items, and half of them are on offer. */
 export function openingOf({ buyers, sellers }: Population, items: number, seed: number): Opening {
   const funds = new Map<string, number>([
     ...buyers.map(

@@ -4,14 +4,14 @@ import { EmbeddedRedis } from '../../src/dev/embedded-redis';
 
 export interface MarketRedis {
   readonly url: string;
-  /** A text for the first lines of the output. */
+  /** Printed in the first lines of the output. */
   readonly description: string;
   end(): Promise<void>;
 }
 
 /**
- * Opens the Redis of the market, which is separate from the Redis of Holdfast. Without a url it starts a private Redis
- * as durable as that of `npm start` and on the same disk, so that no strategy has a faster disk.
+ * Opens the Redis of the market, which is separate from the Redis of Holdfast. If `url` is undefined, starts a private
+ * Redis with the durability and the disk of `npm start`, so that no strategy has a faster disk.
  */
 export async function marketRedis(url: string | undefined): Promise<MarketRedis> {
   if (url !== undefined) return { url, description: 'the given one', end: () => Promise.resolve() };

@@ -1,4 +1,4 @@
-/** Returns pseudo-random numbers from 0 to below 1; a seed determines the sequence (mulberry32). */
+/** Makes a source of pseudo-random numbers from 0 to below 1. The seed determines the sequence (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed | 0;
   return () => {

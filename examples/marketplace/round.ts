@@ -37,7 +37,7 @@ export async function runRound(
   } finally {
     stop.removeEventListener('abort', close);
     await group.end();
-    // The caller gets an earlier error, not this one.
+    // This error is only printed, because it must not replace an earlier error.
     await clearMarket(redis, users).catch((error: Error) => console.error(`not cleared: ${error.message}`));
     redis.disconnect();
   }

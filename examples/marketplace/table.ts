@@ -18,7 +18,6 @@ const COLUMNS = [
   ['refused', 7],
 ] as const;
 
-/** The explanation of the columns. */
 export const LEGEND = [
   'median, p99: time of a purchase, from the first choice, with failed attempts; lock: median time of AcquireLock',
   'retries: failed WATCHes and repeated calls to Holdfast; gone: another buyer was faster; given up: wait timed out',

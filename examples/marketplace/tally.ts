@@ -6,13 +6,13 @@ export interface Tally {
   /** Items that sellers have listed. */
   listed: number;
   retries: number;
-  /** How often a buyer paused for longer than its ttl, right before the write. */
+  /** The number of pauses of buyers that were longer than the ttl, right before a write. */
   pauses: number;
   /** Times of the purchases in ms, from the first choice to the purchase, with failed attempts. */
   readonly times: number[];
   /** Times to acquire a lock in ms, with the wait. */
   readonly lockTimes: number[];
-  /** How long the market was open, in ms: less than planned if every item was sold. */
+  /** The time in which the market was open (ms). Less than planned if every item was sold. */
   openMs: number;
 }
 

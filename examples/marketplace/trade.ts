@@ -22,5 +22,5 @@ export interface Trade {
   readonly lockTimes: readonly number[];
 }
 
-/** Called between the last check and the write: at that point a process may be stopped for any time. */
+/** Runs between the last check and the write. At this point a process may be stopped for any time. */
 export type BeforeWrite = () => Promise<void>;

@@ -18,7 +18,7 @@ export class TraderGroup {
     await this.askAll((process) => ({ kind: 'connect', assignment: { ...assignment, process } }));
   }
 
-  /** Opens the market. Resolves when it is closed and every trader has finished. */
+  /** Opens the market. Resolves when the market is closed and every trader has finished. */
   async trade(): Promise<Tally> {
     const answers = await this.askAll(() => ({ kind: 'open' }));
     return sumOf(answers.flatMap((answer) => (answer.kind === 'done' ? [answer.tally] : [])));
@@ -26,11 +26,11 @@ export class TraderGroup {
 
   /** Closes the market early. */
   close(): void {
-    // The callback ignores the error of a process that has just ended: `ask` reports that end.
+    // The callback ignores the error of a process that has just ended, because `ask` reports this end.
     for (const child of this.children) child.send({ kind: 'close' } satisfies ToTraders, () => undefined);
   }
 
-  /** Resolves when every process has ended, so that none can write any more. */
+  /** Ends all processes. Resolves when every process has ended, so that no process can write any more. */
   async end(): Promise<void> {
     await Promise.all(this.children.map(endProcess));
   }

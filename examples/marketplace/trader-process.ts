@@ -1,4 +1,4 @@
-/** One process of buyers and sellers. `trader-group.ts` starts it and tells it when the market opens. */
+/** The program of one process of buyers and sellers. `trader-group.ts` starts the process and opens the market. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { Servers } from '../worker-typescript/servers';
@@ -95,7 +95,7 @@ class Traders {
     return randomFrom(seed * 1_000_003 + number * 1000 + index);
   }
 
-  /** Pauses as a stopped process does: nothing notices that the lease expires during the pause. */
+  /** Pauses like a stopped process. The trader does not notice that the lease expires during the pause. */
   private pausing(random: () => number): BeforeWrite {
     const { pauses, ttlMs } = this.assignment;
     return async () => {
@@ -125,7 +125,7 @@ async function handle(message: ToTraders): Promise<void> {
 }
 
 function send(message: FromTraders): void {
-  // The callback ignores the error of a parent that has just ended: the 'disconnect' event handles that end.
+  // The callback ignores the error of a parent that has just ended. The 'disconnect' event then ends this process.
   process.send?.(message, undefined, undefined, () => undefined);
 }
 
@@ -134,6 +134,6 @@ process.on('message', (message: ToTraders) => {
     send({ kind: 'failed', text: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   });
 });
-// Ctrl-C reaches every process of the terminal. The parent process handles it and closes the market.
+// Ctrl-C reaches every process of the terminal. Only the parent process reacts: it closes the market.
 process.on('SIGINT', () => undefined);
 process.on('disconnect', () => process.exit());

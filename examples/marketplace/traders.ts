@@ -10,14 +10,13 @@ const IDLE_PAUSE_MS = 5;
 /** The pause of a buyer that could not pay. */
 const POOR_PAUSE_MS = 100;
 
-/** A buyer or a seller. Each has its own connection and its own trade. */
+/** A buyer or a seller. Each trader has its own connection and its own trade. */
 export interface Trader {
   readonly name: string;
   readonly redis: Redis;
   readonly trade: Trade;
 }
 
-/** When the market closes, and the number of its items. */
 export interface MarketSession {
   readonly isClosed: () => boolean;
   readonly items: number;

@@ -3,7 +3,7 @@ import { keys, listingText, saleText, type Listing } from './market';
 import type { BeforeWrite, Outcome, Trade } from './trade';
 
 /**
- * Optimistic locking: read, and write only if the watched keys have not changed; otherwise start again. Each trader
+ * Optimistic locking: read, then write only if the watched keys have not changed, otherwise start again. Each trader
  * needs its own connection, because WATCH belongs to the connection.
  *
  * A trade watches the whole market, because a member of a sorted set cannot be watched. So every listing and every
@@ -21,7 +21,7 @@ export class WatchedTrade implements Trade {
 
   buy(buyer: string, listing: Listing): Promise<Outcome> {
     return this.withRetries(async () => {
-      // The three commands are sent together: a shorter time between read and write means fewer conflicts.
+      // The three commands are sent together, because a shorter time between read and write means fewer conflicts.
       const [, score, funds] = await Promise.all([
         this.redis.watch(keys.market, keys.user(buyer)),
         this.redis.zscore(keys.market, listingText(listing)),
@@ -65,7 +65,7 @@ export class WatchedTrade implements Trade {
       const results = await write.exec();
       for (const [error] of results ?? []) if (error) throw error;
       if (results) return 'done';
-      // A watched key has changed.
+      // EXEC gave no results, because a watched key has changed.
       this.retries += 1;
     }
     return 'contended';

@@ -22,15 +22,15 @@ def duration_of(seconds: float) -> Duration:
 
 
 def deadline(t0: float, expire_offset: Duration, ttl: Duration, receipt: float) -> float:
-    """The deadline of the lease on the local clock. It is never later than the expiry in the store.
+    """The deadline of the lease on the local clock. The deadline is never later than the expiry in the store.
 
-    `t0` is `time.monotonic()` before the call was sent; `receipt` is the time when the answer or event was received.
+    `t0` is `time.monotonic()` before the call was sent, `receipt` is `time.monotonic()` at the arrival of the answer.
     """
     return min(t0 + seconds_of(expire_offset), receipt + seconds_of(ttl))
 
 
 class LeaseOver(Exception):
-    """The lease has ended, so the work under it must stop. `deadline_at` is set only when its deadline has passed."""
+    """The lease has ended, so its work must stop. `deadline_at` is set only if the deadline has passed."""
 
     def __init__(self, message: str, deadline_at: Optional[float] = None):
         super().__init__(message)
@@ -44,8 +44,8 @@ class LeaseOver(Exception):
 
 
 class HeldLease:
-    """A held lease and its deadline. The clock keeps running while the process is stopped and no message can reach it.
-    Two threads use this class: one reads the stream, one works."""
+    """A held lease and its deadline. The clock runs on while the process is stopped, when no message can reach the
+    process. Two threads use this class: the thread that reads the stream, and the thread that works."""
 
     def __init__(self, t0: float, lease: lease_pb2.Lease):
         self.id = lease.lease_id
@@ -58,7 +58,7 @@ class HeldLease:
 
     @property
     def over(self) -> bool:
-        """Checks the clock too."""
+        """Also checks the clock."""
         with self._lock:
             self._end_if_passed()
             return self._reason is not None
@@ -67,14 +67,14 @@ class HeldLease:
         return self._until - time.monotonic()
 
     def check(self) -> None:
-        """Call this before each step, and again right before each write. Raises when the lease has ended."""
+        """Must be called before each step, and again right before each write. Raises if the lease has ended."""
         with self._lock:
             self._end_if_passed()
             if self._reason is not None:
                 raise self._reason
 
     def wait(self, seconds: float) -> None:
-        """Sleeps. Raises at once when the lease ends."""
+        """Sleeps. Raises as soon as the lease ends."""
         wake_at = time.monotonic() + seconds
         while time.monotonic() < wake_at:
             self.check()
@@ -82,16 +82,16 @@ class HeldLease:
         self.check()
 
     def renewed(self, t0: float, expire_offset: Duration) -> None:
-        """Extends the deadline after a renewal. The latest deadline counts: a renewal never shortens the lease."""
+        """Extends the deadline after a renewal. A renewal never shortens the lease, so the latest deadline is valid."""
         with self._lock:
-            # A passed deadline stays passed. A worker that was stopped may find old renewals in its socket when it
-            # continues, but another worker may have held the lock in between.
+            # A passed deadline stays passed. A worker that was stopped may later find old renewals in its socket, but
+            # another worker may have held the lock in the meantime.
             self._end_if_passed()
             if self._reason is None:
                 self._until = max(self._until, deadline(t0, expire_offset, self._ttl, time.monotonic()))
 
     def end(self, reason: LeaseOver) -> None:
-        """Ends the lease. The first reason counts. A deadline that has passed counts before any later reason."""
+        """Ends the lease. Only the first reason is kept. A passed deadline is an earlier reason than `reason`."""
         with self._lock:
             self._end_if_passed()
             if self._reason is None:

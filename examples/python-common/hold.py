@@ -1,8 +1,8 @@
 """Requests one lease and holds it over a stream, on which the server renews the lease.
 
-When the stream breaks, the hold continues at the next server. Before the grant it sends the same `request_id`, which
-keeps the place in the queue. After the grant it sends the `lease_id`, which attaches to the same lease and never grants
-a new one. The work continues meanwhile, until the deadline of the lease.
+If the stream breaks, the hold continues at the next server. Before the grant, the new stream sends the same
+`request_id`, which keeps the place in the queue. After the grant, the new stream sends the `lease_id`, which attaches
+to the same lease and never grants a new lease. The work may continue until the deadline of the lease.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from words import cause_text, span_text
 
 RELEASE_TIMEOUT = 2.0
 CLOSE_TIMEOUT = 1.0
-# The server renews after a third of the ttl, at the latest after 10 s, and sends an event each time.
+# The longest time between two renewals. The server renews after a third of the ttl, and sends an event each time.
 LONGEST_RENEWAL = 10.0
 
 
@@ -35,7 +35,7 @@ class Released(Protocol):
 
 
 class Resource(Protocol):
-    """The calls of one service: acquire, attach and release. A lock or permits of a semaphore."""
+    """The calls of one service, for a lock or for permits of a semaphore."""
 
     ttl: float
 
@@ -52,13 +52,13 @@ class HoldOptions:
     resource: Resource
     say: Callable[[str], None]
     on_queued: Callable[[lease_pb2.HoldQueued], None]
-    # The reading thread calls one of these once: with the granted lease, or with the reason why there is none.
+    # The reading thread calls either on_granted or on_failed, and calls this function once.
     on_granted: Callable[[HeldLease], None]
     on_failed: Callable[[Exception], None]
 
 
 class Refused(Exception):
-    """The server refused the request, and a retry would not help."""
+    """The server refused the request, and a retry cannot help."""
 
     def __init__(self, message: str, fault: Optional[Fault]):
         super().__init__(message)
@@ -72,14 +72,14 @@ class Hold:
         self._request_id = str(uuid.uuid4())
         self._lease: Optional[HeldLease] = None
         self._call: Optional[grpc.Call] = None
-        # A broken stream was reported and no new stream has been granted or attached yet.
+        # True: a broken stream was reported, and no new stream has been granted or attached yet.
         self._broken = False
         self._closed = threading.Event()
         self._reader = threading.Thread(target=self._run, name="hold", daemon=True)
         self._reader.start()
 
     def release(self, lease: HeldLease) -> Released:
-        """Releases the lease, so that the next waiter need not wait for its expiry. Safe to repeat."""
+        """Releases the lease, so that the next waiter does not wait for the expiry. Safe to repeat."""
         return call_anywhere(
             self._servers, lambda channel: self._options.resource.release(channel, lease.id, RELEASE_TIMEOUT)
         )
@@ -117,13 +117,13 @@ class Hold:
         return self._closed.is_set() or (self._lease is not None and self._lease.over)
 
     def _read(self) -> Tuple[Optional[grpc.RpcError], bool]:
-        """Reads one stream to its end. The call has no timeout, because a stream stays open as long as the lease."""
-        # Taken before the request is sent: offsets on this stream count from the moment when the server receives it.
+        """Reads one stream to its end. The call has no timeout, because the stream stays open as long as the lease."""
+        # `t0` must be earlier than the receipt of the request by the server, because offsets count from this receipt.
         t0 = time.monotonic()
         call = self._open()
         self._call = call
-        # close() first sets `_closed` and then reads `_call`. Here `_call` is set first and `_closed` read second, so
-        # that at least one of the two threads cancels the call.
+        # close() sets `_closed` and then reads `_call`. This thread sets `_call` and then reads `_closed`. So at least
+        # one of the two threads cancels the call.
         if self._closed.is_set():
             call.cancel()
         received_event = False
@@ -141,8 +141,8 @@ class Hold:
             silence.cancel()
 
     def _watch_silence(self, call: grpc.Call) -> threading.Timer:
-        """Cancels the call when the server sends nothing for two renewal periods. A third of the ttl is then left to
-        attach at another server. A waiter may receive nothing for long, so the timer acts only on a held lease."""
+        """Cancels the call if the server sends nothing for two renewal periods. A third of the ttl is then left to
+        attach at another server. The timer acts only on a held lease, because a waiter receives few events."""
         timer = threading.Timer(
             2 * min(self._options.resource.ttl / 3, LONGEST_RENEWAL),
             lambda: call.cancel() if self._lease is not None else None,
@@ -179,7 +179,7 @@ class Hold:
             self._lease = HeldLease(t0, lease)
             self._options.on_granted(self._lease)
         elif lease.fencing_token != self._lease.token:
-            # Cannot happen, because attaching never grants a new lease. Work must not continue under another token.
+            # This cannot happen: attaching never grants a new lease. Work must not continue with another token.
             self._lease.end(LeaseOver("lease lost: it came back under another token"))
         else:
             self._lease.renewed(t0, lease.expire_offset)
@@ -189,12 +189,12 @@ class Hold:
         self._broken = False
 
     def _pause_or_give_up(self, error: Optional[grpc.RpcError], failures: int) -> float:
-        """The pause before the next stream in seconds. Raises when no new stream can help."""
+        """The pause before the next stream in seconds. Raises if no new stream can help."""
         fault = holdfast_error(error) if error is not None else None
         if self._lease is not None and fault is not None and fault.reason == "LEASE_NOT_HELD":
             raise LeaseOver(f"lease lost: {fault.metadata.get('cause', 'cause unknown')}")
         if self._lease is None and fault is not None and fault.reason == "REQUEST_FINISHED":
-            # The lease was granted while no stream was open, and has expired. No work was done under it.
+            # The lease was granted while no stream was open, and has expired. No work was done under this lease.
             self._request_id = str(uuid.uuid4())
             return 0
         pause = pause_after(error, failures)

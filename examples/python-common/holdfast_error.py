@@ -10,7 +10,7 @@ import grpc
 try:
     from google.rpc import error_details_pb2
     from grpc_status import rpc_status
-except ImportError:  # grpcio-status is not installed: the reason is read from a trailer
+except ImportError:  # grpcio-status is not installed, so the reason is read from a trailer
     rpc_status = None
 
 DOMAIN = "holdfast"
@@ -18,7 +18,7 @@ DOMAIN = "holdfast"
 
 @dataclass
 class Fault:
-    """Decide by `reason`, a name of error_reason.proto. Never decide by the text of the error."""
+    """An error of a Holdfast server. Decide by `reason`, a name of error_reason.proto, and never by the text."""
 
     reason: str
     metadata: Dict[str, str] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Fault:
 
 
 def holdfast_error(error: grpc.RpcError) -> Optional[Fault]:
-    """None for errors without a reason of a Holdfast server: CANCELLED, a failed connection."""
+    """Returns None for an error that does not come from a Holdfast server: CANCELLED, a failed connection."""
     return _from_details(error) or _from_trailer(error)
 
 

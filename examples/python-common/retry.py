@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 1.0
 
-# Status codes of a broken connection, besides UNAVAILABLE. They count only without an error reason of Holdfast.
+# Status codes of a broken connection, apart from UNAVAILABLE. With an error reason of Holdfast the reason decides.
 BROKEN = (
     grpc.StatusCode.CANCELLED,
     grpc.StatusCode.UNKNOWN,
@@ -25,10 +25,10 @@ BROKEN = (
 
 
 def pause_after(error: Optional[grpc.RpcError], failures: int) -> Optional[float]:
-    """The pause in seconds before a retry at the next server; None when a retry cannot help.
+    """The pause in seconds before a retry at the next server. None: a retry cannot help.
 
-    `error` is None when a stream ended without an error. `failures` is the number of failures in a row, including
-    this one.
+    `error` is None if a stream ended without an error. `failures` is the number of failures in a row, including this
+    failure.
     """
     fault = holdfast_error(error) if error is not None else None
     is_retryable = (
@@ -38,14 +38,14 @@ def pause_after(error: Optional[grpc.RpcError], failures: int) -> Optional[float
     )
     if not is_retryable:
         return None
-    # The first retry has no pause: it goes to another server, and a held lease leaves little time.
+    # The first retry has no pause, because it goes to another server and a held lease leaves little time.
     backoff = 0.0 if failures <= 1 else min(FIRST_PAUSE * 2**failures, LONGEST_PAUSE)
     advised = fault.retry_after if fault is not None and fault.retry_after is not None else 0.0
     return max(backoff, min(advised, LONGEST_PAUSE))
 
 
 def call_anywhere(servers: Servers, call: Callable[[grpc.Channel], Answer]) -> Answer:
-    """Makes a call that is safe to repeat: once at each server, and once more at the first."""
+    """Makes a call that is safe to repeat. Tries each server once, and the first server once more."""
     for attempt in itertools.count(1):
         try:
             return call(servers.channel)

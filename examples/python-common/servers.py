@@ -1,4 +1,4 @@
-"""The servers that share one store. Each of them can continue the work of another."""
+"""The servers that share one store. Each server can continue the work of another server."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import grpc
 
 CONNECT_TIMEOUT = 1.0
 CHANNEL = [
-    # A separate connection: other calls of the program must not delay events of the lease or end its connection.
+    # Each channel has its own connection, so that other calls of the program cannot delay events or end the connection.
     ("grpc.use_local_subchannel_pool", 1),
-    # Detects within 8 s a server that has disappeared. The store keeps a waiter's place in the queue for 10 s.
+    # A server that has disappeared is detected within 8 s. The store keeps a waiter's place in the queue for 10 s.
     ("grpc.keepalive_time_ms", 5000),
     ("grpc.keepalive_timeout_ms", 3000),
     ("grpc.http2.max_pings_without_data", 0),
-    # The default pause between two connection attempts grows to two minutes, which is longer than the lease.
+    # By default the pause between two connection attempts grows to two minutes. A lease is usually shorter.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 1000),
     ("grpc.max_reconnect_backoff_ms", 1000),
@@ -43,7 +43,7 @@ class Servers:
         return self._channels[self.address]
 
     def connect(self) -> None:
-        """Looks for a server that answers. No error when none does: later calls still try every server."""
+        """Searches for a server that answers. Raises no error, because later calls still try every server."""
         for _ in self._addresses:
             try:
                 grpc.channel_ready_future(self.channel).result(timeout=CONNECT_TIMEOUT)

@@ -13,7 +13,7 @@ def say(text: str) -> None:
 
 
 def span(text: str) -> float:
-    """Reads a duration such as `5s` or `250ms` and returns seconds. A type for argparse."""
+    """Converts a duration such as `5s` or `250ms` to seconds. A type for argparse."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m)", text)
     if match is None or float(match[1]) <= 0:
         raise argparse.ArgumentTypeError(f"{text}: expected a duration such as 5s or 250ms")

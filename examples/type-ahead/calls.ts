@@ -26,13 +26,13 @@ export class Calls {
     return answer.dictionary;
   }
 
-  /** Repeated after a lost answer: AddRecent is idempotent. */
+  /** Repeats the call after a lost answer, because AddRecent is idempotent. */
   async addRecent(list: string, text: string, entryId: string): Promise<void> {
     const request = AddRecentRequest.create({ list, text, entryId });
     await this.withRetries<AddRecentResponse>((client, ...rest) => client.addRecent(request, ...rest));
   }
 
-  /** Never repeated: a repeat could count one selection twice, and a lost selection does no harm. */
+  /** Never repeats the call, because a repeat could count a selection twice. A lost selection does no harm. */
   async recordSelection(dictionary: string, entryId: string): Promise<void> {
     const request = RecordSelectionRequest.create({ dictionary, entryId });
     await asPromise<RecordSelectionResponse>((...rest) =>
@@ -40,7 +40,7 @@ export class Calls {
     );
   }
 
-  /** Repeats a call at the next server while a retry can help. A person waits, so the attempts are few. */
+  /** Repeats a call at the next server while a retry can help. The attempts are few, because a user waits. */
   private async withRetries<T>(
     call: (client: AutocompleteServiceClient, ...rest: Rest<T>) => void,
   ): Promise<T> {

@@ -4,7 +4,6 @@ import { ErrorReason } from '../../generated/typescript/holdfast/v1/error_reason
 import { holdfastError } from '../../clients/typescript';
 import type { Options } from './options';
 
-/** Names the command that creates the dictionary. */
 export function missingDictionaryText(dictionary: string): string {
   const option = dictionary === 'words' ? '' : ` --dictionary ${JSON.stringify(dictionary)}`;
   return `there is no dictionary ${JSON.stringify(dictionary)} yet: create it with npm run type-ahead -- --load${option}`;
@@ -14,7 +13,7 @@ export function noServerText(servers: readonly string[]): string {
   return `no Holdfast server answers at ${servers.join(', ')}: start one with npm start`;
 }
 
-/** A message for the user: what happened, and what to do. */
+/** A message for the user about an error and its remedy. */
 export function errorText(error: unknown, { dictionary, servers }: Options): string {
   const { code, details } = error as Partial<ServiceError>;
   const reason = holdfastError(error)?.reason;

@@ -12,7 +12,7 @@ import {
 import { spanText } from '../worker-typescript/words';
 import type { Word } from './word-lists';
 
-/** Entries of one message. The server accepts at most 1000. */
+/** The number of entries in one message. The server accepts at most 1000. */
 const BATCH_SIZE = 500;
 /** The longest text of an entry in bytes of UTF-8. */
 const MAX_BYTES = 512;
@@ -22,7 +22,7 @@ const REPORT_EVERY_MS = 5000;
 
 export interface Loaded {
   readonly dictionary: Dictionary | undefined;
-  /** The number of lines that were left out: too long, or with refused characters. */
+  /** The number of lines that were left out, because they are too long or contain refused characters. */
   readonly skipped: number;
   readonly sent: number;
 }
@@ -39,12 +39,12 @@ class Import {
     this.answer = new Promise((resolve, reject) => {
       settle = (error, response) => (error ? reject(error) : resolve(response));
     });
-    // `write` and `commit` report the error.
+    // This handler only prevents an unhandled rejection. `write` and `commit` report the error.
     this.answer.catch(() => undefined);
     this.stream = client.importDictionary((error, response) => settle(error, response));
   }
 
-  /** Resolves when the stream accepts more: the import is as fast as the server. Rejects when the import has failed. */
+  /** Resolves when the stream accepts more, so the import is as fast as the server. Rejects if the import fails. */
   async write(part: Part): Promise<void> {
     const written = new Promise<void>((resolve) => this.stream.write({ part }, () => resolve()));
     await Promise.race([this.answer, written]);
@@ -108,7 +108,7 @@ export async function loadWords(
     await flush();
     return { dictionary: await dictionaryImport.commit(sent), sent, skipped };
   } catch (error) {
-    // Without this, the server would wait for more words after an error of the file.
+    // The server must not wait for more words if the file cannot be read.
     dictionaryImport.cancel();
     throw error;
   } finally {

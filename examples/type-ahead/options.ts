@@ -8,7 +8,7 @@ export interface Options {
   readonly dictionary: string;
   /** The name of the list of recents. */
   readonly recents: string;
-  /** Undefined: complete queries. Otherwise import words from the file, or from a word list of the system. */
+  /** Undefined: complete queries. Otherwise import words from the file; undefined file: a word list of the system. */
   readonly load: { readonly file: string | undefined } | undefined;
 }
 
@@ -57,7 +57,7 @@ export function readOptions(args: readonly string[]): Options {
   return {
     servers,
     dictionary: values.dictionary,
-    // The prefix keeps the list apart from lists of other programs for the same user.
+    // The prefix separates the list from the lists of other programs for the same user.
     recents: `type-ahead:${user}`,
     load: values.load ? { file } : undefined,
   };

@@ -19,10 +19,10 @@ export interface PipeSettings {
 }
 
 /**
- * Looks up each line of the input in order. Prints a line that starts with `#`, then one line per suggestion. That
- * line has its kind, its score, `recent` or `-`, and its text with the matches in brackets, separated by tabs.
+ * Looks up each line of the input in order. Prints a line that starts with `#`, then one line per suggestion: the kind,
+ * the score, `recent` or `-`, and the text with the matches in brackets, separated by tabs.
  *
- * Resolves to false if the server refused a line. Rejects when no server answers.
+ * Resolves to false if the server refused a line. Rejects if no server answers.
  */
 export async function answerLines({
   servers,

@@ -13,16 +13,16 @@ const PAGE_SIZE = 10;
 export interface Answer {
   readonly query: string;
   readonly result: NonNullable<SuggestStreamResponse['result']>;
-  /** The time since the query was first asked, with the time of broken streams. */
+  /** The time since the query was first sent (ms), with the time of broken streams. */
   readonly latencyMs: number;
 }
 
 export interface QueryEvents {
   /** Called for the answer to the current query only. */
   onAnswer(answer: Answer): void;
-  /** Called once each time the stream breaks. A new stream will be opened. */
+  /** Called once each time the stream breaks. The program then opens a new stream. */
   onBroken(why: string): void;
-  /** Called when a retry cannot help. */
+  /** Called for an error that no retry can help. */
   onFailed(error: unknown): void;
 }
 
@@ -34,8 +34,8 @@ interface Query {
 }
 
 /**
- * Sends queries over a stream, and opens a new stream when the stream breaks. Only the newest query counts: it is the
- * first query on a new stream, and the next query after the stream was blocked. Answers to older queries are dropped.
+ * Sends queries over a stream, and opens a new stream if the stream breaks. Only the newest query is sent on a new
+ * stream, and after the stream was blocked. Answers to older queries are dropped.
  */
 export class Queries {
   private readonly closed = new AbortController();
@@ -52,7 +52,7 @@ export class Queries {
     this.keepStreamOpen().catch((error: unknown) => this.closed.signal.aborted || events.onFailed(error));
   }
 
-  /** Sends a query, which replaces the previous query. */
+  /** Sends a query. The query replaces the previous query. */
   ask(text: string): void {
     this.current = { id: this.nextId(), text, askedAt: performance.now(), isAnswered: false };
     this.send();

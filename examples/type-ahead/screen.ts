@@ -22,7 +22,7 @@ export interface Screen {
 }
 
 const ESC = '\x1b[';
-/** Turns line wrapping off. The terminal then cuts long lines: only the terminal knows the width of each character. */
+/** Turns line wrapping off. The terminal then cuts long lines, because only the terminal knows the character widths. */
 export const ENTER_SCREEN = `${ESC}?7l`;
 export const LEAVE_SCREEN = `${ESC}?7h`;
 const CLEAR_BELOW = `\r${ESC}J`;
@@ -58,7 +58,7 @@ function row({ matchKind, recent, segments }: Suggestion, isChosen: boolean, isC
   return `${isChosen ? '>' : ' '} ${kind} ${recent ? '*' : ' '} ${highlighted(segments, isColored)}`;
 }
 
-/** The number of suggestions that fit. The program cannot draw again a line that has scrolled off the screen. */
+/** The number of suggestions that fit. A line that has scrolled off the screen cannot be replaced. */
 export function roomFor(rows: number): number {
   return Math.max(0, rows - 3);
 }

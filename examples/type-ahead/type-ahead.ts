@@ -4,7 +4,7 @@
  *     npm run type-ahead -- --load      once: imports words into the dictionary
  *     npm run type-ahead
  *
- * With a pipe as its input it completes each line instead. Exit code 0: success. 1: the program failed, or the server
+ * With a pipe as its input, the program completes each line. Exit code 0: success. 1: the program failed, or the server
  * refused a line. 2: wrong arguments.
  */
 import { UsageError } from '../worker-typescript/options';

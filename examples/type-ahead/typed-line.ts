@@ -1,11 +1,11 @@
 /** The longest query that the server accepts, in bytes of UTF-8. */
 const MAX_BYTES = 512;
-/** Characters that no query may have. */
+/** Characters that a query must not contain. */
 const REFUSED_CHARACTERS = /[\p{Cc}\p{Cs}\uFFFD]/u;
 
 const CHARACTERS = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** Splits a text into grapheme clusters: a letter with its accents is one character, and a flag is one too. */
+/** Splits a text into grapheme clusters. A letter with its accents is one cluster, and a flag is one cluster. */
 export function charactersOf(text: string): string[] {
   return Array.from(CHARACTERS.segment(text), ({ segment }) => segment);
 }
@@ -18,7 +18,7 @@ export class TypedLine {
     return this.typed;
   }
 
-  /** Appends the text. False if the text is refused, so that nothing changed. */
+  /** Appends the text. Returns false if the text is refused or empty. */
   type(text: string): boolean {
     if (REFUSED_CHARACTERS.test(text) || Buffer.byteLength(this.typed + text) > MAX_BYTES) return false;
     return this.set(this.typed + text);

@@ -8,7 +8,7 @@ import { draw, ENTER_SCREEN, eraseBelow, permanentLine, LEAVE_SCREEN, roomFor } 
 import { refusalText } from './error-text';
 import { TypedLine } from './typed-line';
 
-/** The input and the output of a terminal. Tests have their own. */
+/** The input of a terminal. */
 export interface Keyboard extends Readable {
   setRawMode?(isRaw: boolean): unknown;
 }
@@ -28,22 +28,22 @@ export interface TypistSettings {
   readonly keyboard: Keyboard;
   readonly display: Display;
   readonly isColored: boolean;
-  /** A message for the user about an error. */
+  /** Returns a message for the user. */
   readonly describeError: (error: unknown) => string;
-  /** Ends the program as Ctrl-C does. */
+  /** Ends the program, like Ctrl-C. */
   readonly stop: AbortSignal;
 }
 
 /** Sends a query after each key. Enter or Tab picks the chosen suggestion and starts the next word. */
 export class Typist {
-  /** Resolves at Ctrl-C, Ctrl-D, the end of the input or `stop`. Rejects when no query can be sent any more. */
+  /** Resolves at Ctrl-C, Ctrl-D, the end of the input or `stop`. Rejects if no query can be sent any more. */
   readonly done: Promise<void>;
   private readonly line = new TypedLine();
   private readonly queries: Queries;
   private suggestions: readonly Suggestion[] = [];
   private chosen = 0;
   private status = '';
-  /** Enter was pressed before the answer. The first suggestion of the answer will be picked. */
+  /** True: Enter was pressed before the answer. The first suggestion of the answer is then picked. */
   private isPicking = false;
   private isOver = false;
   private settle: { resolve(): void; reject(error: unknown): void } | undefined;
@@ -145,7 +145,7 @@ export class Typist {
     if (this.isOver) return;
     const failed = results.find((result) => result.status === 'rejected');
     if (failed) return this.say(`${text} was not recorded: ${this.settings.describeError(failed.reason)}`);
-    // The visible suggestions are older than this pick. They stay if the user has typed or moved since.
+    // The visible suggestions are older than this pick. A new query replaces them if the user has not typed or moved.
     if (this.line.text === '' && this.chosen === 0) this.ask();
   }
 

@@ -20,7 +20,7 @@ export interface WordList {
   close(): Promise<void>;
 }
 
-/** Debian's lists, smallest first. Each list has the words of the smaller lists. Smaller lists have more common words. */
+/** Debian's lists, the smallest first. Each list contains the smaller lists. Smaller lists have more common words. */
 const DEBIAN = [
   { file: 'american-english-small', name: 'wamerican-small', weight: 30 },
   { file: 'american-english', name: 'wamerican', weight: 20 },
@@ -34,7 +34,7 @@ const GENERATED_COUNT = 50_000;
 const BY_LENGTH = `${MAX_WEIGHTED_LENGTH} minus the number of letters`;
 const BY_LIST = `${DEBIAN.map(({ name, weight }) => `${weight} for ${name}`).join(', ')}, plus ${BY_LENGTH}`;
 
-/** Weights are small, because each selection adds 1: a word that is selected often must be able to move ahead. */
+/** Weights are small, so that a few selections move a word ahead. Each selection adds 1. */
 function lengthWeight(text: string): number {
   return Math.max(0, MAX_WEIGHTED_LENGTH - [...text].length);
 }
@@ -44,7 +44,7 @@ async function* linesOf(file: string): AsyncIterable<string> {
   for await (const line of createInterface({ input, crlfDelay: Infinity })) yield line;
 }
 
-/** A file with one word per line. */
+/** The word list of a file with one word per line. */
 export function fileList(file: string): WordList {
   return {
     source: file,
@@ -56,7 +56,7 @@ export function fileList(file: string): WordList {
   };
 }
 
-/** Undefined if the folder has none of the lists. Possessives are left out, because they would double each noun. */
+/** Undefined: the folder contains no list. Possessives are left out, because they would double each noun. */
 function debianLists(folder: string, source: string, close: () => Promise<void>): WordList | undefined {
   const present = DEBIAN.filter(({ file }) => existsSync(join(folder, file)));
   if (present.length === 0) return undefined;
@@ -74,7 +74,7 @@ function debianLists(folder: string, source: string, close: () => Promise<void>)
   return { source: `${source} ${names}, without possessives`, weights: BY_LIST, words, close };
 }
 
-/** Downloads and unpacks the lists. This needs no root and installs nothing. */
+/** Downloads and unpacks the lists. Root is not required, and nothing is installed. */
 async function debianPackages(
   env: NodeJS.ProcessEnv,
   fetch: typeof fetchPackages,

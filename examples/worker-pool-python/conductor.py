@@ -1,5 +1,5 @@
-"""Changes the limit while the workers run, prints the state of the semaphore, and records which limit was in force
-when. pool.py starts this process. It ends when its schedule is done or when pool.py tells it to stop."""
+"""Changes the limit while the workers run, prints the state of the semaphore, and records each change of the limit.
+pool.py starts this process. The process ends after its schedule, or at the stop of pool.py."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Conductor:
         self._options = self._part.options
         self._record = Record(self._options.record)
         self._servers = Servers(self._options.server.split(","))
-        # From the last answer of the server: the limit in force, and the token of the latest grant.
+        # The limit in force and the token of the latest grant, from the last answer of the server.
         self._limit: Optional[int] = None
         self._token = 0
-        # The limit that this process has set, and so expects.
+        # The limit that this process has set. None: no limit yet, or another program has changed the limit.
         self._own: Optional[int] = None
         self._last_error = ""
 
@@ -47,11 +47,11 @@ class Conductor:
             self._servers.close()
 
     def _set(self, limit: int) -> None:
-        """Sets the limit. Retries until it succeeds, so that no step of the schedule is left out."""
+        """Sets the limit. Retries until the call succeeds, so that no step of the schedule is left out."""
         while not self._part.stop.is_set():
             try:
-                # Reads the state right before the change, so that few grants come between the two. For such a grant
-                # the tally does not know which of the two limits was in force.
+                # The state is read right before the change, so that few grants come in between. For such a grant the
+                # tally does not know whether the old or the new limit was in force.
                 self._get()
                 self._change(limit)
                 self._last_error = ""
@@ -61,8 +61,8 @@ class Conductor:
                 self._part.stop.wait(PAUSE)
 
     def _change(self, limit: int) -> None:
-        # It expects the limit that it has set itself, not the limit that it has just read. So the server answers
-        # LIMIT_MISMATCH when another program has changed the limit.
+        # `expected_limit` is the limit that this process has set before, not the limit that it has just read. So the
+        # server answers LIMIT_MISMATCH if another program has changed the limit.
         request = semaphore_pb2.SetSemaphoreLimitRequest(
             name=self._options.name, limit=limit, expected_limit=self._limit if self._own is None else self._own
         )
@@ -84,10 +84,10 @@ class Conductor:
             self._part.say(f"conductor: LIMIT_MISMATCH, {figures}: another program has set it; continuing from there")
             self._own = None
         elif reason == "NO_SUCH_SEMAPHORE":
-            # Not yet created, or deleted: the next worker's initial_limit creates it.
+            # The initial_limit of the next worker creates the semaphore.
             self._own = None
         elif error.details() != self._last_error:
-            # Printed once for each kind of error, not for each attempt.
+            # An error is printed once, and not again for each attempt.
             self._last_error = error.details()
             self._part.say(f"conductor: the limit is not set, retrying: {self._last_error}")
 
@@ -114,7 +114,7 @@ class Conductor:
         return semaphore
 
     def _record_limit(self, semaphore: semaphore_pb2.Semaphore) -> None:
-        # The token is 0 when the server remembers no grant. The last known token is then still a lower bound.
+        # The token is 0 if the server remembers no grant. The last known token is then still a lower bound.
         token = max(semaphore.last_fencing_token, self._token)
         if semaphore.limit != self._limit:
             self._record.add("limit", limit=semaphore.limit, since=self._token, token=token)

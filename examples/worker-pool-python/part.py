@@ -1,5 +1,6 @@
-"""Shared code of the pool's processes. The pool passes their options and a pipe as their input. They stop when the
-pipe is closed, even when the pool was killed. Ctrl-C does not reach them, because each runs in its own session."""
+"""Shared code of the pool's processes. The pool passes options and a pipe as input to each process. A process stops
+when its pipe is closed, even if the pool was killed. Ctrl-C does not reach a process, because each has its own
+session."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from holdfast.v1.semaphore_service_pb2_grpc import SemaphoreServiceStub
 
 class Permits:
     def __init__(self, name: str, holder_id: str, ttl: float, count: int, initial_limit: int):
-        """`initial_limit` is used only when the request creates the semaphore."""
+        """`initial_limit` is used only if the request creates the semaphore."""
         self.ttl = ttl
         self._name = name
         self._holder_id = holder_id

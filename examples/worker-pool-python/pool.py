@@ -3,8 +3,8 @@
     PYTHONPATH=generated/python:examples/python-common \\
         python3 examples/worker-pool-python/pool.py --workers 8 --limit 3 --schedule 3,1,5,0,4
 
-Its processes write to a file when they begin and end a job. The pool counts the permits at work from this file, prints
-each change, and checks the whole file at the end: see tally.py. Without a schedule it runs until Ctrl-C.
+Each process writes a line to a file when a job begins and ends. The pool counts the permits at work from this file,
+prints each change, and checks the whole file at the end: see tally.py. Without a schedule the pool runs until Ctrl-C.
 
 Exit code 0: never over the limit. 1: over the limit, or a process has failed. 2: wrong arguments.
 """
@@ -28,13 +28,13 @@ from words import span_text
 
 INTERRUPTED = 130
 POLL = 0.05
-# Enough time for a step, a release, and a server that does not answer.
+# The time in which the processes must end: a step, a release, and a server that does not answer.
 END_TIMEOUT = 15.0
 
 
 @dataclass
 class Seat:
-    """The place of one worker. When its process is killed, a new process takes the place."""
+    """The place of one worker. If the process of the worker is killed, a new process takes the place."""
 
     name: str
     permits: int
@@ -78,7 +78,7 @@ class Pool:
 
     def _on_signal(self, number: int, _frame: object) -> None:
         if self._stop:
-            # The other processes still stop in order, because their input ends with this process.
+            # The other processes still finish their steps, because their input ends with this process.
             os._exit(INTERRUPTED)
         os.write(sys.stdout.fileno(), f"{signal.Signals(number).name}: stopping after these steps\n".encode())
         self._stop = True
@@ -146,7 +146,7 @@ class Pool:
 
     def _replace(self, seat: Seat, killed_by: str) -> None:
         dead = seat.worker
-        # The process is dead, so the file holds everything that it has written.
+        # The process has ended, so the file contains all its lines.
         self._show_changes()
         jobs = self._at_work.of(dead)
         self._record.add("gone", worker=dead)
@@ -162,7 +162,7 @@ class Pool:
         self._say(f"{text}: ending the pool")
 
     def _end(self, processes: List[subprocess.Popen]) -> None:
-        """Stops the processes in order: each ends its step and releases its permits."""
+        """Stops the processes. Each process first ends its step and releases its permits."""
         for process in processes:
             process.stdin.close()
         give_up_at = time.monotonic() + END_TIMEOUT

@@ -1,5 +1,5 @@
-"""One worker of the pool. It acquires its permits, does a job in steps, releases the permits, and repeats this until
-it is told to stop. pool.py starts it."""
+"""One worker of the pool. The worker acquires its permits, does a job in steps, releases the permits, and starts again,
+until the pool stops. pool.py starts this process."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from servers import Servers
 from words import cause_text
 
 STEPS = (2, 10)
-# A later request may succeed after these reasons: the limit may be raised, or the semaphore created again.
+# After these reasons a later request may succeed, because the limit may be raised, or the semaphore created again.
 TEMPORARY = ("NEVER_FITS", "NO_SUCH_SEMAPHORE")
 TEMPORARY_PAUSE = 0.5
 
 
 class PoolWorker:
     def __init__(self) -> None:
-        # Receives the granted lease, or the error, or None for a stop.
+        # Receives the granted lease, or the error, or None for a stop of the worker.
         self._news: queue.SimpleQueue = queue.SimpleQueue()
         self._part = Part(on_stop=lambda: self._news.put(None))
         self._options = self._part.options
@@ -52,7 +52,7 @@ class PoolWorker:
         # The stop may have come while `_news` was the queue of the previous job.
         if self._part.stop.is_set():
             return
-        # A new hold for each job, because each acquire needs its own request_id.
+        # Each job needs a new hold, because each acquire needs its own request_id.
         hold = Hold(HoldOptions(self._servers, permits, self._say, lambda _: None, awaited.put, awaited.put))
         try:
             news = awaited.get()
@@ -66,7 +66,7 @@ class PoolWorker:
             self._release_unused(hold)
 
     def _pause_after(self, error: Exception) -> None:
-        """Pauses when the reason is temporary: the permits may fit under the next limit. Raises otherwise."""
+        """Pauses if the reason is temporary, because the permits may fit under the next limit. Raises otherwise."""
         fault = error.fault if isinstance(error, Refused) else None
         if fault is None or fault.reason not in TEMPORARY:
             raise error
@@ -83,20 +83,20 @@ class PoolWorker:
         except LeaseOver as over:
             self._note("end", lease, result="lost")
             self._say(f"{over.describe()}: job stopped")
-            # After a passed deadline the server may still hold the lease, so it is released.
+            # After a passed deadline the lease may still exist in the store, so the worker releases the lease.
             if over.deadline_at is not None:
                 self._release(hold, lease)
         else:
-            # Written before the release, so that the line of the next holder comes after this line.
+            # The line is written before the release, so that the line of the next holder comes after this line.
             self._note("end", lease, result=result)
             self._release(hold, lease)
 
     def _work(self, lease: HeldLease) -> str:
-        """Works in steps. Raises at once when the lease ends, even during a step."""
+        """Works in steps. Raises as soon as the lease ends, even during a step."""
         for step in range(random.randint(*STEPS)):
             lease.check()
             self._note("step" if step else "begin", lease)
-            # The wait stands for the work. Your work must stop at once when the lease ends, as the wait does.
+            # The wait takes the place of real work. Real work must also stop as soon as the lease ends.
             lease.wait(self._options.step)
             if self._part.stop.is_set():
                 return "stopped"
@@ -111,7 +111,7 @@ class PoolWorker:
             self._say(f"the release failed, so the lease expires after its ttl: {error.details()}")
 
     def _release_unused(self, hold: Hold) -> None:
-        """Releases a lease that was granted at the same time as the stop came."""
+        """Releases a lease that was granted while the worker stopped."""
         while not self._news.empty():
             news = self._news.get()
             if isinstance(news, HeldLease):

@@ -1,15 +1,14 @@
-"""The record of a pool: one file to which all its processes append. It does not depend on Holdfast.
+"""The record of a pool: one file to which all processes of the pool append. The record does not depend on Holdfast.
 
-A line is one write(2) to a file opened for appending. So lines of several processes never mix, their order is the order
-of the writes, and a killed process leaves no lock behind. Each line is one JSON object. `at` is `time.monotonic()`,
-which all processes of a machine share:
+Each line is one JSON object and one write(2) to a file opened for appending. So lines of several processes never mix,
+and their order is the order of the writes. `at` is `time.monotonic()`, the same clock for all processes of a machine:
 
     begin, step   a worker starts a step with `permits` under `token`; its lease is valid for `left` seconds
     end           the worker has stopped; `result` is done, stopped (the pool ends) or lost (the lease has ended)
-    gone          the pool has seen that the worker's process is dead
-    asks          the conductor is about to set `limit`
-    limit         the conductor has seen `limit` in force when `token` was the latest grant; at the grant `since` it had
-                  seen another limit
+    gone          the pool has noticed that the worker's process has ended
+    asks          the conductor will now set `limit`
+    limit         the conductor has read `limit` when `token` was the latest grant; when `since` was the latest grant,
+                  the conductor has read another limit
 """
 
 from __future__ import annotations

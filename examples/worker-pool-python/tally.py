@@ -1,22 +1,23 @@
-"""Counts, from the record alone, how many permits were at work at the same time, and checks the count.
+"""Counts the permits that were at work at the same time, from the record alone, and checks the count.
 
     python3 examples/worker-pool-python/tally.py .holdfast/pool-4711.jsonl
 
-A worker writes `begin` after its grant and `end` before its release, so the `begin` of the next holder comes after that
-`end`. All workers that are between these two lines at one place of the file were at work at the same time. The clock
-matters only for a worker that is stopped past its deadline: it counts as idle from then on, and must not continue.
+A worker writes `begin` after its grant and `end` before its release, so the `begin` of the next holder comes after this
+`end`. Workers are at work at the same time if some line of the file lies between `begin` and `end` of all of them. The
+clock matters only for a worker that is stopped past its deadline. After its deadline this worker counts as idle, and it
+must not continue.
 
 The allowed number of permits follows from the fencing tokens, which rise from grant to grant. SetSemaphoreLimit
 returns the token of the latest grant together with the limit. So the rule is:
 
-    Jobs at work at the same time have no more permits than the limit in force when the latest of them was granted.
+    Jobs at work at the same time have at most as many permits as the limit at the latest grant among these jobs.
 
-This rule allows a lease that was granted before the limit was lowered: its token is not greater than the token of that
-answer. No two clocks are compared, and the order in which a worker and the conductor write their lines does not
-matter.
+This rule allows a lease that was granted before the limit was lowered: its token is at most the token of the answer to
+SetSemaphoreLimit. No two clocks are compared. The order in which a worker and the conductor write their lines has no
+effect.
 
-The higher limit counts where two limits are possible for a token: another program has set the limit, or an answer was
-lost and the call repeated. The exit code is 1 when the rule is broken.
+Two limits are possible for a token if another program has set the limit, or if a call was repeated after a lost answer.
+The higher limit is then allowed. The exit code is 1 if the rule is broken.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Job:
     worker: str
     token: int
     permits: int
-    # The deadline of its lease, as the worker knew it before its last step.
+    # The deadline of the lease that the worker knew before its last step.
     until: float
 
 
@@ -56,14 +57,14 @@ def permits_of(jobs: List[Job]) -> int:
 
 
 class AtWork:
-    """The jobs at work after each line."""
+    """The jobs at work, from the lines of the record."""
 
     def __init__(self) -> None:
         self._jobs: Dict[int, Job] = {}
         self._now = 0.0
 
     def apply(self, line: dict) -> None:
-        # A process may be stopped between reading the clock and writing its line, so the time must not go back.
+        # The time must not go back, although a process may be stopped between its look at the clock and its write.
         self._now = max(self._now, line["at"])
         if line["what"] in ("begin", "step"):
             until = line["at"] + line["left"]
@@ -81,12 +82,12 @@ class AtWork:
         return [job for job in self._jobs.values() if job.until > self._now]
 
     def past_deadline(self) -> List[Job]:
-        """Jobs past their deadline without an end: the process is stopped, or has not noticed yet."""
+        """Jobs past their deadline without an `end`. Their process is stopped, or has not checked its deadline yet."""
         return [job for job in self._jobs.values() if job.until <= self._now]
 
 
 class Limits:
-    """The limit that was in force when a token was granted."""
+    """The limit at the grant of each token."""
 
     def __init__(self, lines: List[dict]):
         self._settings = [setting_of(line) for line in lines if line["what"] == "limit"]
@@ -100,9 +101,9 @@ class Limits:
 @dataclass
 class Summary:
     results: Counter = field(default_factory=Counter)
-    # By limit: the largest number of permits at work when the latest of them was granted under this limit.
+    # For each limit: the largest number of permits at work, if the latest grant was made under this limit.
     most: Dict[int, int] = field(default_factory=dict)
-    # By limit: the largest number of permits over the limit that were granted before the limit was lowered.
+    # For each limit: the largest number of permits above the limit that were granted before the limit was lowered.
     ran_on: Dict[int, int] = field(default_factory=dict)
     faults: List[str] = field(default_factory=list)
 
@@ -163,7 +164,7 @@ class Judge:
         limit = self._limits.at(max(job.token for job in working))
         permits = permits_of(working)
         self._summary.most[limit] = max(permits, self._summary.most.get(limit, 0))
-        # Reported once, and not with each step of these jobs.
+        # A set of jobs over the limit is reported once, and not again for each step.
         tokens = frozenset(job.token for job in working)
         if permits > limit and tokens not in self._over:
             self._over.add(tokens)

@@ -1,16 +1,16 @@
-"""A small protected store. It knows the highest fencing token that has written, and refuses writes with a lower token.
+"""A small protected store. The ledger stores the highest fencing token that has written, and refuses lower tokens.
 
-Only the store can do this: a worker may be stopped between its last check of the clock and its write.
+Only the store can make this check, because a worker may be stopped between its last look at the clock and its write.
 
-The check and the write must be one atomic step, although several processes write and each of them may be killed or
+The check and the write must be one atomic step, although several processes write and each process may be killed or
 stopped at any line. Here rename(2) is this step:
 
     ledger/1763636400123456/entries.json      the name of the folder is the highest token that has written
 
- - A worker with a higher token renames the folder to its own token. When two workers do so, one of them does not find
-   the old name and reads the folder again.
- - A write renames a finished file *into* the folder of its own token. If that folder no longer exists, the write fails,
-   even when it started before the rename of the folder.
+ - A worker with a higher token renames the folder to its own token. If two workers do so at the same time, one worker
+   does not find the old name and reads the folder again.
+ - A write renames a finished file *into* the folder of its own token. If this folder no longer exists, the write fails,
+   even if the write started before the rename of the folder.
 
 The file format is that of ../worker-typescript/ledger.ts, so workers of both languages can share one folder.
 """
@@ -35,7 +35,7 @@ class Ledger:
         self._folder = folder
 
     def last(self) -> Optional[dict]:
-        """The newest accepted entry: token, worker, note, time (ms since 1970). None while the ledger is empty."""
+        """The newest accepted entry: token, worker, note, time (ms since 1970). None: the ledger is empty."""
         while True:
             highest = self._highest()
             entries = self._entries(highest)
@@ -46,7 +46,7 @@ class Ledger:
                 return None
 
     def write(self, token: int, worker: str, note: str) -> Optional[int]:
-        """Adds an entry and returns None. Adds nothing when a higher token has written, and returns that token."""
+        """Adds an entry and returns None. If a higher token has written, adds nothing and returns the higher token."""
         entry = {"token": token, "worker": worker, "note": note, "time": round(time.time() * 1000)}
         while True:
             highest = self._highest()
@@ -58,7 +58,7 @@ class Ledger:
                 return None
 
     def _highest(self) -> int:
-        """The highest token that has written. Reads the folder each time: another process may have changed it."""
+        """The highest token that has written. Reads the folder, because another process may have changed the folder."""
         # A directory listing may miss a folder that is being renamed, so the listing is repeated.
         for _ in range(MAX_READS):
             tokens = [int(name) for name in self._names() if name.isdecimal()]
@@ -74,8 +74,8 @@ class Ledger:
             return []
 
     def _create(self) -> None:
-        """Creates a ledger with the highest token 0, in one step and only once: a folder cannot be renamed onto a
-        folder that is not empty, and a ledger is never empty."""
+        """Creates a ledger with the highest token 0 in one step. An existing ledger stays, because a folder cannot be
+        renamed to a folder that is not empty, and a ledger is never empty."""
         made = f"{self._folder}.new-{os.getpid()}"
         os.makedirs(os.path.join(made, "0"), exist_ok=True)
         if not _succeeds(lambda: os.rename(made, self._folder), errno.ENOTEMPTY, errno.EEXIST):

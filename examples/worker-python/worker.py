@@ -1,5 +1,5 @@
-"""A worker that must run only once at a time. It holds a lock over a stream, works in steps, and writes each result to
-a store that checks fencing tokens.
+"""An example of work that only one process may do at a time. The worker holds a lock over a stream, works in steps, and
+writes each result to a store that checks fencing tokens.
 
     PYTHONPATH=generated/python:examples/python-common python3 examples/worker-python/worker.py alice
 
@@ -48,8 +48,8 @@ class Worker:
         self._options = options
         self._ledger = Ledger(options.ledger)
         self._stop = threading.Event()
-        # Receives the granted lease, or the error, or None for a stop. A signal handler may use a SimpleQueue, but not
-        # a lock.
+        # Receives the granted lease, or the error, or None for a stop of the worker. A SimpleQueue is safe in a signal
+        # handler.
         self._news: queue.SimpleQueue = queue.SimpleQueue()
 
     def run(self) -> int:
@@ -62,7 +62,7 @@ class Worker:
         signal.signal(signal.SIGINT, self._on_signal)
         signal.signal(signal.SIGTERM, self._on_signal)
         servers = Servers(options.server.split(","))
-        # Connects before the measurement starts, so that the printed time is that of the lock.
+        # The worker connects before the measurement, so that the printed time is the time to acquire the lock.
         servers.connect()
         asked_at = time.monotonic()
         lock = Lock(options.name, options.worker, options.ttl)
@@ -98,15 +98,15 @@ class Worker:
         return RELEASED
 
     def _work(self, lease: HeldLease) -> None:
-        """Works in steps until a signal comes. Raises when the lease ends. A step must be short compared to the ttl."""
-        # The first write comes before any work: from here on the ledger refuses writes of earlier holders.
+        """Works in steps until a signal comes. Raises if the lease ends. A step must be short compared to the ttl."""
+        # The first write comes before any work. After this write the ledger refuses the writes of earlier holders.
         self._write(lease, "begins")
         reported_at = time.monotonic()
         step = 0
         while not self._stop.is_set():
             step += 1
             lease.check()
-            # The wait stands for the work. Your work must stop at once when the lease ends, as the wait does.
+            # The wait takes the place of real work. Real work must also stop as soon as the lease ends.
             lease.wait(self._options.step)
             self._write(lease, f"step {step}")
             if time.monotonic() - reported_at >= REPORT_EVERY:
@@ -114,16 +114,16 @@ class Worker:
                 say(f"step {step} is in the ledger; the lease is valid for {span_text(lease.left())}")
 
     def _write(self, lease: HeldLease, note: str) -> None:
-        # Checked again right before the write, because the step may have taken longer than planned.
+        # The lease is checked again right before the write, because the step may have taken longer than planned.
         lease.check()
         newer = self._ledger.write(lease.token, self._options.worker, note)
         if newer is not None:
             raise LeaseOver(refusal(lease.token, newer))
 
     def _stop_work(self, reason: LeaseOver, lease: HeldLease, hold: Hold) -> None:
-        """Called when the lease has ended: the worker does no more work and requests no new lock."""
+        """Ends the worker after the end of its lease. The worker does no more work and requests no new lock."""
         say(f"{reason.describe()}, stopping")
-        # After a passed deadline the server may still hold the lease, so it is released.
+        # After a passed deadline the lease may still exist in the store, so the worker releases the lease.
         if reason.deadline_at is not None:
             self._write_late(lease)
             self._release(hold, lease)
@@ -132,7 +132,7 @@ class Worker:
         """Writes after the lease has ended, to demonstrate fencing. Your own worker must not do this."""
         newer = self._ledger.write(lease.token, self._options.worker, "late")
         if newer is None:
-            say(f"ledger took the late write of token {lease.token}: nobody with a higher one has written yet")
+            say(f"ledger took the late write of token {lease.token}: no higher token has written yet")
         else:
             say(refusal(lease.token, newer))
 
@@ -145,8 +145,8 @@ class Worker:
 
     @staticmethod
     def _grant_text(asked_at: float, before: Optional[dict], token: int) -> str:
-        """Says how long no worker was at work: since the request, or since the last write of the previous holder."""
-        # This compares wall clocks of several processes, which is good enough only for display.
+        """The time in which no worker worked: since the request, or since the last write of the previous holder."""
+        # A comparison of wall clocks of several processes is precise enough only for display.
         since_asked = time.monotonic() - asked_at
         since_write = max(0.0, time.time() - before["time"] / 1000) if before else float("inf")
         counted = span_text(since_asked)

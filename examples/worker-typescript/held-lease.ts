@@ -12,7 +12,7 @@ export class LeaseOver extends Error {
 
   constructor(
     message: string,
-    /** The deadline on `performance.now()`; set only when the lease ended because its deadline passed. */
+    /** The deadline on `performance.now()`. Set only if the lease ended because this deadline passed. */
     readonly deadlineAt?: number,
   ) {
     super(message);
@@ -28,8 +28,8 @@ export class LeaseOver extends Error {
 /**
  * A held lease and its deadline on the worker's own monotonic clock.
  *
- * The clock keeps running while the process is stopped, swapped out or busy. No message can reach the process during
- * that time, so only the clock can tell it afterwards that the lease has ended.
+ * The clock runs on while the process is stopped, swapped out or busy. No message can reach the process during this
+ * time, so only the clock shows the process afterwards that the lease has ended.
  */
 export class HeldLease {
   readonly id: string;
@@ -39,7 +39,7 @@ export class HeldLease {
   private until = -Infinity;
   private timer: NodeJS.Timeout | undefined;
 
-  /** @param t0 `performance.now()` just before the call was sent that granted the lease */
+  /** @param t0 `performance.now()` just before the call that granted the lease was sent */
   constructor(t0: number, lease: Lease) {
     this.id = lease.leaseId;
     this.token = lease.fencingToken;
@@ -63,21 +63,21 @@ export class HeldLease {
     return this.over.aborted;
   }
 
-  /** Call this before each step, and again right before each write. Throws when the lease has ended. */
+  /** Must be called before each step, and again right before each write. Throws if the lease has ended. */
   check(): void {
     if (this.isOver) this.over.throwIfAborted();
   }
 
-  /** Extends the deadline after a renewal. The latest deadline counts: a renewal never shortens the lease. */
+  /** Extends the deadline after a renewal. A renewal never shortens the lease, so the latest deadline is valid. */
   renewed(t0: number, expireOffset: Duration | undefined): void {
-    // A passed deadline stays passed. A worker that was stopped may find old renewals in its socket when it
-    // continues, but another worker may have held the lock in between.
+    // A passed deadline stays passed. A worker that was stopped may later find old renewals in its socket, but another
+    // worker may have held the lock in the meantime.
     if (this.isOver) return;
     this.until = Math.max(this.until, deadline(t0, expireOffset, this.ttl));
     this.watch();
   }
 
-  /** Ends the lease. The first reason counts. A deadline that has passed counts before any later reason. */
+  /** Ends the lease. Only the first reason is kept. A passed deadline is an earlier reason than `reason`. */
   end(reason: LeaseOver): void {
     if (this.over.aborted) return;
     clearTimeout(this.timer);

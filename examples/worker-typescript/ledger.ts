@@ -17,26 +17,27 @@ const MAX_ENTRIES = 20;
 const MAX_READS = 100;
 
 /**
- * A small protected store. It knows the highest fencing token that has written, and refuses every write with a lower
- * token. Only the store can do this: a worker may be stopped between its last check of the clock and its write.
+ * A small protected store. The ledger stores the highest fencing token that has written, and refuses every write with a
+ * lower token. Only the store can make this check, because a worker may be stopped between its last look at the clock
+ * and its write.
  *
- * The check and the write must be one atomic step, although several processes write and each of them may be killed or
+ * The check and the write must be one atomic step, although several processes write and each process may be killed or
  * stopped at any line. Here rename(2) is this step:
  *
  *     ledger/1763636400123456/entries.json      the name of the folder is the highest token that has written
  *
- *  - A worker with a higher token renames the folder to its own token. When two workers do so, one of them does not
- *    find the old name and reads the folder again.
- *  - A write renames a finished file *into* the folder of its own token. If that folder no longer exists, the write
- *    fails, even when it started before the rename of the folder.
+ *  - A worker with a higher token renames the folder to its own token. If two workers do so at the same time, one
+ *    worker does not find the old name and reads the folder again.
+ *  - A write renames a finished file *into* the folder of its own token. If this folder no longer exists, the write
+ *    fails, even if the write started before the rename of the folder.
  *
- * A dead process leaves no lock and no half-written file. The same check in a database is
- * `UPDATE … WHERE token <= :token`; in Redis it is a script; in an object store it is a conditional put.
+ * A killed process leaves no lock and no partial file. The same check in a database is
+ * `UPDATE … WHERE token <= :token`, in Redis a script, in an object store a conditional put.
  */
 export class Ledger {
   constructor(private readonly folder: string) {}
 
-  /** The newest accepted entry; undefined while there is none. */
+  /** The newest accepted entry. Undefined: there is no entry yet. */
   last(): Entry | undefined {
     for (;;) {
       const highest = this.highest();
@@ -78,8 +79,8 @@ export class Ledger {
   }
 
   /**
-   * Creates a ledger with the highest token 0, in one step and only once: a folder cannot be renamed onto a folder
-   * that is not empty, and a ledger is never empty.
+   * Creates a ledger with the highest token 0 in one step. An existing ledger stays, because a folder cannot be renamed
+   * to a folder that is not empty, and a ledger is never empty.
    */
   private create(): void {
     const made = `${this.folder}.new-${process.pid}`;

@@ -14,7 +14,7 @@ import type { Servers } from './servers';
 import { causeText, spanText } from './words';
 
 const RELEASE_TIMEOUT_MS = 2000;
-/** The server renews after a third of the ttl, at the latest after 10 s, and sends an event each time. */
+/** The longest time between two renewals. The server renews after a third of the ttl, and sends an event each time. */
 const LONGEST_RENEWAL_MS = 10_000;
 
 export interface LockHoldOptions {
@@ -26,19 +26,19 @@ export interface LockHoldOptions {
 }
 
 /**
- * Requests one lock and holds it over a stream, on which the server renews the lease. When the stream breaks, the
- * hold continues at the next server. Before the grant it sends the same `request_id`, which keeps the place in the
- * queue. After the grant it sends the `lease_id`, which attaches to the same lease and never grants a new one. The
- * work continues meanwhile, until the deadline of the lease.
+ * Requests one lock and holds it over a stream, on which the server renews the lease. If the stream breaks, the hold
+ * continues at the next server. Before the grant, the new stream sends the same `request_id`, which keeps the place in
+ * the queue. After the grant, the new stream sends the `lease_id`, which attaches to the same lease and never grants a
+ * new lease. The work may continue until the deadline of the lease.
  */
 export class LockHold {
-  /** Resolves when the lock is granted. Rejects when it cannot be granted. */
+  /** Resolves when the lock is granted. Rejects if the lock cannot be granted. */
   readonly granted: Promise<HeldLease>;
   private readonly servers: Servers;
   private requestId = randomUUID();
   private lease: HeldLease | undefined;
   private stream: ClientReadableStream<HoldLockResponse> | undefined;
-  /** A broken stream was reported and no new stream has been granted or attached yet. */
+  /** True: a broken stream was reported, and no new stream has been granted or attached yet. */
   private isBroken = false;
   private closed = false;
 
@@ -54,7 +54,7 @@ export class LockHold {
     });
   }
 
-  /** Releases the lease, so that the next waiter need not wait for its expiry. Safe to repeat. */
+  /** Releases the lease, so that the next waiter does not wait for the expiry. Safe to repeat. */
   async release(lease: HeldLease): Promise<ReleaseLockResponse> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -93,21 +93,21 @@ export class LockHold {
       const pauseMs = this.pauseOrGiveUp(error, failures);
       this.servers.next();
       this.printBroken(error);
-      // The end of the lease cuts the pause short.
+      // The end of the lease ends the pause.
       await sleep(pauseMs, undefined, this.lease && { signal: this.lease.over }).catch(() => undefined);
     }
   }
 
-  /** Reads one stream to its end. The call has no deadline, because a stream stays open as long as the lease. */
+  /** Reads one stream to its end. The call has no deadline, because the stream stays open for as long as the lease. */
   private async read(
     grant: (lease: HeldLease) => void,
   ): Promise<{ error?: ServiceError; receivedEvent: boolean }> {
-    // Taken before the request is sent: offsets on this stream count from the moment when the server receives it.
+    // `t0` must be earlier than the receipt of the request by the server, because offsets count from this receipt.
     const t0 = performance.now();
     const stream = this.servers.client().holdLock(this.request());
     this.stream = stream;
-    // A server that sends nothing for two renewal periods does not work. A third of the ttl is then left to attach at
-    // another server. A waiter may receive nothing for long, so the timer acts only on a held lease.
+    // A server that sends nothing for two renewal periods has failed. A third of the ttl is then left to attach at
+    // another server. The timer acts only on a held lease, because a waiter receives few events.
     const silence = setTimeout(() => this.lease && stream.cancel(), this.longestSilenceMs());
     let receivedEvent = false;
     try {
@@ -176,7 +176,7 @@ export class LockHold {
       this.lease = new HeldLease(t0, lease);
       grant(this.lease);
     } else if (lease.fencingToken !== this.lease.token) {
-      // Cannot happen, because attaching never grants a new lease. Work must not continue under another token.
+      // This cannot happen, because attaching never grants a new lease. Work must not continue with another token.
       this.lease.end(new LeaseOver(`lease lost: the lock came back under another token`));
     } else {
       this.lease.renewed(t0, lease.expireOffset);
@@ -187,14 +187,14 @@ export class LockHold {
     this.isBroken = false;
   }
 
-  /** The pause before the next stream in milliseconds. Throws when no new stream can help. */
+  /** The pause before the next stream (ms). Throws if no new stream can help. */
   private pauseOrGiveUp(error: ServiceError | undefined, failures: number): number {
     const fault = holdfastError(error);
     if (this.lease && fault?.reason === 'LEASE_NOT_HELD') {
       throw new LeaseOver(`lease lost: ${fault.metadata.get('cause') ?? 'cause unknown'}`);
     }
     if (!this.lease && fault?.reason === 'REQUEST_FINISHED') {
-      // The lock was granted while no stream was open, and that lease has expired. No work was done under it.
+      // The lock was granted while no stream was open, and the lease has expired. No work was done under this lease.
       this.requestId = randomUUID();
       return 0;
     }

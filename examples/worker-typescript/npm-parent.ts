@@ -1,8 +1,8 @@
 const POLL_MS = 200;
 
 /**
- * Kills this process when the npm that started it is killed. A `kill -9` of npm is meant for the worker, so the
- * worker ends the same way, without a release. Your own program does not need this.
+ * Kills this process if its parent npm is killed. A user who sends `kill -9` to npm wants to kill the worker, so the
+ * worker ends in the same way, without a release. Your own program does not need this function.
  */
 export function dieWithNpm(): void {
   if (process.env['npm_lifecycle_event'] !== 'worker') return;

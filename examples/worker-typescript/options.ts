@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 
 export interface Options {
-  /** The name of the worker. It is the `holder_id`, a label for people. */
+  /** The name of the worker. The worker sends this name as its `holder_id`, a label for people. */
   readonly worker: string;
-  /** Servers that share one store. The worker tries the next server when one does not answer. */
+  /** Servers that share one store. The worker tries the next server if a server does not answer. */
   readonly servers: readonly string[];
   /** The lock's name. */
   readonly name: string;
@@ -28,7 +28,7 @@ export class UsageError extends Error {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
 
-/** Reads a duration such as "5s" and returns milliseconds; more than 0. */
+/** Converts a duration such as "5s" to milliseconds. Throws a UsageError for 0 and for any other text. */
 export function readDuration(option: string, text: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text) ?? [];
   const ms = Number(number) * (UNITS[unit ?? ''] ?? NaN);

@@ -4,14 +4,14 @@ import { holdfastError } from '../../clients/typescript';
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 
-/** Status codes of a broken connection, besides UNAVAILABLE. They count only without an error reason of Holdfast. */
+/** Status codes of a broken connection, apart from UNAVAILABLE. With an error reason of Holdfast the reason decides. */
 const BROKEN = new Set([status.CANCELLED, status.UNKNOWN, status.INTERNAL, status.DEADLINE_EXCEEDED]);
 
 /**
- * The pause in milliseconds before a retry at the next server; undefined when a retry cannot help.
+ * The pause before a retry at the next server (ms). Undefined: a retry cannot help.
  *
- * @param error undefined when a stream ended without an error
- * @param failures the number of failures in a row, including this one
+ * @param error undefined if a stream ended without an error
+ * @param failures the number of failures in a row, including this failure
  */
 export function pauseAfter(error: ServiceError | undefined, failures: number): number | undefined {
   const fault = holdfastError(error);
@@ -20,7 +20,7 @@ export function pauseAfter(error: ServiceError | undefined, failures: number): n
     error.code === status.UNAVAILABLE ||
     (fault ? fault.retryAfterMs !== undefined : BROKEN.has(error.code));
   if (!isRetryable) return undefined;
-  // The first retry has no pause: it goes to another server, and a held lease leaves little time.
+  // The first retry has no pause, because it goes to another server and a held lease leaves little time.
   const backoff = failures <= 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
   return Math.max(backoff, Math.min(fault?.retryAfterMs ?? 0, LONGEST_PAUSE_MS));
 }

@@ -2,12 +2,12 @@ import { credentials, type ChannelCredentials, type Client, type ClientOptions }
 import { LockServiceClient } from '../../generated/typescript/holdfast/v1/lock_service';
 
 const CHANNEL = {
-  // A separate connection: other calls of the program must not delay events of the lease or end its connection.
+  // Each client has its own connection, so that other calls of the program cannot delay events or end the connection.
   'grpc.use_local_subchannel_pool': 1,
-  // Detects within 8 s a server that has disappeared. The store keeps a waiter's place in the queue for 10 s.
+  // A server that has disappeared is detected within 8 s. The store keeps a waiter's place in the queue for 10 s.
   'grpc.keepalive_time_ms': 5000,
   'grpc.keepalive_timeout_ms': 3000,
-  // The default pause between two connection attempts grows to two minutes, which is longer than the lease.
+  // By default the pause between two connection attempts grows to two minutes. A lease is usually shorter.
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1000,
 };
@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT_MS = 1000;
 /** A generated client of one service. */
 type ClientClass<C> = new (address: string, credentials: ChannelCredentials, options: ClientOptions) => C;
 
-/** The servers that share one store. Each of them can continue the work of another. */
+/** Clients of the servers of one store. Each server can continue the work of another server. */
 export class ServersOf<C extends Client> {
   private readonly clients = new Map<string, C>();
   private index = 0;
@@ -35,7 +35,7 @@ export class ServersOf<C extends Client> {
     return this.addresses.length;
   }
 
-  /** Looks for a server that answers. False when none answers; later calls still try every server. */
+  /** Searches for a server that answers. False: no server answers now. Later calls still try every server. */
   async connect(): Promise<boolean> {
     for (let tried = 0; tried < this.count; tried++) {
       if (await isReady(this.client())) return true;

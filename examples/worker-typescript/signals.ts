@@ -1,4 +1,4 @@
-/** One Ctrl-C sends two SIGINTs to a program under npm: one from the terminal, one from npm. They come this close. */
+/** A second SIGINT within this time belongs to the same Ctrl-C: under npm, the terminal and npm each send a SIGINT. */
 const SAME_CTRL_C_MS = 500;
 const INTERRUPTED = 130;
 

@@ -1,6 +1,6 @@
 /**
- * A worker that must run only once at a time. It holds a lock over a stream, works in steps, and writes each result
- * to a store that checks fencing tokens.
+ * An example of work that only one process may do at a time. The worker holds a lock over a stream, works in steps, and
+ * writes each result to a store that checks fencing tokens.
  *
  *     npm run worker -- alice
  *
@@ -22,21 +22,21 @@ const REPORT_EVERY_MS = 2000;
 
 const print = (text: string): void => console.log(text);
 
-/** Works in steps until a signal comes. Throws when the lease ends. A step must be short compared to the ttl. */
+/** Works in steps until a signal comes. Throws if the lease ends. A step must be short compared to the ttl. */
 async function work(lease: HeldLease, ledger: Ledger, stop: AbortSignal, options: Options): Promise<void> {
   const { worker, stepMs } = options;
   const write = (note: string): void => {
-    // Checked again right before the write, because the step may have taken longer than planned.
+    // The lease is checked again right before the write, because the step may have taken longer than planned.
     lease.check();
     const verdict = ledger.write(lease.token, worker, note);
     if (!verdict.accepted) throw new LeaseOver(refusal(lease.token, verdict.newerToken));
   };
-  // The first write comes before any work: from here on the ledger refuses writes of earlier holders.
+  // The first write comes before any work. After this write the ledger refuses the writes of earlier holders.
   write('begins');
   let reportedAt = performance.now();
   for (let step = 1; !stop.aborted; step++) {
     lease.check();
-    // The sleep stands for the work. Pass the same signal to your work, so that it stops when the lease ends.
+    // The sleep takes the place of real work. Real work needs the same signal, so that it stops when the lease ends.
     await sleep(stepMs, undefined, { signal: lease.over }).catch(() => lease.check());
     write(`step ${step}`);
     if (performance.now() - reportedAt < REPORT_EVERY_MS) continue;
@@ -49,9 +49,9 @@ function refusal(token: bigint, newerToken: bigint): string {
   return `ledger refused token ${token}: token ${newerToken} has written since`;
 }
 
-/** Says for how long no worker was at work: since the request, or since the last write of the previous holder. */
+/** The time in which no worker worked: since the request, or since the last write of the previous holder. */
 function grantText(askedAt: number, before: Entry | undefined, token: bigint): string {
-  // This compares wall clocks of several processes, which is good enough only for display.
+  // A comparison of wall clocks of several processes is precise enough only for display.
   const sinceAsked = performance.now() - askedAt;
   const sinceWrite = before ? Math.max(0, Date.now() - before.time) : Infinity;
   const counted =
@@ -66,7 +66,7 @@ function writeLate(lease: HeldLease, ledger: Ledger, worker: string): void {
   const verdict = ledger.write(lease.token, worker, 'late');
   print(
     verdict.accepted
-      ? `ledger took the late write of token ${lease.token}: nobody with a higher one has written yet`
+      ? `ledger took the late write of token ${lease.token}: no higher token has written yet`
       : refusal(lease.token, verdict.newerToken),
   );
 }
@@ -89,7 +89,7 @@ async function run(options: Options): Promise<number> {
   const stop = stopOnSignals(print);
   const ledger = new Ledger(options.ledger);
   const servers = new Servers(options.servers);
-  // Connects before the measurement starts, so that the printed time is that of the lock.
+  // The worker connects before the measurement, so that the printed time is the time to acquire the lock.
   await servers.connect();
   const askedAt = performance.now();
   const hold = new LockHold({ servers, name, holderId: worker, ttlMs, print });
@@ -113,7 +113,7 @@ async function run(options: Options): Promise<number> {
   }
 }
 
-/** Called when the lease has ended: the worker does no more work and requests no new lock. */
+/** Ends the worker after the end of its lease. The worker does no more work and requests no new lock. */
 async function stopWork(
   reason: LeaseOver,
   lease: HeldLease,
@@ -122,7 +122,7 @@ async function stopWork(
   worker: string,
 ): Promise<void> {
   print(`${reason.describe()}, stopping`);
-  // After a passed deadline the server may still hold the lease, so it is released.
+  // After a passed deadline the lease may still exist in the store, so the worker releases the lease.
   if (reason.deadlineAt === undefined) return;
   writeLate(lease, ledger, worker);
   await release(hold, lease);
