@@ -54,7 +54,7 @@ const scripts = {
   list: script(dictionaryList),
 };
 
-/** Loaded on connect. */
+/** Each new connection loads these scripts into Redis. */
 export const dictionaryScripts: readonly Script[] = Object.values(scripts);
 
 export interface DictionaryStoreOptions {

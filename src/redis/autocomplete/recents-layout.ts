@@ -6,7 +6,7 @@ import type { RawReply } from '../connection/script-command';
 
 const WITH_ID = 'i';
 const WITHOUT_ID = 't';
-/** Begins each value. In the value of a recent with an id, the length of the text follows. */
+/** The first byte of each value. If the recent has an id, the length of its text follows. */
 const MARK = Buffer.from('v');
 const LENGTH_BYTES = 2;
 

@@ -9,7 +9,7 @@ import { identityOf, readRecents, valueOf } from './recents-layout';
 
 const scripts = { add: script(recentsAdd), remove: script(recentsRemove) };
 
-/** Loaded on connect. */
+/** Each new connection loads these scripts into Redis. */
 export const recentsScripts: readonly Script[] = Object.values(scripts);
 
 export interface RecentsStoreOptions {

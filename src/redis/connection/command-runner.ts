@@ -53,7 +53,7 @@ export class CommandRunner {
 
   /**
    * Runs an idempotent script, and sends the script again if the connection is lost. `read` gets the reply, and the
-   * time when the answered command was sent (ms by our clock).
+   * time when the answered command was sent (ms, monotonic clock).
    */
   run<T>(
     script: Script,
@@ -189,7 +189,7 @@ export class CommandRunner {
     void this.link.client.sendCommand(asking.asCommand());
   }
 
-  /** All commands of one round of the event loop leave in one write. */
+  /** All commands of one turn of the event loop leave in one write. */
   private cork(): void {
     const { stream } = this.link.client;
     if (this.corkedStream === stream) return;

@@ -107,7 +107,7 @@ export class RedisConnection implements CommandLink {
     return this.probe.wasMaster;
   }
 
-  /** Until this time, operations wait for a connection that is down (ms by our clock). */
+  /** Until this time, operations wait for a connection that is down (ms, monotonic clock). */
   get patienceEnds(): number {
     return this.downSince + RECONNECT_PATIENCE_MS;
   }

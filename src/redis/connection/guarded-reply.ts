@@ -19,7 +19,7 @@ export interface GuardedReply {
   readonly pauseMs: number;
   /** The values after the header. The word decides their meaning. */
   readonly values: readonly Reply[];
-  /** When the command of this reply was sent, by our clock (ms). */
+  /** When the command of this reply was sent, by the monotonic clock (ms). */
   readonly sentAt: number;
 }
 

@@ -62,7 +62,7 @@ function faultsOf({ info, settings }: NodeAnswers, topology: Topology | undefine
 function unboundedMasterBecause(topology: Topology, settings: NodeAnswers['settings']): string | undefined {
   const shown = (name: string) => settings?.get(name) ?? 'not readable';
   if (!(Number(settings?.get('min-replicas-to-write')) >= 1)) {
-    return `min-replicas-to-write is ${shown('min-replicas-to-write')}: a master that is cut off keeps granting what the new master grants too; set it to 1 or more`;
+    return `min-replicas-to-write is ${shown('min-replicas-to-write')}: a master that is cut off keeps granting names that the new master grants too; set it to 1 or more`;
   }
   const lag = Number(settings?.get('min-replicas-max-lag'));
   if (!(lag >= 1 && lag <= MOST_LAG_SECONDS)) {
@@ -83,13 +83,13 @@ function replicationRisks(
   const backlogSeconds = Number(settings?.get('repl-backlog-ttl') ?? 0);
   return [
     Number(settings?.get('min-replicas-to-write')) < replicas
-      ? `min-replicas-to-write is less than the ${replicas} replicas of the master: a master that is cut off together with enough replicas keeps granting what the new master grants too; set it to ${replicas}, or remove replicas`
+      ? `min-replicas-to-write is less than the ${replicas} replicas of the master: a master that is cut off together with enough replicas keeps granting names that the new master grants too; set it to ${replicas}, or remove replicas`
       : undefined,
     topology === 'cluster' && settings?.get('cluster-require-full-coverage') === 'yes'
       ? 'cluster-require-full-coverage is yes: when one node fails, all other nodes refuse commands too; set it to no'
       : undefined,
     backlogSeconds > 0 && backlogSeconds * 1000 < quarantineMs
-      ? `repl-backlog-ttl is ${backlogSeconds}: a master without replicas forgets after ${backlogSeconds} s that it took over, while clients may still believe in leases of the master before; set it to ${Math.ceil(quarantineMs / 1000)} or more, or to 0`
+      ? `repl-backlog-ttl is ${backlogSeconds}: a master without replicas no longer shows after ${backlogSeconds} s that it took over, while clients may still believe in leases of the earlier master; set it to ${Math.ceil(quarantineMs / 1000)} or more, or to 0`
       : undefined,
   ];
 }

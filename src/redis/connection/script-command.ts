@@ -27,7 +27,7 @@ export class ScriptCommand {
   constructor(
     readonly name: string,
     private readonly text: string | Buffer,
-    /** The command fails at this time if Redis has not replied (ms by our clock). */
+    /** The command fails at this time if Redis has not replied (ms, monotonic clock). */
     readonly deadline: number,
     private readonly onOutcome: OnOutcome,
     /** The reply stays undecoded. Otherwise all its bytes are UTF-8 and become text. */

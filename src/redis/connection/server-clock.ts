@@ -5,7 +5,7 @@ const TOLERANCE_MS = 100;
 /** The decrease of `tolerated` per millisecond: after 200 s without steps, nothing is left. */
 const FORGIVENESS = 0.0005;
 
-/** One reading of Redis's clock, between two readings of our clock; all in milliseconds. */
+/** One reading of Redis's clock, between two readings of the monotonic clock; all in milliseconds. */
 export interface ClockSample {
   readonly time: number;
   readonly sentAt: number;
@@ -13,7 +13,7 @@ export interface ClockSample {
 }
 
 /**
- * Redis's clock compared with our monotonic clock. Each reading shows that the difference of the clocks is
+ * Redis's clock, compared with this process's monotonic clock. Each reading shows that the difference of the clocks is
  * between `time - receivedAt` and `time - sentAt`. The intersection of all readings soon becomes narrow, even if some
  * readings were slow. A reading outside the intersection shows that Redis's clock was set.
  */
@@ -47,7 +47,7 @@ export class ServerClock {
     return step;
   }
 
-  /** The earliest possible Redis time at the time `at` of our clock (ms). -Infinity before the first reading. */
+  /** The earliest possible Redis time at the time `at` of the monotonic clock (ms). -Infinity before the first reading. */
   timeAt(at: number): number {
     return at + this.least;
   }
@@ -60,7 +60,7 @@ export class ServerClock {
     this.tolerated = 0;
   }
 
-  /** When the last reading was taken, by our clock. */
+  /** When the last reading was taken (ms, monotonic clock). */
   get takenAt(): number {
     return this.at;
   }

@@ -2,7 +2,7 @@ import { StoreFailure } from '../../engine/errors';
 import { redirectionOf } from '../connection/failure-class';
 import { BUCKET_COUNT, epochKey } from '../keys';
 
-/** The most epochs in one command. The command holds Redis for less than a tenth of a millisecond. */
+/** The most epochs in one command. The command blocks Redis for less than 0.1 ms. */
 const EPOCHS_PER_COMMAND = 64;
 /** How many commands are in flight on a node of a Cluster, where one command can name only the buckets of one slot. */
 const COMMANDS_IN_FLIGHT = 16;

@@ -89,7 +89,7 @@ export class Epochs implements ProbeListener, EpochGuard {
     return this.run.id;
   }
 
-  /** Since when all epochs of this node are known to belong to its run (ms by our clock); Infinity: not yet. */
+  /** When all epochs of this node were first known to belong to its run (ms, monotonic clock); Infinity: not yet. */
   get settledSince(): number {
     return this.run.settledSince;
   }

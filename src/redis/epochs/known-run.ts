@@ -11,11 +11,11 @@ export const REPORT_VALID_MS = 3000;
 /** Stands for an unknown run: no run id has this value. */
 const UNKNOWN_RUN = 'none';
 
-/** The facts about the run of Redis behind a connection. They outlive the connection. */
+/** The facts about the run of Redis behind a connection, kept when the connection is replaced. */
 export class KnownRun {
   /** The run of the present connection, or of the last connection. */
   id: string | undefined;
-  /** Since when all epochs of the node are known to belong to this run (ms by our clock); Infinity: not yet. */
+  /** When all epochs of the node were first known to belong to this run (ms, monotonic clock); Infinity: not yet. */
   settledSince = Infinity;
   durable = false;
   overlapMs = 0;

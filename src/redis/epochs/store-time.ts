@@ -6,12 +6,12 @@ export class StoreTime {
   /** How far Redis's clock was found set forward (us); 0 again when all epochs have taken the step into account. */
   setForwardUs = 0;
 
-  /** The earliest possible Redis time at the time `at` of our clock (ms). */
+  /** The earliest possible Redis time at the time `at` of the monotonic clock (ms). */
   at(at: number): number {
     return this.serverClock.timeAt(at);
   }
 
-  /** The epoch argument `not_after` for a deadline of our clock (us of Redis's clock). */
+  /** The epoch argument `not_after` for a deadline by the monotonic clock (us of Redis's clock). */
   notAfterUs(deadline: number): number {
     return Math.floor(this.serverClock.timeAt(deadline) * 1000);
   }

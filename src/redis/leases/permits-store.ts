@@ -62,7 +62,7 @@ const scripts = {
   delete: script(permitsDelete),
 };
 
-/** Loaded on connect. */
+/** Each new connection loads these scripts into Redis. */
 export const permitsScripts: readonly Script[] = Object.values(scripts);
 
 /** The most holders, and the most waiters, that a view of a resource has. */

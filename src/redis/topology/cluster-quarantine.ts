@@ -10,9 +10,9 @@ const MOST_AHEAD_MS = 100;
 /** A node that answers, during one term as master. */
 export interface MasterTerm {
   readonly runId: string;
-  /** Since when all epochs of the node are known to belong to this run (ms by our clock). */
+  /** When all epochs of the node were first known to belong to this run (ms, monotonic clock). */
   readonly settledSince: number;
-  /** What the node's clock shows now (ms). */
+  /** The time of the node's clock now (ms). */
   readonly redisTimeMs: number;
 }
 

@@ -9,15 +9,15 @@ import { redirectedAddress } from './cluster-view';
 export interface ClusterRouterOptions {
   readonly commandTimeoutMs: number;
   readonly clock: Clock;
-  /** A node became ready, or the map changed. */
+  /** Signals that a node became ready or that the map changed. */
   readonly changeSignal: ChangeSignal;
   /** The owner of a slot; undefined: the slot has no known master. */
   readonly ownerOf: (slot: number) => RedisConnection | undefined;
   /** The connection to a node, made if there is none. */
   readonly connectionTo: (address: string) => RedisConnection;
-  /** A node has named the owner of a slot. */
+  /** Called when a node has named the owner of a slot. */
   readonly onMoved: (slot: number, address: string) => void;
-  /** The map may be out of date. */
+  /** Called when the map may be out of date. */
   readonly onDoubt: () => void;
 }
 

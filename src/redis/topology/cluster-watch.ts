@@ -13,7 +13,7 @@ export interface ClusterWatchOptions {
   readonly clock: Clock;
   /** Nodes with a working connection. */
   readonly sources: () => readonly Source[];
-  /** Addresses of other nodes, for when no source answers. */
+  /** Addresses of other nodes, which are asked if no source answers. */
   readonly seeds: () => readonly string[];
   readonly endpoint: (address: string) => RedisEndpoint;
   readonly commandTimeoutMs: number;

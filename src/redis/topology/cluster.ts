@@ -27,7 +27,7 @@ interface Member {
   readonly node: RedisNode;
   /** Slots that have moved to this node, until their epochs are adopted. */
   readonly movedSlots: MovedSlots;
-  /** Since when the node has no slot; undefined: the node has slots. */
+  /** Since this time (ms) the node has no slots; undefined: the node has slots. */
   idleSince: number | undefined;
 }
 

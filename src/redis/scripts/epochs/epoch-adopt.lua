@@ -42,11 +42,11 @@ for _, key in ipairs(KEYS) do
     string.match(before or '', '^(%S+) (%a) (%d+) (%d+) ?(%d*) ?(%d*) ?(%d*) ?(%a*)$')
   longest, since = math.max(tonumber(longest) or 0, quarantine), tonumber(since)
   ends_at, shift = tonumber(ends_at), tonumber(shift)
-  -- Settings may change within a run.
+  -- The settings that bound the overlap may change within a run.
   local new_overlap = id == run_id and math.max(overlap, tonumber(epoch_overlap)) or overlap
   if (ends_at or 0) <= now then since, ends_at, shift = nil, nil, nil end
   local function pause(reason)
-    -- A pause that lasts keeps its cause, because a pause for `clock` would permit more renewals.
+    -- An unfinished pause keeps its cause, because a pause for `clock` would permit more renewals.
     if not (ends_at and reason == 'clock') then cause = reason end
     since = now
     ends_at, shift = math.max(ends_at or 0, now + longest * 1000), math.max(shift or 0, set_forward)
@@ -67,7 +67,7 @@ for _, key in ipairs(KEYS) do
     if ends_at then ends_at = math.max(ends_at, since + longest * 1000) end -- this server may grant longer leases
   end
   if set_forward > 0 then pause('clock') end
-  if ends_at then ends_at = math.min(ends_at, now + longest * 1000) end -- Redis's clock may have been set back
+  if ends_at then ends_at = math.min(ends_at, now + longest * 1000) end -- not too far away if the clock was set back
 
   local after = string.format('%s %s %d %d', run_id, kept, longest, new_overlap)
   if ends_at and ends_at > now then

@@ -1,4 +1,4 @@
--- What all dictionary scripts share: a dictionary and its generations.
+-- A dictionary and its generations, for all dictionary scripts.
 --
 -- KEYS[1] is the dictionary's `meta`, a hash:
 --   profile      accents ('k' kept, 'd' dropped) .. typos ('t', '-') .. fold version

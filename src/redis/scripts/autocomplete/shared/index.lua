@@ -9,7 +9,7 @@ local PART_SIZE = 64
 -- The size of a part is checked once per this number of insertions, because a check costs a third of an insertion.
 local SIZE_CHECKED = 4
 
--- `work` counts what was read of the index.
+-- `work` counts the reads of the index.
 local index = { work = 0 }
 
 -- Selects the index of a generation for all later functions.

@@ -14,7 +14,7 @@ local FINDING_BUDGET = 1150
 
 local allowed = QUERY_BUDGET
 
--- Work that a query may always do, whatever the time: records read and entries examined; a command counts as four. This
+-- Work that a query may always do, even after its time: records read and entries examined; a command counts as four. This
 -- work takes most of a millisecond on an idle machine, so a busy machine cuts no small query short.
 local LEAST_WORK = 700
 

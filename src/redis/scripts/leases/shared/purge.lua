@@ -23,7 +23,7 @@ local function expired_leases()
   local first = redis.call('ZRANGE', ENDS_KEY, '0', '0', 'WITHSCORES')
   local first_end = tonumber(first[2])
   if not first_end then return {} end
-  if first_end > now + LONGEST_US then -- edited manually in Redis: no lease lasts that long
+  if first_end > now + LONGEST_US then -- the end was edited manually in Redis: no lease lasts that long
     local request = load(first[1])
     first_end = now + (request and request.ttl or 0)
     set_end(first[1], first_end)

@@ -1,7 +1,7 @@
 -- @include holder-view.lua
 
--- Returns { us until the earliest end of a lease or offer (-1: none), number of waiters, view of the holder whose lease ends
---   first ({}: none), us until that end, limit ("": unknown), permits in use }
+-- Returns { us until the earliest end of a lease or offer (-1: none), number of waiters, view of the holder with the
+--   earliest end ({}: none), us until that end, limit ("": unknown), permits in use }
 local function queue_snapshot()
   local first = redis.call('ZRANGE', ENDS_KEY, '0', '0', 'WITHSCORES')
   local lapse = redis.call('ZRANGE', OFFERS_KEY, '0', '0', 'WITHSCORES')

@@ -21,7 +21,7 @@
 -- A request is in exactly one sorted set, which its state determines. `used` is the sum of `permits` of all requests
 -- in ENDS_KEY and OFFERS_KEY. Fencing tokens and tickets only rise.
 local WAITING = 'W'
-local DETACHED = 'D' -- the call that waited has gone; the place in the queue is kept
+local DETACHED = 'D' -- the waiting call has ended; the place in the queue is kept
 local OFFERED = 'O'  -- the permits are taken, and the server must claim them
 local HELD = 'H'
 local ENDED = 'E'    -- a tombstone

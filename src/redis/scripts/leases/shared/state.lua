@@ -31,7 +31,7 @@ local stored = {}           -- the numbers as Redis has them; `answer` writes th
 -- at, cut, id the time of the deletion (us), the last ticket before the deletion, the id of the deletion
 local change = {}
 local had_change = false
-local is_new = false        -- this script's request brought the limit
+local is_new = false        -- the limit came from this script's request
 local records = {}          -- request id -> record, as read or changed by this script
 local unsaved = {}          -- request id -> true: `answer` writes the record
 local touched_keys = {}     -- key -> true: `answer` sets the key's expiry

@@ -1,4 +1,4 @@
--- Steps of a limit change or a deletion that go on over several scripts, a batch in each.
+-- Steps of a limit change or a deletion that need several scripts, with one batch in each.
 -- @include servers.lua
 -- @include transitions.lua
 
