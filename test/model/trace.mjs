@@ -1,4 +1,4 @@
-// Turns a counterexample of TLC into readable steps, with one line per changed field.
+// Converts a counterexample of TLC to readable steps, with one line per changed field.
 
 /**
  * Reads the states of TLC's output as steps `{ action, changes }`. A change is "field: before -> after".
@@ -22,7 +22,7 @@ export function steps(output) {
   return found;
 }
 
-/** Maps the path of each field of a state to its value: "node.A.d.l.st" -> "H". A set is one value. */
+/** Maps the path of each field of a state to its value, for example "node.A.d.l.st" -> "H". A set is a single value. */
 function fields(text) {
   const all = new Map();
   for (const assignment of `\n${text}`.split(/\n\/\\ /).slice(1)) {
@@ -37,7 +37,7 @@ function flatten(path, value, all) {
   else all.set(path, value);
 }
 
-/** Records and functions become maps. All other values stay text. */
+/** Converts records and functions to maps. All other values stay text. */
 function parse(text) {
   const tokens = text.match(/<<|>>|\|->|:>|@@|"[^"]*"|[[\]{}(),]|-?\w+/g);
   let at = 0;

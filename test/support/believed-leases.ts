@@ -7,12 +7,12 @@ export function leaseOf({ result, sink }: Pending<unknown>): Lease | undefined {
   return (result as Lease | undefined) ?? reported?.lease;
 }
 
-/** The client stops believing in its lease. The engine is not told. */
+/** Ends the client's belief in its lease, without a message to the engine. */
 export function stopBelieving(pending: Pending<unknown>): void {
   pending.sink.send({ kind: 'released' });
 }
 
-/** The leases that clients believe in, by token: a client believes until the offset, a release or a loss. */
+/** The leases in which clients believe, by token. A belief ends at the offset, at a release or at a loss. */
 export function believedLeases(calls: readonly Pending<unknown>[], now: number): Map<bigint, Lease> {
   const believed = new Map<bigint, Lease>();
   const ended = new Set<bigint>();

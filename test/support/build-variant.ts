@@ -11,14 +11,14 @@ export interface Patch {
   readonly replace: string;
 }
 
-/** A copy of the build with some replacements, for a mutant or a yardstick. */
+/** A copy of the build with some replacements, for a mutant or a benchmark's reference. */
 export interface Variant {
   /** The copy's dist/. */
   readonly folder: string;
   remove(): Promise<void>;
 }
 
-/** Makes the copy in a temporary folder, together with everything that the programs need. */
+/** Makes the copy in a temporary folder, with all other files that the programs need. */
 export async function makeVariant(patches: readonly Patch[]): Promise<Variant> {
   const home = makeScratchFolder('variant');
   const remove = () => rm(home, { recursive: true });
@@ -38,7 +38,7 @@ export async function makeVariant(patches: readonly Patch[]): Promise<Variant> {
   return { folder, remove };
 }
 
-/** Replaces every occurrence of the text. Throws if there is none: then the patch is out of date. */
+/** Replaces every occurrence of the text. Throws if the text is missing, because then the patch is out of date. */
 export function applyPatch(text: string, { file, find, replace }: Patch): string {
   const parts = text.split(find);
   if (parts.length === 1) throw new Error(`dist/${file} does not contain the text to replace:\n${find}`);

@@ -2,8 +2,8 @@
 const { writeFileSync } = require('node:fs');
 
 /**
- * Writes the result of a run, such as `10 passed, 0 failed`, to the file that TEST_RUN_SUMMARY names. `.ci/run`
- * sums these files in its last line. A test file that could not be run counts as one failure.
+ * Writes the result of a run, such as `10 passed, 0 failed`, to the file that TEST_RUN_SUMMARY names. The last line of
+ * `.ci/run` is the sum of these files. A test file that cannot be run counts as one failure.
  */
 class ClosingLineReporter {
   onRunComplete(_contexts, results) {

@@ -7,7 +7,7 @@ import {
   type Recent,
 } from '../../src/engine/autocomplete/suggestion';
 
-/** The characters of random dictionaries: few in each script, so that many texts match. */
+/** The characters of random dictionaries. Each script has few characters, so that many texts match. */
 const SCRIPTS: Readonly<Record<string, readonly string[]>> = {
   latin: ['a', 'b', 'A', 'á', 'a\u0301', ' ', '-', 'ß'],
   two: ['a', 'b'],
@@ -28,7 +28,7 @@ export function textOf(script: string, minLength: number, maxLength: number): Ar
   return fc.array(characters, { minLength, maxLength }).map((found) => found.join(''));
 }
 
-/** Few ids of different lengths; some are the beginning of others. */
+/** Few ids of different lengths. Some ids are the beginning of other ids. */
 export const entryIdOf = fc.constantFrom('1', '10', '2', 'é', 'e\u0301', '😀', 'id 7', 'id 8');
 
 export function entryOf(script: string): Arbitrary<Entry> {

@@ -1,9 +1,11 @@
 /**
- * Copies of the dictionary scripts without a clock. The scripts stop after a budget of wall time, so their results depend
- * on how busy the machine is. These copies count instead, and always give the same results.
+ * Copies of the dictionary scripts without a clock. The original scripts stop after a budget of wall time, so their
+ * results depend on the load of the machine. The copies count steps and always give the same results.
  */
 
-/** How often a writing script reads the clock before its budget ends. It reads the clock once per four records. */
+/**
+ * The number of clock reads of a writing script before its budget ends. A script reads the clock once per four records.
+ */
 const WRITE_READS = 20;
 
 const CLOCK = `local function elapsed()
@@ -18,7 +20,9 @@ function replaced(text: string, find: string, replacement: string): string {
   return text.replace(find, replacement);
 }
 
-/** A script that reads never runs out of time. A script that writes stops after a number of records. */
+/**
+ * Removes the clock. A script that reads then has no time limit. A script that writes stops after a number of records.
+ */
 export function withoutClock(text: string, maxReads = WRITE_READS): string {
   if (!text.includes(CLOCK)) return text;
   const most = text.startsWith('#!lua flags=no-writes') ? 'math.huge' : String(maxReads);
@@ -34,7 +38,7 @@ end
   );
 }
 
-/** The suggest script on a machine so slow that every query is cut short after this work. */
+/** The suggest script, changed to cut every query short after this amount of work. */
 export function cutAfter(text: string, work: number): string {
   return replaced(text, OUT_OF_TIME, `index.work <= ${work}`);
 }

@@ -4,7 +4,7 @@ describe('checkDictionary', () => {
   let on: DictionaryFixture;
   beforeAll(async () => {
     on = await DictionaryFixture.open();
-    // The sweeper would remove the remains that a test leaves on purpose.
+    // Ends the sweeper, so that the sweeper does not remove the left-over data of a test.
     on.engine.drain();
   });
   afterAll(() => on?.close());
@@ -22,7 +22,7 @@ describe('checkDictionary', () => {
 
   const keysOf = async (name: string, part: string) =>
     ((await on.redis.command('KEYS', `*:d:${part}:*:${name}*`)) as string[])
-      // The end of a part's key may have any bytes.
+      // The end of a part's key may contain any bytes.
       .filter((key) => !key.includes('\ufffd'))
       .sort();
 

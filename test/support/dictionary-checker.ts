@@ -4,10 +4,10 @@ import { orderCode, recordsOf, type KeptEntry } from './dictionary-records';
 
 /** Redis stores sorted sets up to this size in packed form. Parts are split earlier. */
 const PART_SIZE = 128;
-/** Bytes of a record after the number of its entry, by kind of record; other kinds have three. */
+/** The number of bytes of a record after the number of its entry, by kind of record. Other kinds have three bytes. */
 const TAILS: Readonly<Record<string, number>> = { a: 0, w: 0, p: 1 };
 
-/** Reads all keys of a dictionary at one time: its meta, its jobs, and each key with its content. */
+/** A Lua script that reads a dictionary in one step: its meta key, its jobs, and each key with its content. */
 const READ = `
 local head_end = string.find(KEYS[1], '}:d:meta:', 1, true)
 local head, name = string.sub(KEYS[1], 1, head_end + 3), string.sub(KEYS[1], head_end + 9)
@@ -53,7 +53,7 @@ interface Generation {
   readonly parts: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Inconsistencies between the keys of a dictionary in Redis. A deleted dictionary must have left no key. */
+/** Finds inconsistencies between the keys of a dictionary in Redis. A deleted dictionary must have no key. */
 export async function checkDictionary(
   { url, prefix, name }: { url: string; prefix: string; name: string },
   { unfinished = false }: CheckOptions = {},
@@ -120,7 +120,7 @@ function violations(
   return broken;
 }
 
-/** `changing`: numbers of entries with an unfinished change, which may lack records. */
+/** `changing` has the numbers of entries with an unfinished change, which may lack records. */
 function violationsOf(generation: Generation, typos: boolean, changing: ReadonlySet<string>): string[] {
   const entries = [...generation.entries].map(([number, value]) => keptEntry(number, value));
   const broken = [
@@ -180,7 +180,7 @@ function* brokenRecords(
     for (const record of records) {
       const end = record.length - (TAILS[record.charAt(0)] ?? 3);
       const number = record.slice(end - 5, end);
-      // Removed here, so that a duplicate record is a violation.
+      // The found record is removed, so that a duplicate record is a violation.
       if (!wanted.get(number)?.delete(record) && !changing.has(number)) {
         yield `the record ${shown(record)} is there twice, or no entry has it`;
       }
@@ -209,7 +209,7 @@ function asBytes(reply: unknown): Bytes {
   return Buffer.isBuffer(reply) ? reply.toString('latin1') : String(reply);
 }
 
-/** Bytes in readable form: bytes that are not text are shown as numbers. */
+/** Bytes in readable form. Bytes that are not text are shown as numbers. */
 function shown(bytes: Bytes | undefined): string {
   if (typeof bytes !== 'string') return 'nothing';
   return JSON.stringify(Buffer.from(bytes, 'latin1').toString());

@@ -37,17 +37,17 @@ async function connect(url: string, change: (text: string) => string): Promise<R
   return connection;
 }
 
-/** An entry; all other fields are empty by default. */
+/** An entry. All other fields are empty by default. */
 export function entry(entryId: string, text: string, rest: Partial<Entry> = {}): Entry {
   return { entryId, text, aliases: [], weight: 0, payload: new Uint8Array(), ...rest };
 }
 
-/** An entry as the store takes it. The text must be folded already. */
+/** An entry in the store's form. The caller must fold the text. */
 export function foldedEntry(entryId: string, text: string, rest: Partial<Entry> = {}): FoldedEntry {
   return { ...entry(entryId, text, rest), folded: packForms([text, ...(rest.aliases ?? [])]) };
 }
 
-/** An entry of about 10,000 records, which is more than one script writes: 17 texts of 512 bytes with many words. */
+/** An entry of 17 texts with many words. Its about 10,000 records are more than a single script writes. */
 export function giantEntry(entryId: string): FoldedEntry {
   const text = (n: number) =>
     Array.from({ length: 128 }, (_, i) => `${(i * 7 + n) % 10}${(i * 13) % 10}x `).join('');
@@ -61,8 +61,8 @@ export function putArgs({ entryId, text, folded }: FoldedEntry): string[] {
 }
 
 /**
- * A private Redis with an autocomplete engine, and access to the stored keys. The scripts have no clock: results do not
- * depend on how busy the machine is.
+ * A private Redis with an autocomplete engine, and access to the stored keys. The scripts have no clock, so that
+ * results do not depend on the load of the machine.
  */
 export class DictionaryFixture {
   private names = 0;
@@ -72,7 +72,7 @@ export class DictionaryFixture {
     private readonly connections: readonly RedisConnection[],
     readonly store: RedisDictionaryStore,
     readonly engine: Autocomplete,
-    /** The same dictionaries, but every query is cut short as early as possible. */
+    /** An engine over the same dictionaries that cuts every query short as early as possible. */
     readonly hurriedEngine: Autocomplete,
     /** Errors that no call could report. */
     readonly defects: readonly unknown[],
@@ -144,7 +144,7 @@ export class DictionaryFixture {
     return this.key(name).replace(':meta:', () => `:${part}:${String(generation)}:`);
   }
 
-  /** Makes an import look as if its last call was this long ago. */
+  /** Sets the last call of an import to a time in the past. */
   async silenceImport(name: string, importId: string, seconds: number): Promise<void> {
     const state = this.partKey(name, 'state', await this.meta(name, `build:${importId}`));
     await this.redis.command('HINCRBY', state, 'heard', -seconds * 1_000_000);

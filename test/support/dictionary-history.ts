@@ -10,7 +10,7 @@ type ModelImport = ReturnType<DictionaryModel['startImport']>;
 
 const RECENTS_CAPACITY = 4;
 
-/** A dictionary and its model, which take the same steps. */
+/** A dictionary and its model, which perform the same steps. */
 export class DictionaryHistory {
   private readonly model: DictionaryModel;
   private readonly imports = new Map<number, { session: ImportSession; model: ModelImport }>();
@@ -62,7 +62,7 @@ export class DictionaryHistory {
     }
   }
 
-  /** Ends all imports, compares everything once more, and deletes the dictionary without remains. */
+  /** Ends all imports, compares everything again, deletes the dictionary, and expects that no key is left. */
   async end(): Promise<void> {
     for (const slot of [...this.imports.keys()]) await this.import({ do: 'abandon', slot });
     await this.list({ from: '', to: '', pageSize: 500 });
@@ -87,7 +87,7 @@ export class DictionaryHistory {
       recentsList,
     });
     const expected = this.model.suggest({ query, kinds, recents: recents ? this.recents : [] });
-    // A recent without an id shows the id of its entry if the same page has that entry.
+    // A recent without an id has the id of its entry in the answer, if the same page has the entry.
     const known = found.map((one, i) =>
       asExpected(one.recent && expected[i]?.entryId === '' ? { ...one, entryId: '' } : one),
     );
@@ -99,7 +99,7 @@ export class DictionaryHistory {
     const found = await allListed(this.on.engine, { dictionary: this.name, from, to, pageSize });
     const texts = found.map(({ text }) => this.model.fold(text));
     expect(texts).toEqual([...texts].sort(compare));
-    // Entries of one text are in the order of their arrival, which the model does not know.
+    // Entries with the same text are in the order of their arrival, which is not part of the model.
     const sorted = found.sort(
       (a, b) => compare(this.model.fold(a.text), this.model.fold(b.text)) || compare(a.entryId, b.entryId),
     );

@@ -20,26 +20,26 @@ export interface Expected {
   readonly entryId: string;
   readonly text: string;
   readonly recent: boolean;
-  /** The score of an entry; the score of a recent depends on the end of its page. */
+  /** The score of an entry. Undefined for a recent, because its score depends on the end of its page. */
   readonly score: number | undefined;
 }
 
 export interface Asked {
   readonly query: string;
   readonly kinds: readonly MatchKind[];
-  /** The most recent first. */
+  /** The recents, the latest first. */
   readonly recents?: readonly Recent[];
 }
 
 class ModelImport {
   readonly entries = new Map<string, Kept>();
-  /** Ids that were put or deleted during the import. */
+  /** The ids that were put or deleted during the import. */
   readonly pinned = new Set<string>();
   received = 0;
   lost = false;
 }
 
-/** A dictionary by the contract: a map of entries and a filter. */
+/** A simple dictionary that follows the contract: a map of entries and a filter. */
 export class DictionaryModel {
   private entries = new Map<string, Kept>();
   private readonly imports = new Set<ModelImport>();
@@ -63,7 +63,7 @@ export class DictionaryModel {
     this.ranked = undefined;
   }
 
-  /** True if the entry existed. */
+  /** Deletes an entry. Returns true if the entry existed. */
   delete(entryId: string): boolean {
     for (const one of this.imports) {
       one.pinned.add(entryId);
@@ -73,7 +73,7 @@ export class DictionaryModel {
     return this.entries.delete(entryId);
   }
 
-  /** The new count; undefined if there is no such entry. */
+  /** Adds selections. Returns the new count, or undefined if the entry does not exist. */
   select(entryId: string, count: number): number | undefined {
     const kept = this.entries.get(entryId);
     if (kept === undefined) return undefined;
@@ -148,7 +148,7 @@ export class DictionaryModel {
     ]);
   }
 
-  /** The entries between the bounds ("": none), by folded text and then by id. */
+  /** The entries between the bounds, ordered by folded text and then by id. An empty bound is no bound. */
   list(from: string, to: string): ListedEntry[] {
     const [first, end] = [this.fold(from), this.fold(to)];
     return [...this.entries.values()]
@@ -178,7 +178,7 @@ export class DictionaryModel {
     return this.ranked;
   }
 
-  /** The most recent of recents with the same id, or with the same text if they have no id. */
+  /** Keeps the latest of all recents with the same id, or with the same text if they have no id. */
   private distinct(recents: readonly Recent[]): Recent[] {
     const found: Recent[] = [];
     for (const recent of recents) {

@@ -8,7 +8,7 @@ import { TypoRecall } from './typo-recall';
 const STEPS = 40;
 const LEAST_RECALL = 0.95;
 
-/** Compares a dictionary with a plain model over random histories, `runs` of them in each script. */
+/** Compares a dictionary with a simple model over random histories, with `runs` histories in each writing system. */
 export function testRandomHistories(runs: number, timeoutMs?: number): void {
   describe('a dictionary after random steps', () => {
     let fixture: DictionaryFixture;
@@ -19,7 +19,7 @@ export function testRandomHistories(runs: number, timeoutMs?: number): void {
     afterAll(() => fixture?.close());
 
     it.each(scripts)(
-      'answers as the model does and is consistent, with texts in %s',
+      'gives the same answers as the model and is consistent, with texts in %s',
       async (script) => {
         const steps = fc.array(stepOf(script), { minLength: 1, maxLength: STEPS, size: 'max' });
         await fc.assert(
@@ -40,7 +40,7 @@ export function testRandomHistories(runs: number, timeoutMs?: number): void {
       expect({ enough, missed: recall.missed }).toMatchObject({ enough: true });
     });
 
-    it('has no error that no call could report', () => {
+    it('has no defect outside of calls', () => {
       expect(fixture.defects).toEqual([]);
     });
   });

@@ -7,12 +7,12 @@ import type {
 } from '../../src/engine/autocomplete/suggestion';
 import type { Expected } from './dictionary-model';
 
-/** More pages than any answer has: paging that does not end is a defect. */
+/** More pages than every answer has. Longer paging is a defect. */
 const MOST_PAGES = 100_000;
 
 export type Asked = Partial<SuggestRequest> & Pick<SuggestRequest, 'dictionary' | 'query'>;
 
-/** One page, which must not be cut short. */
+/** A page. Throws if the page is cut short. */
 export async function wholePage(engine: Autocomplete, asked: Asked): Promise<SuggestPage> {
   const request = { kinds: [], pageSize: 10, pageToken: '', recentsList: '', ...asked };
   const page = await engine.suggest(request);
@@ -20,7 +20,7 @@ export async function wholePage(engine: Autocomplete, asked: Asked): Promise<Sug
   return page;
 }
 
-/** All matches of all pages; `between` runs after each page except the last. */
+/** All matches of all pages. `between` runs after each page except the last page. */
 export async function allPages(
   engine: Autocomplete,
   asked: Asked,
@@ -57,7 +57,7 @@ export async function allListed(
   throw new Error('the pages do not end');
 }
 
-/** The part of a suggestion that the model knows. */
+/** The fields of a suggestion that the model also has. */
 export function asExpected({ kind, entryId, text, recent, score }: Suggestion): Expected {
   return { kind, entryId, text, recent, score: recent ? undefined : score };
 }

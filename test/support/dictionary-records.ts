@@ -1,7 +1,7 @@
 /**
- * The index records of an entry, computed from its forms: a second implementation of
- * src/redis/scripts/autocomplete/shared/records.lua, so that a mistake in one of them is found. All strings are bytes
- * (latin1), so their order is the order of Redis.
+ * The index records of an entry, computed from its forms. This is a second implementation of
+ * src/redis/scripts/autocomplete/shared/records.lua, so that tests find a mistake in one of the two. All strings are
+ * bytes (latin1), so their order is the order of Redis.
  */
 
 const RANK_BYTES = 40;
@@ -10,7 +10,7 @@ const WORD_BYTES = 56;
 const LEFT_OUT = 6;
 const TYPO_CHARACTERS = 14;
 
-/** A stored entry: order code, forms and the unpacked rest. */
+/** A stored entry: the order code, the forms and the other fields, unpacked. */
 export interface KeptEntry {
   readonly number: string;
   readonly code: string;
@@ -19,14 +19,14 @@ export interface KeptEntry {
   readonly score: number;
 }
 
-/** 8 minus the number of bytes, then the inverted bytes of the score. */
+/** Encodes a score: 8 minus the number of bytes, then the inverted bytes of the score. */
 export function orderCode(score: number): string {
   const bytes: number[] = [];
   for (let left = score; left > 0; left = Math.floor(left / 256)) bytes.unshift(255 - (left % 256));
   return String.fromCharCode(8 - bytes.length, ...bytes);
 }
 
-/** The logarithm of a score in two bytes, in units of 1/1024; linear between powers of two, rounded down. */
+/** The logarithm of a score in two bytes, in units of 1/1024. Linear between powers of two, and rounded down. */
 function heightOf(score: number): string {
   let height = 0;
   if (score > 0) {

@@ -7,7 +7,7 @@ import { seeded } from './name-generator';
 
 const SEED = 20_261_121;
 const ENTRIES = 700;
-/** Far more pages than needed: paging that does not end is a defect. */
+/** Many more pages than every answer has. Longer paging is a defect. */
 const MOST_PAGES = 2000;
 const KINDS = { e: 'exact', p: 'prefix', w: 'word-prefix', s: 'suffix', c: 'contains' } as const;
 
@@ -16,7 +16,7 @@ const KINDS = { e: 'exact', p: 'prefix', w: 'word-prefix', s: 'suffix', c: 'cont
  * page. A large budget needs many queries, because few queries exceed it.
  */
 export function testCutSuggestions(queryCount: number, works: readonly number[]): void {
-  describe(`dictionary-suggest, always cut short (seed ${SEED})`, () => {
+  describe(`dictionary-suggest, if every page is cut short (seed ${SEED}),`, () => {
     const random = seeded(SEED);
     const oneOf = <T>(all: readonly T[]): T => all[random(all.length)] as T;
     /** Texts of few letters have much in common. Some letters need more than one byte. */
@@ -42,7 +42,7 @@ export function testCutSuggestions(queryCount: number, works: readonly number[])
     afterAll(() => fixture?.close());
 
     it.each(works)(
-      'shows each match exactly once over all pages when each page ends after work of %d',
+      'shows each match exactly once over all pages with a budget of %d per page',
       async (work) => {
         const lua = cutAfter(dictionarySuggest, work);
         let cuts = 0;

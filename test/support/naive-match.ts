@@ -5,7 +5,7 @@ import { MATCH_KINDS, type MatchKind } from '../../src/engine/autocomplete/sugge
 const WORD = /^[\p{L}\p{N}]$/u;
 const IN_WORD = /^[\p{L}\p{N}\p{M}]$/u;
 
-/** The best of these kinds by which a text matches. */
+/** The best of the given match kinds by which a text matches. */
 export function naiveKind(
   texts: readonly string[],
   query: string,
@@ -49,7 +49,7 @@ function matches(text: string, query: string, kind: Exclude<MatchKind, 'typo'>):
   }
 }
 
-/** Whether a beginning of the text is within the allowed edit distance of the query. */
+/** True if a beginning of the text is within the allowed edit distance of the query. */
 function beginsNearly(text: string, query: string): boolean {
   const [typed, found] = [[...query], [...text]];
   const allowed = typed.length < 4 ? 0 : typed.length < 8 ? 1 : 2;

@@ -1,6 +1,6 @@
 import { seeded as fractions } from './random';
 
-/** Random whole numbers from 0. The same seed gives the same numbers. */
+/** Returns a function for random integers from 0 to below its argument. The same seed gives the same numbers. */
 export function seeded(seed: number): (below: number) => number {
   const random = fractions(seed);
   return (below) => Math.floor(random() * below);
@@ -38,7 +38,7 @@ export function nameGenerator(random: (below: number) => number): () => string {
   return () => Array.from({ length: 2 + (random(5) === 0 ? 1 : 0) }, word).join(random(12) === 0 ? '-' : ' ');
 }
 
-/** The text with this number of random edits, none at the first character. */
+/** The text with this number of random edits. The first character is never edited. */
 export function withTypos(text: string, times: number, random: (below: number) => number): string {
   const characters = [...text];
   const other = () => String.fromCharCode(97 + random(26));

@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** Reports a check that this machine cannot run, so that it does not look passed. */
+/** Reports a check that this machine cannot run, so that the check does not look passed. */
 export function sayNotChecked(what: string, why: string): void {
   process.stderr.write(`not checked: ${what}: ${why}\n`);
 }
 
-/** The most telling line of a failed program's output: the first that mentions an error, else the last. */
+/** The first line with an error in a failed program's output, or else the last line. */
 export function errorLineOf(error: unknown): string {
   const {
     stderr = '',

@@ -12,7 +12,7 @@ export interface Arena {
   readonly resource: Resource;
   readonly limit: number | undefined;
   readonly model: PermitsModel;
-  /** The calls of each request, by slot; the newest call is last. */
+  /** The calls of each request, by slot. The newest call is last. */
   readonly slots: Requester[][];
   stored: Stored;
 }
@@ -54,7 +54,7 @@ export class RandomStep implements fc.AsyncCommand<object, World> {
 
 const withoutSendTime = (reply: Reply) => ({ ...reply, sentAt: undefined });
 
-/** Sends a command, lets the model answer it at the same time of Redis, and compares replies and states. */
+/** Sends a command to Redis and to the model at the same Redis time, and compares replies and states. */
 export async function compare(
   world: World,
   arena: Arena,
@@ -95,7 +95,7 @@ export function callOf(at: Arena, index: number, back: number): Requester | unde
   return calls[calls.length - 1 - back] ?? calls[0];
 }
 
-/** A step of a call that exists already; without such a call the step does nothing. */
+/** A step of an existing call. Without such a call the step does nothing. */
 export function byCall<Drawn extends { arena: number; slot: number; age: number }>(
   text: string,
   drawn: Drawn,
@@ -117,7 +117,7 @@ export function byCall<Drawn extends { arena: number; slot: number; age: number 
   });
 }
 
-/** A step of a server on the limit of a semaphore; a lock has no limit to set. */
+/** A step of a server on the limit of a semaphore. Locks have no limit to set. */
 export function onLimit<Drawn extends { arena: number; server: number }>(
   text: string,
   drawn: Drawn,

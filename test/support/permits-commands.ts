@@ -21,7 +21,7 @@ const SERVERS = 2;
 const arena = fc.nat(ARENAS - 1);
 const slot = fc.nat(SLOTS - 1);
 const server = fc.nat(SERVERS - 1);
-/** 0: the newest call of the request, 1: the call before that, ... */
+/** The age of the call: 0 for the newest call of the request, 1 for the previous call, and so on. */
 const age = fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(3) });
 const ttlMs = fc.constantFrom(100, 1000, 2500, 5000, 30_000);
 
@@ -75,7 +75,7 @@ function optionsOf(
 ): RequesterOptions {
   const semaphore = at.resource.service === 'semaphore';
   const { stream, ttlMs, maxWaiters, holderId } = drawn;
-  // A repeated request mostly has the same fields; another holder_id stands for all mismatches.
+  // A repeated request usually has the same fields. Another holder_id represents all mismatches.
   const same = first?.options ?? {
     holderId,
     metadata: drawn.shared ? { a: 'é' } : {},
@@ -115,7 +115,7 @@ const claim = fc.record({ arena, slot, age }).map((drawn) => {
     'claim',
     drawn,
     (call) => {
-      ticket = call.ticket; // the reply may bring another ticket
+      ticket = call.ticket; // The reply may have another ticket.
       return call.claim();
     },
     (call, model, now) => model.claim(call.server.id, now, { ...call.wanted, ticket }),

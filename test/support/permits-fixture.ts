@@ -10,11 +10,13 @@ import { RedisProcess, type RedisProcessOptions } from './processes/redis-proces
 export interface FixtureOptions extends RedisProcessOptions {
   readonly commandTimeoutMs?: number;
   readonly retentionMs?: number;
-  /** Scripts see time pass only by `pass` and `passInUse`, so results do not depend on how busy the machine is. */
+  /**
+   * Time passes for scripts only by `pass` and `passInUse`, so that results do not depend on the load of the machine.
+   */
   readonly frozenClock?: boolean;
 }
 
-/** A private Redis with the stores of several servers. It can move stored times and read the stored state. */
+/** A private Redis with the stores of several servers. The fixture can move stored times and read the stored state. */
 export class PermitsFixture {
   private readonly servers = new Map<string, TestServer>();
   private names = 0;
@@ -30,7 +32,7 @@ export class PermitsFixture {
     const fixture = new PermitsFixture(redis, options);
     if (options.frozenClock) {
       const [seconds, us] = (await redis.command('TIME')) as [string, string];
-      // An hour ahead of Redis, so that no key expires during a test.
+      // The clock is an hour ahead of Redis, so that no key expires during a test.
       await fixture.freezeClock([String(Number(seconds) + 3600), us]);
     }
     return fixture;
@@ -63,7 +65,7 @@ export class PermitsFixture {
   /** Subscribes the server to hints, and waits until the subscription is in force. */
   async listen(server: TestServer): Promise<void> {
     server.listen();
-    // One command subscribes to the channels of all buckets, so one channel shows that all are subscribed.
+    // A single command subscribes to the channels of all buckets, so the check of one channel is enough.
     const channel = wakeChannel(PREFIX, 0, server.id);
     await eventually('the server to be subscribed', async () => {
       const [, count] = (await this.redis.command('PUBSUB', 'SHARDNUMSUB', channel)) as string[];
@@ -107,7 +109,7 @@ export class PermitsFixture {
     return (await this.server(by)).store.remove(resource, { force });
   }
 
-  /** Runs a script of s1 once and returns its reply word; the store would repeat the script while it answers AGAIN. */
+  /** Runs a script of s1 once and returns its reply word. Unlike the store, `step` does not repeat it after AGAIN. */
   async step(text: string, resource: Resource, ...args: (string | number)[]): Promise<string> {
     const keys = permitsKeys(PREFIX, resource);
     const epoch = (await this.redis.command('GET', this.epochKey(resource))) as string;
@@ -127,7 +129,7 @@ export class PermitsFixture {
     return keyOf(PREFIX, resource, part);
   }
 
-  /** The key of a limit that SetSemaphoreLimit has set. */
+  /** The key of the limit that SetSemaphoreLimit sets. */
   limitKey(semaphore: Resource): string {
     return permitsKeys(PREFIX, semaphore)[PARTS.length + 1] as string;
   }
@@ -137,12 +139,12 @@ export class PermitsFixture {
     return permitsKeys(PREFIX, resource)[PARTS.length] as string;
   }
 
-  /** As if no script had run on the resource for this time. A negative time sets Redis's clock back. */
+  /** Lets time pass without a script on the resource. A negative time sets Redis's clock back. */
   pass(resource: Resource, ms: number): Promise<void> {
     return moveTimes(this.redis, PREFIX, resource, ms);
   }
 
-  /** As `pass`, but scripts ran on the resource meanwhile, so there was no stall. */
+  /** Lets time pass as `pass` does, but with scripts on the resource, so that there is no stall. */
   async passInUse(resource: Resource, ms: number): Promise<void> {
     const state = this.key(resource, 'state');
     const seen = (await this.redis.command('HGET', state, 'seen')) as string;
@@ -150,7 +152,7 @@ export class PermitsFixture {
     await this.redis.command('HSET', state, 'seen', seen);
   }
 
-  /** Redis loses all data, and the quarantine after that ends. */
+  /** Deletes all data of Redis, and ends the quarantine after the loss. */
   async forget(): Promise<void> {
     await this.redis.command('FLUSHALL');
     if (this.frozen) await this.freezeClock(this.frozen);
@@ -163,7 +165,7 @@ export class PermitsFixture {
     return seconds + us.padStart(6, '0');
   }
 
-  /** As if the server had run a script on the resource just now. */
+  /** Records that the server ran a script on the resource now. */
   async beat(resource: Resource, serverId: string): Promise<void> {
     await this.redis.command('ZADD', this.key(resource, 'live'), await this.now(), serverId);
   }

@@ -8,7 +8,7 @@ const setOfState = {
   ended: 'ended',
 } as const;
 
-/** The invariants that the stored state of a resource violates; they must hold after any command. */
+/** Lists the violated invariants of a resource's stored state. The invariants hold after every command. */
 export function brokenInvariants({ numbers, records, sets }: Stored): string[] {
   const broken: string[] = [];
   for (const [id, record] of Object.entries(records)) {
@@ -34,7 +34,7 @@ export function brokenInvariants({ numbers, records, sets }: Stored): string[] {
   return broken;
 }
 
-/** The invariants that a command, or moving stored times by `passedUs`, has violated between two stored states. */
+/** Lists the violated invariants of a change between two stored states, which `passedUs` separate. */
 export function brokenTransitions(before: Stored, after: Stored, passedUs: number): string[] {
   const broken: string[] = [];
   const last = Number(before.numbers.token ?? 0);
@@ -44,7 +44,7 @@ export function brokenTransitions(before: Stored, after: Stored, passedUs: numbe
   for (const { id } of [...after.sets.ends, ...after.sets.offers]) {
     const record = after.records[id];
     if (!record) continue;
-    // A lower limit takes nothing from holders, but no later grant may exceed the limit.
+    // A lower limit takes no permits from holders, but no later grant may exceed the limit.
     const holdsNow = record.state === 'held' && before.records[id]?.state !== 'held';
     if (used > limit && (holdsNow || before.records[id]?.fencingToken !== record.fencingToken)) {
       broken.push(`${id} was granted, and ${used} are out of ${limit}`);
@@ -62,7 +62,7 @@ export function brokenTransitions(before: Stored, after: Stored, passedUs: numbe
     const now = after.sets.ends.find((member) => member.id === id);
     if (now && now.score < score - passedUs) broken.push(`the lease of ${id} was shortened`);
   }
-  // A forgotten resource starts again at the clock, above all earlier tokens and tickets.
+  // The tokens and tickets of a forgotten resource start again at the clock, above all earlier values.
   const known = Object.keys(after.numbers).length > 0;
   for (const field of known ? (['token', 'ticket'] as const) : []) {
     if (Number(after.numbers[field] ?? 0) < Number(before.numbers[field] ?? 0))

@@ -1,12 +1,12 @@
 import type { HolderView, LossCause, Mode, ResourceView } from '../../src/engine/leases/lease';
 import type { QueueSnapshot } from '../../src/engine/leases/permits-store';
 
-/** A reply of the model, which does not know when a command was sent. */
+/** A reply of the model, without the send time of the command. */
 export type Unsent<Reply> = Reply extends { readonly sentAt: number } ? Omit<Reply, 'sentAt'> : Reply;
 
 export type State = 'waiting' | 'detached' | 'offered' | 'held' | 'ended';
 
-/** A request from its first command until it is forgotten. Times in microseconds. */
+/** A request from its first command until its removal. Times in microseconds. */
 export interface ModelRequest {
   readonly id: string;
   readonly secret: string;
@@ -21,14 +21,14 @@ export interface ModelRequest {
   token: number;
   grantedAt: number;
   readonly queuedAt: number;
-  /** End of the lease, offer, kept place or tombstone. */
+  /** The end of the lease, offer, kept place or tombstone. */
   until: number;
-  /** Attach of the only call that was answered with the lease; '' after a second call was. */
+  /** The attach of the only call that got the lease as its answer. Empty after a second call got the lease. */
   answered: string;
-  /** Whether this call may give the lease back. */
+  /** True if the answered call may give the lease back. */
   returnable: boolean;
   cause: LossCause | 'released';
-  /** The offer or the kept place came due in a stall and got more time. */
+  /** True if the offer or the kept place ended in a stall and was extended. */
   spared: boolean;
 }
 

@@ -13,7 +13,7 @@ export const serverOf = (attach: string) => attach.slice(0, attach.indexOf('.'))
 export const isStream = (attach: string) => attach.endsWith('s');
 export const micros = (ms: number) => Math.round(ms * 1000);
 
-/** The state of one resource in the model, and the steps that commands share: purge, grantNext, and changes of state. */
+/** The state of one resource in the model, with the steps that commands share: purge, grantNext, changes of state. */
 export class ModelResource {
   limit: number | undefined;
   readonly requests: ModelRequest[] = [];
@@ -24,7 +24,7 @@ export class ModelResource {
   private lastSeen = 0;
   private graceUntil = 0;
   private gracedUntil = 0;
-  /** Time of the deletion, and the last ticket before it; -Infinity if there was none, or long ago. */
+  /** The time of the deletion, and the last ticket before the deletion. -Infinity without a recent deletion. */
   protected deletedAt = -Infinity;
   protected cut = -Infinity;
   protected readonly alive = new Map<string, number>();
@@ -47,7 +47,7 @@ export class ModelResource {
     return this.requests.filter((request) => request.state === state);
   }
 
-  /** Moves all times into the past; tickets and tokens stay. */
+  /** Moves all times into the past. Tickets and tokens stay. */
   shift(us: number): void {
     for (const request of this.requests) {
       request.until -= us;
@@ -96,7 +96,7 @@ export class ModelResource {
     this.lastSeen = now;
   }
 
-  /** Nothing is known of an unused name, or of a semaphore that was deleted long ago. */
+  /** Resets the state to the state of an unused name, also for a semaphore that was deleted long ago. */
   protected startAnew(): void {
     this.lastToken = this.lastTicket = this.graceUntil = this.gracedUntil = 0;
   }
@@ -113,7 +113,7 @@ export class ModelResource {
     due('ended').forEach((request) => this.forget(request));
   }
 
-  /** Extends an offer or a kept place that came due in a stall, once. */
+  /** Extends an offer or a kept place once if its end was in a stall. */
   protected spare(request: ModelRequest, until: number): boolean {
     if (this.now >= this.graceUntil || request.spared) return false;
     Object.assign(request, { spared: true, until });

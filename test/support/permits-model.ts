@@ -22,8 +22,8 @@ import { queueSnapshotOf, viewOf, type ModelRequest, type State, type Unsent } f
 import { isStream, micros, ModelResource, serverOf } from './permits-model-resource';
 
 /**
- * The rules of grants, queues and leases for one resource, as simple as possible: one array that is searched, no batches,
- * no storage. Tests compare every reply of the store with the reply of this model.
+ * The rules of grants, queues and leases for one resource in their simplest form, without batches and storage. Tests
+ * compare every reply of the store with the reply of this model.
  */
 export class PermitsModel extends ModelResource {
   acquire(server: string, now: number, command: AcquireCommand): Unsent<AcquireReply> {

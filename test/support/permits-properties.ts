@@ -13,7 +13,7 @@ const HISTORIES = 3000;
 const STEPS = 60;
 const SEMAPHORE_LIMIT = 5;
 
-/** Compares as many histories as the machine runs within the time limit, so a slow machine does not fail. */
+/** Compares as many histories as the machine runs within the time limit, so that a slow machine does not fail. */
 export function describePermitsProperties(timeLimitMs: number): void {
   describe('the store and a simple model, after random commands of two servers', () => {
     let on: PermitsFixture;
@@ -39,16 +39,16 @@ export function describePermitsProperties(timeLimitMs: number): void {
       return { fixture: on, servers, arenas, log: [] };
     }
 
-    /** All leases expire. Then nothing is left, and one request can get all permits. */
+    /** Lets all leases expire. Expects that no data is left and that one request can get all permits. */
     async function comesToRest({ resource }: Arena): Promise<void> {
       const [server] = servers as [TestServer];
-      if (Object.keys((await on.stored(resource)).numbers).length === 0) return; // nothing was ever made of it
+      if (Object.keys((await on.stored(resource)).numbers).length === 0) return; // No step created the resource.
       const semaphore = resource.service === 'semaphore';
       const limited = { limit: SEMAPHORE_LIMIT, expectedLimit: undefined };
-      if (semaphore) await server.store.setLimit(resource, limited); // waiters of a paused semaphore would stay for ever
+      if (semaphore) await server.store.setLimit(resource, limited); // Waiters of a paused semaphore never leave the queue.
       for (let minute = 0; minute < 4; minute += 1) {
         await on.passInUse(resource, 61_000);
-        // The last step may have been a stall, and after a stall no server counts as silent.
+        // The last step may be a stall, and after a stall no server counts as silent.
         await server.store.touch(resource, []);
         await on.passInUse(resource, 4000);
         await server.store.touch(resource, []);
@@ -60,7 +60,7 @@ export function describePermitsProperties(timeLimitMs: number): void {
       is('granted', await all.try());
     }
 
-    it('give the same answers, and the store keeps its invariants and leaks nothing', async () => {
+    it('give the same answers, and the store keeps its invariants and leaves no data', async () => {
       await assertWithinTime(
         fc.commands(randomSteps, { maxCommands: STEPS, size: 'max' }),
         async (steps) => {

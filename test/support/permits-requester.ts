@@ -21,11 +21,11 @@ export interface RequesterOptions {
   readonly ttlMs?: number;
   readonly initialLimit?: number | undefined;
   readonly maxWaiters?: number;
-  /** A stream's call rather than a unary one. */
+  /** True for a stream's call, and false for a unary call. */
   readonly stream?: boolean;
 }
 
-/** A server as the scripts know it: an id and the store of that server. */
+/** A server with its id and its store. */
 export interface SpeakingServer {
   readonly id: string;
   readonly store: PermitsStore;
@@ -33,18 +33,18 @@ export interface SpeakingServer {
 
 let calls = 0;
 
-/** A new attach for each call. Scripts read the server id and the trailing "s" of a stream. */
+/** A new attach for each call. Scripts read the server id and the final "s", which marks a stream. */
 export function newAttach(serverId: string, stream = false): string {
   calls += 1;
   return `${serverId}.${calls}${stream ? 's' : ''}`;
 }
 
-/** One call of one server for one request, and the commands that it may send. */
+/** One call of one server for one request, with the commands of the call. */
 export class Requester {
   readonly requestId: string;
   readonly attach: string;
   readonly secret = randomBytes(16).toString('base64url');
-  /** The ticket of the last reply; '0' before the first reply. */
+  /** The ticket of the last reply. '0' before the first reply. */
   ticket = '0';
   private readonly stream: boolean;
 
@@ -89,12 +89,12 @@ export class Requester {
     return this.keepTicket(this.server.store.claim(this.resource, { ...this.wanted, ticket: this.ticket }));
   }
 
-  /** Ends the wait, and takes a grant that was made meanwhile. */
+  /** Ends the wait, and accepts a grant that was made meanwhile. */
   withdraw(): Promise<WithdrawReply> {
     return this.server.store.withdraw(this.resource, { ...this.wanted, giveBack: false });
   }
 
-  /** Ends the wait of a caller that is gone; a grant is given back. */
+  /** Ends the wait of a caller that has disconnected, and gives a grant back. */
   giveBack(fencingToken?: bigint): Promise<WithdrawReply> {
     return this.server.store.withdraw(this.resource, { ...this.wanted, giveBack: true, fencingToken });
   }
@@ -124,7 +124,7 @@ export class Requester {
     return this.server.store.release(resource, { requestId, secret, afterLoss: undefined });
   }
 
-  /** A stream that has reported `lost` releases what may be left of the lease. */
+  /** Releases a possibly remaining lease after a stream has reported `lost`. */
   releaseAfterLoss(secret: string): Promise<ReleaseReply> {
     const { requestId, resource, attach } = this;
     return this.server.store.release(resource, { requestId, secret, afterLoss: { attach } });
@@ -149,7 +149,7 @@ export class Requester {
   private async keepTicket<Reply extends AcquireReply | ClaimReply>(reply: Promise<Reply>): Promise<Reply> {
     const answer = await reply;
     if (answer.kind === 'waiting') this.ticket = answer.ticket;
-    // A late grant is given back, and the wait goes on from about that ticket.
+    // A late grant is given back, and the wait continues at about the ticket of the grant.
     if (answer.kind === 'granted' && this.ticket === '0') this.ticket = String(answer.fencingToken);
     return answer;
   }

@@ -24,7 +24,7 @@ export function withFrozenClock(text: string): string {
 }
 
 export interface TestServerOptions {
-  /** Scripts take the time from the hash FROZEN_CLOCK, so they see time pass only when a test moves stored times. */
+  /** Scripts read the time from the hash FROZEN_CLOCK, so that time passes only if a test moves stored times. */
   readonly frozenClock?: boolean;
   readonly url: string;
   readonly commandTimeoutMs: number;
@@ -36,22 +36,22 @@ export interface TestServerOptions {
 
 const TURNED_BACK = ['STALE', 'EPOCH', 'QUARANTINED'];
 
-/** Longer than any test, unless the test asks for less. */
+/** The default quarantine, which is longer than every test. */
 const QUARANTINE_MS = 60_000;
 
-/** The store of one server, and what its replies and hints said. */
+/** The store of one server, with records of its replies and hints. */
 export class TestServer {
   readonly store: RedisPermitsStore;
   readonly node: RedisNode;
-  /** Request ids that replies told the server to recheck; `hinted` holds those of pub/sub hints. */
+  /** The request ids in replies that the server must recheck. `hinted` has the request ids of pub/sub hints. */
   rechecks: string[] = [];
   readonly hinted: string[] = [];
   mores = 0;
-  /** Replaces the epoch arguments of scripts: the expected epoch, and the deadline in Redis's time (us). */
+  /** If set, replaces the epoch arguments of scripts: the expected epoch, and the deadline in Redis's time (us). */
   epochArguments: readonly [string, number] | undefined;
-  /** Reply words of scripts that the epoch check refused because of these arguments. */
+  /** The reply words of scripts that the epoch check refused. */
   readonly turnedBack: string[] = [];
-  /** The reply word of each script, and the number of requests that it told the server to recheck. */
+  /** The reply word of each script, with the number of requests that the server must recheck. */
   readonly answers: { word: string; told: number }[] = [];
   private notifications: Notifications | undefined;
 

@@ -6,7 +6,7 @@ import type { RedisProcess } from './processes/redis-process';
 export const PARTS = ['state', 'ends', 'offers', 'queue', 'detached', 'ended', 'live'] as const;
 export type Part = (typeof PARTS)[number];
 
-/** The fields of a record by the letters that Redis stores. Servers of several versions share this layout. */
+/** The fields of a record, by their stored letters. Servers of several versions share this layout. */
 const FIELDS = {
   s: 'state',
   a: 'attach',
@@ -35,14 +35,14 @@ export type StoredRecord = Readonly<Partial<Record<Exclude<(typeof FIELDS)[Lette
   readonly state: State;
 };
 
-/** What Redis stores of one resource: unpacked records, and members with their scores. */
+/** The stored data of one resource: unpacked records, and members with their scores. */
 export interface Stored {
   readonly numbers: Readonly<Record<string, string>>;
   readonly records: Readonly<Record<string, StoredRecord>>;
   readonly sets: Readonly<Record<Exclude<Part, 'state'>, readonly { id: string; score: number }[]>>;
 }
 
-/** Numbers become text, because cjson keeps 14 digits only and a time in microseconds has 16. */
+/** A script that reads numbers as text, because cjson keeps 14 digits and a time in microseconds has 16 digits. */
 const READ = `
 local fields, sets = {}, {}
 local all = redis.call('HGETALL', KEYS[1])
@@ -60,7 +60,7 @@ end
 for i = 2, #KEYS do sets[i - 1] = redis.call('ZRANGE', KEYS[i], 0, -1, 'WITHSCORES') end
 return cjson.encode({ fields, sets })`;
 
-/** Moves all stored times into the past by ARGV[1] us; tickets, tokens and the expiry of keys stay. */
+/** Moves all stored times into the past by ARGV[1] us. Tickets, tokens and the expiry of keys stay. */
 const MOVE_TIMES = `
 local by = string.format('%.0f', -tonumber(ARGV[1]))
 for i = 2, #KEYS do
@@ -109,7 +109,7 @@ export async function readStored(redis: RedisProcess, prefix: string, resource: 
   return { numbers, records, sets: { ends, offers, queue, detached, ended, live } };
 }
 
-/** As if no script had run on the resource for this time. A negative time sets Redis's clock back. */
+/** Lets time pass without a script on the resource. A negative time sets Redis's clock back. */
 export async function moveTimes(
   redis: RedisProcess,
   prefix: string,

@@ -1,4 +1,4 @@
-/** Returns numbers from 0 to below 1, uniform. `seeded` returns the same sequence for the same seed. Not for secrets. */
+/** A source of uniform random numbers from 0 to below 1. Equal seeds give equal sequences. Not for secrets. */
 export type Random = () => number;
 
 /** The generator mulberry32 of T. Ettinger. */

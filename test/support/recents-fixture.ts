@@ -8,7 +8,7 @@ import { RedisProcess } from './processes/redis-process';
 const PREFIX = 'test';
 const RETENTION_MS = 3_600_000;
 
-/** A recent; entry id and payload are empty by default. */
+/** A recent. The entry id and the payload are empty by default. */
 export function recent(
   text: string,
   { entryId = '', payload = '' }: { entryId?: string; payload?: string | Uint8Array } = {},
@@ -18,7 +18,7 @@ export function recent(
 
 export interface RecentsStoreSetting {
   readonly url?: string;
-  /** Undefined: lists never expire. The default is one hour. */
+  /** The retention of lists. If undefined, lists never expire. Default: one hour. */
   readonly retentionMs?: number | undefined;
 }
 
@@ -62,7 +62,7 @@ export class RecentsFixture {
     return recentsKey(PREFIX, list);
   }
 
-  /** The texts of a list, the most recent first. */
+  /** The texts of a list, the latest first. */
   async texts(store: RedisRecentsStore, list: string): Promise<string[]> {
     return (await store.read(list)).map(({ text }) => text);
   }

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** Returns the reply if it is of this kind; else throws an error that shows the reply. */
+/** Returns a reply of this kind. Throws an error with the reply if the kind differs. */
 export function is<Reply extends { readonly kind: string }, Kind extends Reply['kind']>(
   kind: Kind,
   reply: Reply,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The project's folder. This file lies at different depths below it in the sources and in dist/. */
+/** The project's folder. The depth of this file below the project differs between the sources and dist/. */
 export const ROOT = projectRoot();
 
 function projectRoot(): string {

@@ -1,7 +1,9 @@
 import { rmSync } from 'node:fs';
 import { makeScratchFolder } from './processes/scratch-folder';
 
-/** Makes a folder for the tests of one file and removes it after them. Call it while the tests run. */
+/**
+ * Makes a folder for the tests of one file, and removes the folder after the tests. Must be called by a running test.
+ */
 export function scratchFolder(): string {
   const folder = makeScratchFolder('files');
   folders.push(folder);

@@ -34,8 +34,8 @@ const PIECES = [
   ...['👩‍👩‍👧', '👍🏽', '🇩🇪', '🇫🇷🇪', '1️⃣', '❤️', '①', 'Ⅷ', '½', '…', '´', '𝔘', '𝒳'],
 ];
 
-/** Random texts of these pieces. */
+/** Random texts of the pieces above. */
 export const scriptText = fc.string({ unit: fc.constantFrom(...PIECES), maxLength: 12 });
 
-/** Random texts of any code points, mostly rare ones. */
+/** Random texts of all code points, mostly of rare code points. */
 export const anyText = fc.string({ unit: 'binary', maxLength: 12 });

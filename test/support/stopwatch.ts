@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-/** For how long a process was ready to run and had no core, since its start. 0 where the system does not count it. */
+/** The time since its start for which a process was ready but had no core. 0 if the system does not count this time. */
 export function coreWaitMs(pid: number): number {
   try {
     const [, waitedNanos = '0'] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ');
     return Number(waitedNanos) / 1_000_000;
   } catch {
-    return 0; // the process has ended, or this is not Linux
+    return 0; // The process has ended, or the system is not Linux.
   }
 }
 
@@ -27,19 +27,19 @@ class CoreWaits {
 }
 
 /**
- * Measures a span for a bound that the product guarantees. A busy machine does not count: the time for which one of
- * the processes that take part was ready to run and had no core is subtracted.
+ * Measures a time span for a bound that the product guarantees. Waits for a core are subtracted, so that the load of
+ * the machine does not count.
  */
 export class Stopwatch {
   private readonly startedAt = performance.now();
   private readonly waits: CoreWaits;
 
-  /** `pids` may change: a process that starts later counts from its start. */
+  /** `pids` may change. A process that starts later counts from its start. */
   constructor(pids: () => readonly number[] = () => [process.pid]) {
     this.waits = new CoreWaits(pids);
   }
 
-  /** The whole span, waits for a core included. */
+  /** The whole span, including the waits for a core. */
   get elapsedMs(): number {
     return performance.now() - this.startedAt;
   }
@@ -56,10 +56,10 @@ export class Stopwatch {
 }
 
 const SAMPLE_MS = 250;
-/** Longer than any chain of messages that a checker bounds by its latency. */
+/** Longer than every chain of messages that a checker bounds by its latency. */
 const WINDOW_MS = 2000;
 
-/** Samples how long a busy machine can have delayed a chain of messages between some processes. */
+/** Samples the delay that a busy machine can cause in a chain of messages between some processes. */
 export class DelaySampler {
   private readonly samples: { readonly at: number; readonly delayMs: number }[] = [];
   private readonly timer: NodeJS.Timeout;
@@ -89,7 +89,7 @@ export class DelaySampler {
 
   private sample(): void {
     const at = performance.now();
-    // The timer's own lateness covers systems that do not count waits for a core.
+    // On systems that do not count waits for a core, the lateness of the timer is the measure.
     const lateMs = Math.max(0, at - this.last - SAMPLE_MS);
     this.samples.push({ at, delayMs: Math.max(lateMs, this.waits.totalMs()) });
     this.last = at;

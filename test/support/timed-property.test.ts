@@ -5,7 +5,7 @@ import { assertWithinTime } from './timed-property';
 const LIMITS = { runs: 1000, timeLimitMs: 500 };
 const LONGER_THAN_THE_LIMIT_MS = 800;
 
-// fast-check needs one complete run: an interrupted first run is a failure.
+// fast-check needs a complete run, because an interrupted first run is a failure.
 describe('assertWithinTime', () => {
   it('waits for the end of the run that the time limit interrupts', async () => {
     let begun = 0;

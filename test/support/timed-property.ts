@@ -7,9 +7,9 @@ export interface PropertyLimits {
 }
 
 /**
- * Checks a property with as many random inputs as the machine runs within the time limit, so a slow machine does not
- * fail. fast-check does not wait for the run that the time limit interrupts. This function waits, because the interrupted
- * run would otherwise use a fixture after the fixture's close.
+ * Checks a property with as many random inputs as the machine runs within the time limit, so that a slow machine does
+ * not fail. fast-check does not wait for a run that the time limit interrupts. This function waits for that run,
+ * because the run must not use a fixture after the fixture's close.
  */
 export async function assertWithinTime<Input>(
   input: fc.Arbitrary<Input>,

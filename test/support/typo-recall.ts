@@ -4,10 +4,10 @@ import type { Expected } from './dictionary-model';
 export class TypoRecall {
   private found = 0;
   private expected = 0;
-  /** The first missed typos, for the report of a failure. */
+  /** The first missed typos, for the report after a failure. */
   readonly missed: string[] = [];
 
-  /** The expected answer in order, without the typos that were not found. */
+  /** The expected answer in order, without the missed typos. */
   compare(query: string, found: readonly Expected[], expected: readonly Expected[]): readonly Expected[] {
     const ids = new Set(found.filter(isTypo).map(keyOf));
     const missing = expected.filter((one) => isTypo(one) && !ids.has(keyOf(one)));

@@ -4,7 +4,7 @@ import { is } from './reply-kinds';
 
 const BATCH = 64;
 
-/** A writer releases a lock for which readers wait. Expects that each is granted, in batches of 64 offers. */
+/** A writer releases a lock for which readers wait. Expects a grant of every reader, in batches of 64 offers. */
 export async function grantsWaitingReaders(fixture: PermitsFixture, readerCount: number): Promise<void> {
   const lock = fixture.resource();
   const server = await fixture.server('s1');
@@ -14,7 +14,7 @@ export async function grantsWaitingReaders(fixture: PermitsFixture, readerCount:
   await Promise.all(readers.map(async (reader) => is('waiting', await reader.queue())));
   const byId = new Map(readers.map((reader) => [reader.requestId, reader]));
 
-  // As a server does: it claims each offer, and touches the lock while batches are left.
+  // Claims each offer and touches the lock while batches are left, as a server does.
   const granted: bigint[] = [];
   server.answers.splice(0);
   server.rechecks = [];
@@ -27,7 +27,7 @@ export async function grantsWaitingReaders(fixture: PermitsFixture, readerCount:
       ...told.map((id) => (byId.get(id) as Requester).claim()),
     ]);
     for (const [index, reply] of replies.entries()) {
-      // A touch may bring an offer twice, and an offer that lapses is made again.
+      // A reply to a touch may repeat an offer, and a lapsed offer is made again.
       if (reply.kind === 'granted' && byId.delete(told[index] as string)) granted.push(reply.fencingToken);
     }
     server.rechecks = server.rechecks.filter((id) => byId.has(id));

@@ -7,7 +7,7 @@ import { RedisClusterProcesses } from '../support/processes/redis-cluster';
 import type { RedisProcess } from '../support/processes/redis-process';
 import { everythingWorks, locksWork, namesOf, Stage, untilAvailable } from './stage';
 
-/** The numbers of scripts that a Redis has run, and of its reads from connections. */
+/** The number of scripts that a Redis has run, and the number of its reads from connections. */
 async function traffic(redis: RedisProcess): Promise<{ scripts: number; reads: number }> {
   const info = String(await redis.command('INFO', 'everything'));
   const [, scripts] = /^cmdstat_evalsha:calls=(\d+)/m.exec(info) ?? [];
@@ -17,7 +17,7 @@ async function traffic(redis: RedisProcess): Promise<{ scripts: number; reads: n
 
 const slotOf = (name: string) => slotOfBucket(bucketOf(name));
 
-/** Less than the command timeout of 2 s, which a call to a stopped node takes. */
+/** The bound of a call to a node that answers. A call to a stopped node takes the command timeout of 2 s. */
 const UNDISTURBED_MS = 1800;
 
 describe('a server over a Redis Cluster', () => {
@@ -46,7 +46,7 @@ describe('a server over a Redis Cluster', () => {
     await cluster.moveSlot(slotOf(name), target);
     expect((await refusal(stage.other.client().acquire({ name, waitMs: 0 }))).reason).toBe('CONTENDED');
     expect((await client.renew(lease.leaseId)).fencingToken).toBe(lease.fencingToken);
-    // A moved slot has lost nothing, so there is no quarantine.
+    // A moved slot has lost no data, so there is no quarantine.
     await client.release(lease.leaseId);
     const next = await stage.other.client().acquire({ name, waitMs: 0 });
     expect(next.fencingToken).toBeGreaterThan(lease.fencingToken);
@@ -66,7 +66,7 @@ describe('a server over a Redis Cluster', () => {
     const source = await cluster.masterOf(slotOf(name));
     const target = cluster.nodes.find((node) => node !== source)!;
     await cluster.moveSlot(slotOf(name), target, async () => {
-      // One key of the name has moved, the others have not.
+      // One key of the name has moved, and the other keys have not.
       const calls = [
         ...[name, stranger].map((asked) => client.acquire({ name: asked, waitMs: 0 })),
         client.renew(lease.leaseId),
@@ -95,7 +95,7 @@ describe('a server over a Redis Cluster', () => {
     expect(await client.recents({ list, query: '' })).toEqual(['first']);
   });
 
-  it('sends the renewals of many leases in few writes to each node', async () => {
+  it('sends the renewals of many leases to each node in few writes', async () => {
     const client = stage.one.client();
     const streams = namesOf('together', 150).map((name) => client.hold({ name, ttlMs: 3000 }));
     await Promise.all(streams.map((stream) => stream.until('renewed')));

@@ -17,9 +17,9 @@ import {
 } from './stage';
 
 const LOAD_MS = 8000;
-/** Less than the command timeout of 2 s, which a call to a lost node takes. */
+/** The bound of a call to a node that answers. A call to a lost node takes the command timeout of 2 s. */
 const UNDISTURBED_MS = 1800;
-/** The bound of a failover in a Cluster, detection included. */
+/** The time limit of a failover in a Cluster, including its detection. */
 const FAILOVER_MS = 15_000;
 const WAIT = { timeoutMs: 60_000 };
 
@@ -31,7 +31,7 @@ const overCluster = (
   run: (cluster: RedisClusterProcesses, stage: Stage) => Promise<void>,
 ) => overStore(RedisClusterProcesses.start(options), {}, run);
 
-/** One name for each master. */
+/** A name on each master. */
 async function oneOfEach(cluster: RedisClusterProcesses, stem: string): Promise<Map<ClusterNode, string>> {
   const found = new Map<ClusterNode, string>();
   for (const name of namesOf(stem, 60)) {
@@ -44,7 +44,7 @@ async function oneOfEach(cluster: RedisClusterProcesses, stem: string): Promise<
 
 const isReplica = async ({ redis }: ClusterNode) => String(await redis.command('ROLE')).startsWith('slave');
 
-/** Gives the last node its first slot, and waits until both servers have probed it twice: then its epochs count as known. */
+/** Gives the last node its first slot. Waits for two probes by each server, after which its epochs count as known. */
 async function knowsEachMaster(cluster: RedisClusterProcesses, stage: Stage): Promise<void> {
   const spare = cluster.nodes.at(-1) as ClusterNode;
   const [name = ''] = namesOf('first of the last node', 1);
@@ -65,10 +65,10 @@ async function knowsEachMaster(cluster: RedisClusterProcesses, stage: Stage): Pr
 test('the invariants hold while slots move to and fro under load', () =>
   overCluster({ spares: 1 }, async (cluster, stage) => {
     const names = namesOf('moved', 8);
-    // No client uses these names: the servers adopt their slots without a call.
+    // No client uses these names. The servers must adopt the slots of these names without a call.
     const idle = namesOf('idle', 4);
     await knowsEachMaster(cluster, stage);
-    for (const { warnings } of stage.servers) warnings.splice(0); // of the first slot of the last node
+    for (const { warnings } of stage.servers) warnings.splice(0); // The first slot of the last node causes warnings.
     let moves = 0;
     await underLoad(names, addressesOf(stage), LOAD_MS, async () => {
       const until = performance.now() + LOAD_MS;
@@ -103,7 +103,7 @@ test('the invariants hold while replicas take over in order under load', () =>
     await Promise.all([locksWork(stage, 'lock'), handOversAreHinted(stage, 'handed')]);
   }));
 
-test('leases of a killed master live on at its replica, and calls on other masters are not delayed', () =>
+test('leases of a killed master continue at its replica, and calls on other masters are not delayed', () =>
   overCluster({ replicas: 1 }, async (cluster, stage) => {
     const names = await oneOfEach(cluster, 'killed');
     const [[victim, lost], ...others] = [...names] as [[ClusterNode, string], ...[ClusterNode, string][]];
@@ -147,7 +147,7 @@ test('leases of a killed master live on at its replica, and calls on other maste
     expect(await scriptCount(victim.redis)).toBe(0);
   }));
 
-test('a stopped master gets no scripts after a replica has taken over and the master continues', () =>
+test('a stopped master that continues after a take-over by its replica gets no scripts', () =>
   overCluster({ replicas: 1 }, async (cluster, stage) => {
     const names = await oneOfEach(cluster, 'stopped');
     const [victim, name] = [...names][0]!;
@@ -170,7 +170,7 @@ test('a stopped master gets no scripts after a replica has taken over and the ma
     expect(await scriptCount(victim.redis)).toBe(before);
   }));
 
-test('a server starts while a node is down, and uses the node when it is up', () =>
+test('a server starts while a node is down, and uses the node when the node is up', () =>
   overCluster({}, async (cluster, stage) => {
     const names = await oneOfEach(cluster, 'late');
     const [[down, missing], ...others] = [...names] as [[ClusterNode, string], ...[ClusterNode, string][]];
@@ -184,7 +184,7 @@ test('a server starts while a node is down, and uses the node when it is up', ()
       'the server to reach the node',
       async () => {
         const { reason } = await refusal(client.acquire({ name: missing, waitMs: 0 }));
-        return reason === 'QUARANTINED'; // the node may have lost its last writes
+        return reason === 'QUARANTINED'; // The node may have lost its last writes.
       },
       WAIT,
     );

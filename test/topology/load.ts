@@ -4,7 +4,10 @@ import { runLoad } from '../faults/load';
 
 /** The number of clients for each name. */
 const CLIENTS = 3;
-/** The invariants that hold under faults without data loss. The others allow for delays by an absent node. */
+/**
+ * The invariants that hold under faults without data loss. The other invariants bound delays, which an absent node may
+ * exceed.
+ */
 const CHECKED = [
   'exclusion',
   'over_issue',
@@ -13,12 +16,12 @@ const CHECKED = [
   'resurrection',
   'truthful_offset',
 ] as const;
-/** With fewer grants of a name its clients have not tested the invariants. */
+/** The least number of grants of a name for a meaningful test of the invariants. */
 const FEWEST_GRANTS = 3;
 
 /**
- * Runs clients with exclusive and shared locks, unary and streamed, while `fault` acts on the store. Then checks the
- * invariants over the clients' history.
+ * Runs clients with exclusive and shared locks, unary and streamed, while `fault` runs. Then checks the invariants over
+ * the clients' history.
  */
 export async function underLoad(
   names: readonly string[],

@@ -14,13 +14,13 @@ import {
   untilReplicated,
 } from './stage';
 
-/** The bound of a failover with Sentinel, detection included. */
+/** The time limit of a failover with Sentinel, including its detection. */
 const FAILOVER_MS = 15_000;
 
 const overSentinel = (run: (sentinels: RedisSentinels, stage: Stage) => Promise<void>, replicas = 2) =>
   overStore(RedisSentinels.start({ replicas, args: ['--min-replicas-to-write', '1'] }), {}, run);
 
-/** Replaces the master, and expects a lease that the replicas have to live on at the next master. */
+/** Replaces the master, and expects that a replicated lease continues at the next master. */
 async function survives(
   sentinels: RedisSentinels,
   stage: Stage,
@@ -52,7 +52,7 @@ async function survives(
   return before;
 }
 
-/** Expects a master that was replaced to become a replica, and to get no more scripts. */
+/** Expects that a replaced master becomes a replica and gets no more scripts. */
 async function isLeftAlone(old: RedisProcess, stage: Stage): Promise<void> {
   await eventually(
     'the old master to be a replica',
@@ -64,7 +64,7 @@ async function isLeftAlone(old: RedisProcess, stage: Stage): Promise<void> {
   expect(await scriptCount(old)).toBe(before);
 }
 
-/** Repeats the call while it fails UNAVAILABLE for another reason than QUARANTINED. */
+/** Repeats a call while the call fails with UNAVAILABLE for another reason than QUARANTINED. */
 function untilAvailableOrQuarantined<T>(call: () => Promise<T>): Promise<T> {
   let ending: unknown;
   const once = () =>
@@ -79,21 +79,21 @@ function untilAvailableOrQuarantined<T>(call: () => Promise<T>): Promise<T> {
   });
 }
 
-test('serves locks, semaphores, hand-overs and autocomplete without a warning', () =>
+test('a server over Sentinel serves locks, semaphores, hand-overs and autocomplete without a warning', () =>
   overSentinel(async (_, stage) => everythingWorks(stage)));
 
-test('leases live on after an ordered failover, and the old master gets no more scripts', () =>
+test('leases continue after an ordered failover, and the old master gets no more scripts', () =>
   overSentinel(async (sentinels, stage) => {
     await isLeftAlone(await survives(sentinels, stage, () => sentinels.failover()), stage);
-    // With a single replica the old master refuses writes as soon as the replica is the master.
+    // With a single replica, the old master refuses writes as soon as the replica is the master.
   }, 1));
 
-test('leases live on after the master was killed', () =>
+test('leases continue after the master was killed', () =>
   overSentinel(async (sentinels, stage) => {
     await survives(sentinels, stage, (master) => master.kill());
   }));
 
-test('leases live on after the master was stopped, and the old master gets no more scripts after SIGCONT', () =>
+test('leases continue after the master was stopped, and the old master gets no more scripts after SIGCONT', () =>
   overSentinel(async (sentinels, stage) => {
     const old = await survives(sentinels, stage, (master) => master.stop());
     await old.cont();

@@ -7,7 +7,7 @@ import { refusal } from '../support/clients/call-ending';
 import { ms } from '../support/clients/lease-client';
 import type { LockClient } from '../support/clients/lock-client';
 
-/** Warnings that these tests cause on purpose: their Redis need not survive a power cut. */
+/** Warnings that these tests cause on purpose, because their Redis need not survive a power cut. */
 const EXPECTED = /appendfsync is no:|min-replicas-to-write is (0:|less than)/;
 
 /** Runs a test with a store of several Redis and two servers, and closes both. */
@@ -56,7 +56,7 @@ export class Stage {
     await Promise.all(this.servers.map((server) => server.drain()));
   }
 
-  /** Ends the servers. Throws if an engine still holds something. */
+  /** Ends the servers. Throws if an engine still has a waiter or a lease. */
   async close(): Promise<void> {
     for (const server of this.servers) {
       server.warnings.splice(0);
@@ -65,13 +65,13 @@ export class Stage {
   }
 }
 
-/** Longer than any failover takes on a machine with busy cores. */
+/** Longer than every failover on a machine with busy cores. */
 const UNAVAILABLE_TIMEOUT_MS = 60_000;
 
 export const namesOf = (stem: string, count: number): string[] =>
   Array.from({ length: count }, (_, i) => `${stem} ${i}`);
 
-/** Repeats a call while it fails UNAVAILABLE. */
+/** Repeats a call while the call fails with UNAVAILABLE. */
 export async function untilAvailable<T>(
   what: string,
   call: () => Promise<T>,
@@ -93,7 +93,7 @@ export async function untilAvailable<T>(
   return outcome.value;
 }
 
-/** Waits until a server has noticed a possible loss, and ends the quarantine as an operator would. */
+/** Waits until a server has detected a possible loss, and ends the quarantine as an operator does. */
 export async function endQuarantine({ one }: Stage): Promise<void> {
   await eventually(
     'a quarantine to end',
@@ -106,8 +106,8 @@ export async function endQuarantine({ one }: Stage): Promise<void> {
 }
 
 /**
- * Waits until this many replicas have all writes of a master so far. WAIT covers the writes before the last command of its
- * own connection, so a PING comes first.
+ * Waits until this many replicas have all writes of a master so far. WAIT covers the writes before the last command of
+ * its own connection, so a PING comes first.
  */
 export async function untilReplicated(master: RedisProcess, replicaCount: number): Promise<void> {
   const isReplicated = async (): Promise<boolean> => {
@@ -124,7 +124,7 @@ export async function scriptCount(redis: RedisProcess): Promise<number> {
   return Number(calls);
 }
 
-/** Acquires, refuses, renews and releases locks on enough names for each node to have some. */
+/** Acquires, refuses, renews and releases locks on so many names that each node has some of them. */
 export async function locksWork({ one, other }: Stage, stem: string): Promise<void> {
   const [client, rival] = [one.client(), other.client()];
   await Promise.all(
@@ -160,12 +160,12 @@ const HINTED_MS = 700;
 const HINT_ROUNDS = 10;
 
 /**
- * Hands locks over from one server to a waiter at the other. Each hand-over must take less time than the touch interval
- * of one second: without hints, some of 24 waiters would wait for most of that interval.
+ * Hands locks over from one server to a waiter at the other server. Each hand-over must take less time than the touch
+ * interval of one second. Without hints, some of 24 waiters wait for most of that interval.
  */
 export async function handOversAreHinted({ one, other }: Stage, stem: string): Promise<void> {
   const [client, rival] = [one.client(), other.client()];
-  // A round may fail: a server that is just subscribing misses the hint, and a busy machine delays all.
+  // A round may fail, because a server misses hints during its subscription, and a busy machine delays all hand-overs.
   for (let round = 1; ; round += 1) {
     const names = namesOf(`${stem}, round ${round},`, 24);
     const latencies = await Promise.all(names.map((name) => handOver(client, rival, name)));

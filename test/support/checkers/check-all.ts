@@ -43,7 +43,7 @@ const CHECKERS: Readonly<Record<Invariant, Checker>> = {
 
 export interface CheckResult {
   readonly violations: readonly Violation[];
-  /** A history without grants proves nothing. */
+  /** The number of grants. A history without grants proves nothing. */
   readonly grantCount: number;
   readonly report: string;
 }

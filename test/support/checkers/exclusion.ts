@@ -3,7 +3,9 @@ import type { Timeline } from './timeline';
 import { WHOLE_LOCK } from './timeline-types';
 import type { Violation } from './violation';
 
-/** `docs/design/invariants.md`, 1: two grants of one lock are never believed at the same time, unless both are shared. */
+/**
+ * `docs/design/invariants.md`, 1: two grants of one lock are never believed at the same time, unless both are shared.
+ */
 export function checkExclusion(timeline: Timeline): Violation[] {
   return timeline
     .names()
@@ -15,7 +17,7 @@ function overlaps(name: string, timeline: Timeline): Violation[] {
   const believed = timeline.grantsOf(name).filter(isBelieved);
   believed.sort((a, b) => a.belief.from - b.belief.from || a.token - b.token);
   const violations: Violation[] = [];
-  // The grants that are still believed.
+  // The grants in which a client still believes.
   let current: Believed[] = [];
   for (const grant of believed) {
     const { from } = grant.belief;

@@ -19,7 +19,7 @@ export function checkFalseLoss(timeline: Timeline, options: CheckOptions): Viola
 }
 
 function losses(grant: Grant, lost: Lost, timeline: Timeline, options: CheckOptions): Violation[] {
-  // A stream knows only its own confirmations. A renewal by another call may have moved the end since.
+  // A stream knows only its own confirmations. Another call may have renewed the lease since.
   const last = lastAnswer(grant, lost.at, lost.call);
   const timedOut = lost.cause === 'EXPIRED' || lost.cause === 'STORE_UNAVAILABLE';
   const since = madeAfter(grant, last) - options.latencyUs;

@@ -1,11 +1,11 @@
 import type { FaultEnded, FaultKind, FaultStarted, LossCause, Micros } from '../history';
 import type { Invariant } from './violation';
 
-/** What a kind of fault may do to clients. */
+/** The allowed effects of a kind of fault on clients. */
 interface Effect {
   readonly excuses: readonly Invariant[];
   readonly explains: readonly LossCause[];
-  /** How long after the fault its consequences may still show. */
+  /** The time after the fault in which its consequences may still show. */
   readonly graceUs: Micros;
   /** Commands sent during the fault may run at its end. */
   readonly delays: boolean;
@@ -22,7 +22,9 @@ function effect(
   return { excuses, explains, graceUs, delays };
 }
 
-/** What a store that lost data may violate. Grants pause then, so exclusion and over_issue are not excused. */
+/**
+ * The invariants that a loss of data may violate. Grants pause after a loss, so exclusion and over_issue still hold.
+ */
 const LOST_DATA: readonly Invariant[] = [
   'fifo',
   'lost_wake_up',
@@ -62,7 +64,7 @@ const EFFECTS: Readonly<Record<FaultKind, Effect>> = {
     8 * SECOND,
   ),
   redis_flushed: effect(LOST_DATA, ['STORE_RESET'], 2 * SECOND),
-  // The keys of one name are deleted manually. The store cannot notice.
+  // The keys of one name are deleted manually. The store cannot detect this loss.
   redis_deleted: effect(['exclusion', 'over_issue', ...LOST_DATA], ['STORE_RESET'], 2 * SECOND),
   scripts_flushed: effect([], [], 0),
   connections_killed: effect([], [], 0),
@@ -87,7 +89,7 @@ const EFFECTS: Readonly<Record<FaultKind, Effect>> = {
   ),
   draining: effect(['lost_wake_up', 'recovery'], [], 5 * SECOND),
   clock_jumped: effect([], [], 0),
-  // Neither the servers nor the test ran: other programs had the cores.
+  // Neither the servers nor the test ran, because other programs had the cores.
   machine_stalled: effect(
     ['fifo', 'lost_wake_up', 'recovery', 'loss', 'dead_grant'],
     ['EXPIRED', 'STORE_UNAVAILABLE'],
@@ -141,16 +143,16 @@ export function concerns(window: FaultWindow, scope: Scope): boolean {
   return true;
 }
 
-/** Whether the fault certainly removed all leases of this name. */
+/** True if the fault certainly removed all leases of this name. */
 export function erases(window: FaultWindow, name: string): boolean {
   const kinds: readonly FaultKind[] = ['redis_flushed', 'redis_deleted'];
   return kinds.includes(window.kind) && concerns(window, { name });
 }
 
-/** The longest lag of a replica that takes over: with more lag its master refuses writes. */
+/** The longest lag of a replica that takes over. With a longer lag, the master refuses writes. */
 const MAX_LAG: Micros = 15 * SECOND;
 
-/** How far back from the fault the store may have lost writes about this name. 0: it lost none. */
+/** The time before the fault in which writes about this name may be lost. 0 if no writes are lost. */
 export function lossReachUs(window: FaultWindow, name: string): Micros {
   if (erases(window, name)) return Infinity;
   const kinds: readonly FaultKind[] = ['redis_lost_writes', 'redis_restarted', 'redis_stopped'];

@@ -16,7 +16,9 @@ interface Place {
   readonly waitedUntil: Micros;
 }
 
-/** `docs/design/invariants.md`, 4: a live waiter that was queued before another request was sent gets the lower token. */
+/**
+ * `docs/design/invariants.md`, 4: a live waiter that was queued before another request was sent gets the lower token.
+ */
 export function checkFifo(timeline: Timeline, options: CheckOptions): Violation[] {
   return timeline.names().flatMap((name) => {
     const places = timeline.requestsOf(name).flatMap((request) => placesOf(request, timeline, options));
@@ -67,14 +69,14 @@ const PLACE_KEPT: readonly (string | null)[] = [null, 'REATTACH', 'DRAINING', 'S
 
 function keepsPlace(previous: Call, next: Call, options: CheckOptions): boolean {
   const reason = previous.ended?.reason ?? null;
-  // One second less than the contract: the server may see the end of the call earlier than the client.
+  // The time is one second less than in the contract, because the server may see the end of the call before the client.
   const inTime = next.asked.at - previous.over < options.ticketKeptUs - 1_000_000;
   return inTime && PLACE_KEPT.includes(reason);
 }
 
 /**
- * Whether a delayed command of an earlier call may have run after this call's own command. Then the earlier call, which
- * has ended, took the place over.
+ * True if a delayed command of an earlier call may have run after this call's own command. Then the earlier call, which
+ * has ended, took over the place.
  */
 function mayBeTakenBack(request: Request, call: Call, timeline: Timeline): boolean {
   return request.calls.some(
@@ -87,12 +89,12 @@ function mayBeTakenBack(request: Request, call: Call, timeline: Timeline): boole
   );
 }
 
-/** Subtracts two latencies: the server may have ended the wait earlier, or a grant may have been on its way. */
+/** Subtracts two latencies, because the server may have ended the wait earlier, or a grant may have been on its way. */
 function waitedUntil(call: Call, timeline: Timeline, options: CheckOptions): Micros {
   return Math.min(waitEnd(call), timeline.end) - 2 * options.latencyUs;
 }
 
-/** The usual case, in one sweep: compares each grant with the waiters queued before its request. */
+/** Handles the usual case in one sweep. Each grant is compared with the waiters that were queued before its request. */
 function overtaken(places: readonly Place[], grants: readonly Grant[]): Violation[] {
   const queued = [...places].sort((a, b) => a.queuedAt - b.queuedAt);
   const violations: Violation[] = [];
@@ -132,7 +134,7 @@ function overtakenAfterReturn(places: readonly Place[], grants: readonly Grant[]
   return [...victims.values()];
 }
 
-/** The earliest instant of a grant: an exclusive grant follows the end of the previous one. */
+/** The earliest instant of a grant. An exclusive grant follows the end of the previous grant. */
 function endOfPrevious(grant: Grant, previous: Grant | undefined): Micros {
   if (previous === undefined) return -Infinity;
   const exclusive = grant.weight === WHOLE_LOCK || previous.weight === WHOLE_LOCK;

@@ -68,7 +68,7 @@ function ghostOfStopped(request: Request, call: Call, timeline: Timeline, option
   });
 }
 
-/** After this long without a script on a name, the store treats the name as after a stall. */
+/** The time without a script on a name after which the store treats the name as stalled. */
 const IDLE: Micros = 2_000_000;
 
 /**
@@ -92,7 +92,7 @@ function ghostsOfOrphans(name: string, timeline: Timeline, options: CheckOptions
   });
 }
 
-/** Whether the request's server died and no later call repeated the request. */
+/** True if the request's server died and no later call repeated the request. */
 function isOrphan(request: Request, timeline: Timeline, options: CheckOptions): boolean {
   const last = request.calls.at(-1);
   if (last === undefined || request.grants.length > 0 || holdsNothing(last)) return false;
@@ -123,7 +123,7 @@ export function holdsNothing(call: Call): boolean {
   return call.ended.reason !== null && HOLDS_NOTHING.has(call.ended.reason);
 }
 
-/** Tells whether the believed holders left enough room at any instant of a span. */
+/** True if the believed holders left enough room at any instant of a span. */
 class RoomProbe {
   private readonly edges: { at: Micros; change: number }[];
   private readonly steps: Micros[];

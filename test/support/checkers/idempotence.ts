@@ -3,7 +3,10 @@ import type { Timeline } from './timeline';
 import type { Grant, Request } from './timeline-types';
 import type { CheckOptions, Violation } from './violation';
 
-/** `docs/design/invariants.md`, 9: a request_id gets at most one token, and a finished one gets no grant while it is remembered. */
+/**
+ * `docs/design/invariants.md`, 9: a request_id gets at most one token, and a finished one gets no grant while it is
+ * remembered.
+ */
 export function checkIdempotence(timeline: Timeline, options: CheckOptions): Violation[] {
   return [...timeline.requests.values()].flatMap((request) => [
     ...secondGrants(request, timeline, options),
@@ -16,7 +19,7 @@ function secondGrants(request: Request, timeline: Timeline, options: CheckOption
   if (first === undefined) return [];
   return others.flatMap((other) => {
     if (timeline.forgot('idempotence', first, other.received.at)) return [];
-    // After the retention of an ended request its id counts as new.
+    // After the retention of an ended request, its id counts as new.
     const end = toldEnd(first);
     if (end !== null && other.received.at > end.at + options.rememberedUs) return [];
     const message = `one request got token ${first.token} and token ${other.token}`;

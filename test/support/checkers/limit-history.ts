@@ -3,11 +3,11 @@ import type { LimitAnswered, LimitAsked, Micros } from '../history';
 interface Change {
   readonly limit: number;
   readonly from: Micros;
-  /** From here on the change is certainly in force or replaced by a later one. */
+  /** The instant from which the change is certainly in force or replaced by a later change. */
   readonly done: Micros;
 }
 
-/** A loss of data: the writes of `reachUs` before `from` may be gone. */
+/** A loss of data. The writes in the `reachUs` before `from` may be lost. */
 interface Loss {
   readonly from: Micros;
   readonly to: Micros;
@@ -33,18 +33,18 @@ export class LimitHistory {
     this.changes.push({ limit: asked.limit, from: asked.at, done: answered?.at ?? Infinity });
   }
 
-  /** Changes from before the loss may be undone: the limit before them may be in force again. */
+  /** The loss may undo earlier changes, so that the limit before these changes may be in force again. */
   addLoss(loss: Loss): void {
     this.losses.push(loss);
   }
 
-  /** Infinity before the first limit is set: no number of permits is too many then. */
+  /** The highest limit that may be in force. Infinity before the first limit is set. */
   highest(at: Micros): number {
     const limits = this.possible(at);
     return limits.length === 0 ? Infinity : Math.max(...limits);
   }
 
-  /** 0 before the first limit is set: no permit is known to be free then. */
+  /** The lowest limit that may be in force. 0 before the first limit is set. */
   lowest(at: Micros): number {
     const limits = this.possible(at);
     return limits.length === 0 ? 0 : Math.min(...limits);

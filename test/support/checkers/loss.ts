@@ -6,7 +6,10 @@ import type { Timeline } from './timeline';
 import { WHOLE_LOCK, type Call, type Grant } from './timeline-types';
 import type { CheckOptions, Violation } from './violation';
 
-/** `docs/design/invariants.md`, 6: the loser has LOST, or its deadline, before the next grant. Each grant ends in exactly one way. */
+/**
+ * `docs/design/invariants.md`, 6: the loser has LOST, or its deadline, before the next grant. Each grant ends in
+ * exactly one way.
+ */
 export function checkLoss(timeline: Timeline, options: CheckOptions): Violation[] {
   return [
     ...timeline.names().flatMap((name) => lateLosses(name, timeline)),
@@ -63,7 +66,7 @@ function contradictions(grant: Grant, timeline: Timeline, options: CheckOptions)
   return violations;
 }
 
-/** Whether a fault may have kept the store's answers from the server. */
+/** True if a fault may have kept the store's answers from the server. */
 function silentStore(grant: Grant, from: Micros, to: Micros, timeline: Timeline): boolean {
   return timeline.faults.some(
     (window) =>
@@ -123,7 +126,7 @@ function resetNoticed(
   return Math.min(Infinity, ...noticed);
 }
 
-/** Whether a stopped process or a cut link excuses the silence. A store that lost data does not. */
+/** True if a stopped process or a cut link excuses the silence. A loss of data is no excuse. */
 function undeliverable(from: Micros, to: Micros, scope: Scope, timeline: Timeline): boolean {
   return timeline.faults.some(
     (window) =>

@@ -5,7 +5,7 @@ import type { Timeline } from './timeline';
 import { longestTtl, type Call, type Grant } from './timeline-types';
 import type { CheckOptions } from './violation';
 
-/** Permits that may be held. `grant` is null if no grant was delivered. */
+/** Permits that may be in use. `grant` is null if no grant was delivered. */
 export interface Occupied {
   readonly from: Micros;
   readonly to: Micros;
@@ -61,7 +61,7 @@ function lastRenewal(grant: Grant, timeline: Timeline, options: CheckOptions): M
   return Math.max(last, delayedUntil(grant, last, timeline, options) ?? 0);
 }
 
-/** When the server has certainly noticed the end of a stream and stopped renewing. */
+/** The instant by which the server has certainly detected the end of a stream and stopped its renewals. */
 function streamEnd(call: Call, timeline: Timeline, options: CheckOptions): Micros {
   let end = call.over;
   for (const window of timeline.faults) {
@@ -86,7 +86,7 @@ function delayedUntil(grant: Grant, until: Micros, timeline: Timeline, options: 
   return ends.length === 0 ? null : Math.max(...ends);
 }
 
-/** Everything that takes or may take permits of a name, each to its latest possible end. */
+/** All leases and requests that use or may use permits of a name, each up to its latest possible end. */
 export function occupancy(name: string, timeline: Timeline, options: CheckOptions): Occupied[] {
   const held = timeline.grantsOf(name).map((grant) => ({
     from: grant.received.at,

@@ -48,8 +48,8 @@ function tokens(grants: readonly Believed[]): Ordering {
 }
 
 /**
- * Orders by claim: an offer from before a lowered limit must not be claimed after it. A lease lives for its TTL from its
- * claim, so the end in the answer bounds the claim from below. Grants received before that bound are earlier.
+ * Orders by claim: an offer from before a lowered limit must not be claimed after it. A lease lives for its TTL from
+ * its claim, so the end in the answer bounds the claim from below. Grants received before that bound are earlier.
  */
 function claims(grants: readonly Believed[], timeline: Timeline): Ordering {
   const order = [...grants].sort((a, b) => a.belief.from - b.belief.from);
@@ -86,7 +86,9 @@ function sweep({ order, checks }: Ordering, timeline: Timeline): Map<number, Vio
   return found;
 }
 
-/** Whether the answer is certainly that of the only claim: one call, and no fault during it. */
+/**
+ * True if the answer is certainly the answer of the only claim: the request had one call, and no fault during the call.
+ */
 function isOnce(grant: Believed, timeline: Timeline): boolean {
   const { asked, name, received } = grant;
   if (asked === null) return false;
@@ -100,7 +102,7 @@ function isOnce(grant: Believed, timeline: Timeline): boolean {
   );
 }
 
-/** For each grant in token order: the span in which the grant was made. */
+/** The spans in which the grants were made, in token order. */
 function grantWindows(grants: readonly Believed[]): [Micros, Micros][] {
   const windows: [Micros, Micros][] = grants.map((grant) => [
     grant.asked?.at ?? -Infinity,
@@ -117,7 +119,7 @@ function grantWindows(grants: readonly Believed[]): [Micros, Micros][] {
     window[1] = received;
   }
   windows.reverse();
-  // Tokens out of order leave an empty span. The fencing checker reports them; here the receipt counts.
+  // Tokens out of order give an empty span. The fencing checker reports such tokens, so this checker uses the receipt.
   return windows.map(([from, to], index) =>
     from <= to ? [from, to] : [to, grants[index]?.belief.from ?? to],
   );

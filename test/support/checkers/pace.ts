@@ -1,15 +1,15 @@
 import type { Ended, Micros } from '../history';
 import type { Grant } from './timeline-types';
 
-/** Much shorter than a third of the shortest ttl. */
+/** The length of a slice of time, much shorter than a third of the shortest ttl. */
 const SLICE: Micros = 50_000;
 
 /**
- * How fast the service answered renewals and releases over time. Both never wait in a queue, so a slow answer shows a
+ * The pace at which the service answered renewals and releases. Both never wait in a queue, so a slow answer shows a
  * busy machine or a stalled server or store, which delays the renewals of streams too.
  */
 export class Pace {
-  /** For each slice of time: the longest duration of a call in flight. */
+  /** The longest duration of a call in flight, for each slice of time. */
   private readonly longest = new Map<number, Micros>();
 
   constructor(grants: readonly Grant[]) {
@@ -22,9 +22,9 @@ export class Pace {
     }
   }
 
-  /** Whether every call in flight took less than `limit`, without a gap of `limit` between calls. */
+  /** True if every call in flight took less than `limit`, without a gap of `limit` between calls. */
   wasQuick(from: Micros, to: Micros, limit: Micros): boolean {
-    if (limit < SLICE) return false; // finer than the slices
+    if (limit < SLICE) return false; // The limit is finer than the slices.
     let gap = 0;
     for (let slice = sliceOf(from); slice <= sliceOf(to); slice += 1) {
       const longest = this.longest.get(slice);
@@ -41,7 +41,7 @@ export class Pace {
   }
 }
 
-/** Any other failure shows that renewing was not possible then. */
+/** True if a failure is a normal answer. Other failures show that renewals were impossible at that time. */
 function isAnswer({ reason }: Ended): boolean {
   return reason === 'LEASE_NOT_HELD';
 }

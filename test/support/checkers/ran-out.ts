@@ -14,9 +14,9 @@ export function lastAnswer(grant: Grant, before: number, call?: string): Grant['
 }
 
 /**
- * Whether a short lease may have expired because the machine was slow. The server must report LOST at the last confirmed
- * end, and the end in the store may be later. A stream renews every third of the ttl, so quick answers to all other
- * calls prove that its renewal would have been answered in time.
+ * True if a short lease may have expired because the machine was slow. The server must report LOST at the last
+ * confirmed end, and the end in the store may be later. A stream renews every third of the ttl, so quick answers to all
+ * other calls prove that its renewal would have been answered in time.
  */
 export function ranOut(grant: Grant, lost: Lost, timeline: Timeline, { latencyUs }: CheckOptions): boolean {
   if (lost.cause !== 'EXPIRED' && lost.cause !== 'STORE_UNAVAILABLE') return false;

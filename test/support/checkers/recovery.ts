@@ -6,9 +6,9 @@ import type { Grant } from './timeline-types';
 import type { CheckOptions, Violation } from './violation';
 
 /**
- * `docs/design/invariants.md`, 12: after the crash of a holder the next grant comes within the remaining TTL plus 250 ms,
- * and for a silent stream plus the keep-alive interval and timeout. After the crash of a server with waiters it comes
- * within a few seconds. An end that was observed in Redis counts as the end of the TTL.
+ * `docs/design/invariants.md`, 12: after the crash of a holder the next grant comes within the remaining TTL plus 250
+ * ms, and for a silent stream plus the keep-alive interval and timeout. After the crash of a server with waiters it
+ * comes within a few seconds. An end that was observed in Redis counts as the end of the TTL.
  */
 export function checkRecovery(timeline: Timeline, options: CheckOptions): Violation[] {
   return timeline.names().flatMap((name) => {
@@ -34,7 +34,7 @@ function afterHolder(starvation: Starvation, timeline: Timeline, options: CheckO
   return [violation(starvation, message, [holder.received, crash])];
 }
 
-/** The crash of a holder: killed, or stopped past its deadline. */
+/** The crash of a holder, which was killed or was stopped past its deadline. */
 function crashOf(holder: Grant, timeline: Timeline): HistoryEvent | null {
   const { belief } = holder;
   if (belief === null) return null;

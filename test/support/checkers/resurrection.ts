@@ -5,7 +5,7 @@ import type { Timeline } from './timeline';
 import { madeAfter, WHOLE_LOCK, type Grant } from './timeline-types';
 import type { Violation } from './violation';
 
-/** An event that proves the end of a lease. From `at` on the lease must not come back. */
+/** An event that proves the end of a lease. From `at` on, the lease must not exist again. */
 interface ProvenEnd {
   readonly at: Micros;
   readonly by: HistoryEvent;
@@ -13,7 +13,9 @@ interface ProvenEnd {
   readonly released: boolean;
 }
 
-/** `docs/design/invariants.md`, 8: renewing an ended lease never recreates it, and a stale release frees no other lease. */
+/**
+ * `docs/design/invariants.md`, 8: renewing an ended lease never recreates it, and a stale release frees no other lease.
+ */
 export function checkResurrection(timeline: Timeline): Violation[] {
   return timeline.names().flatMap((name) => {
     const grants = [...timeline.grantsOf(name)].sort((a, b) => a.token - b.token);
@@ -33,7 +35,7 @@ function provenEnd(grant: Grant, next: Grant | undefined, timeline: Timeline): P
     }
   }
   for (const end of grant.ends) {
-    // REVOKED and STORE_UNAVAILABLE prove nothing: the permits stay taken, or the lease still exists in the store.
+    // REVOKED and STORE_UNAVAILABLE prove nothing. The permits stay in use, or the lease still exists in the store.
     if (end.type === 'released') ends.push({ at: end.at, by: end, released: true });
     else if (end.cause === 'STORE_RESET') ends.push({ at: end.at, by: end, released: false });
   }

@@ -10,9 +10,9 @@ import type { CheckOptions } from './violation';
 export interface Starvation {
   readonly from: Micros;
   readonly to: Micros;
-  /** The call that waited the longest. */
+  /** The call with the longest wait. */
   readonly waiter: Call;
-  /** The holder that made room at `from` by its end, if it was an end. */
+  /** The holder that made room at `from` by its end. Undefined if another event made room. */
   readonly freedBy: Occupied | null;
 }
 
@@ -22,8 +22,9 @@ interface Edge {
 }
 
 /**
- * Finds the starvations of a name in one sweep over its holders, waiters and limits. There must be room for the heaviest
- * live waiter, so the order of the queue does not matter. `disturbs` selects the faults that suspend the check.
+ * Finds the starvations of a name in one sweep over its holders, waiters and limits. There must be room for the
+ * heaviest live waiter, so the order of the queue does not matter. `disturbs` selects the faults that suspend the
+ * check.
  */
 export function starvations(
   name: string,

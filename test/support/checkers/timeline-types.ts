@@ -15,10 +15,10 @@ import type {
 } from '../history';
 import type { Belief } from './belief';
 
-/** The permits of a lock. An exclusive holder takes all of them, a shared one takes one. */
+/** The permits of a lock. An exclusive holder takes all permits. A shared holder takes one permit. */
 export const WHOLE_LOCK = 2 ** 30;
 
-/** A call that may bring a grant: acquire, hold, attach. */
+/** A call that may get a grant: acquire, hold or attach. */
 export interface Call {
   readonly asked: Asked;
   readonly events: HistoryEvent[];
@@ -26,11 +26,13 @@ export interface Call {
   granted: Granted | null;
   ended: Ended | null;
   cancelled: Cancelled | null;
-  /** When the client stopped listening: ended, cancelled or killed. Infinity while the call is open. */
+  /**
+   * The instant at which the call ended, or the client cancelled the call or was killed. Infinity if the call is open.
+   */
   over: Micros;
 }
 
-/** One request with all calls that carried its id. */
+/** A request with all calls that have its id. */
 export interface Request {
   readonly key: string;
   readonly name: string;
@@ -46,14 +48,14 @@ export interface LeaseCall {
   ended: Ended | null;
 }
 
-/** One lease that was delivered at least once. */
+/** A lease that was delivered at least once. */
 export interface Grant {
   readonly name: string;
   readonly lease: string;
   readonly token: number;
   readonly weight: number;
   readonly requestKey: string;
-  /** The first call of the request. null: not in the history, so any time before. */
+  /** The first call of the request. Null if the call is not in the history and may be of any earlier time. */
   readonly asked: Asked | null;
   readonly received: Granted;
   /** All deliveries and renewals, in order of receipt. */
@@ -62,13 +64,13 @@ export interface Grant {
   readonly renewals: LeaseCall[];
   readonly releases: LeaseCall[];
   readonly ends: (Lost | Released)[];
-  /** Whether an operator freed the permits while the holder may still have believed. */
+  /** True if an operator freed the permits while the holder may still have believed. */
   forced: boolean;
-  /** null: the grant arrived after its deadline, so no client believed in it. */
+  /** Null if the grant arrived after its deadline, so that no client believed in the grant. */
   belief: Belief | null;
 }
 
-/** When a call without a grant stopped waiting: the server removes it from the queue at its wait_timeout. */
+/** The instant at which a call without a grant stopped waiting. At the wait_timeout, the server ends the wait. */
 export function waitEnd(call: Call): Micros {
   return Math.min(call.over, call.asked.at + (call.asked.waitTimeoutUs ?? Infinity));
 }
@@ -82,8 +84,8 @@ export function longestTtl(grant: Grant): Micros {
 }
 
 /**
- * The earliest instant at which an answer can have been made: after its call was sent, and at most a TTL before the end
- * in the answer. The client may have received the answer much later.
+ * The earliest possible instant of an answer: after its call was sent, and at most a TTL before the end in the answer.
+ * The client may have received the answer much later.
  */
 export function madeAfter(grant: Grant, answer: Granted | Renewed): Micros {
   return Math.max(answer.t0, answer.t0 + answer.expireOffsetUs - longestTtl(grant));

@@ -26,7 +26,7 @@ export class Timeline {
     this.end = history.at(-1)?.at ?? 0;
   }
 
-  /** Call it after the whole history is read. */
+  /** The pace of the service. Must be read only after the last event of the history. */
   get pace(): Pace {
     return (this.knownPace ??= new Pace(this.grants));
   }
@@ -56,7 +56,7 @@ export class Timeline {
     return this.limits.get(name) ?? LimitHistory.constant(WHOLE_LOCK);
   }
 
-  /** Whether a fault, or its consequences, excuses a violation between the two instants. */
+  /** True if a fault or its consequences excuse a violation between the two instants. */
   excused(invariant: Invariant, from: Micros, to: Micros, scope: Scope = {}): boolean {
     return this.faults.some(
       (window) =>
@@ -67,7 +67,7 @@ export class Timeline {
     );
   }
 
-  /** Whether the store may have lost this grant before the instant. */
+  /** True if the store may have lost this grant before the instant. */
   forgot(invariant: Invariant, grant: Grant, at: Micros): boolean {
     return this.faults.some(
       (window) =>

@@ -4,7 +4,7 @@ import type { Timeline } from './timeline';
 import type { Grant } from './timeline-types';
 import type { Violation } from './violation';
 
-/** Offsets and clocks are rounded to whole microseconds in several places. */
+/** The tolerance for offsets and clocks, which are rounded to whole microseconds in several places. */
 const ROUNDING: Micros = 1_000;
 
 /**

@@ -26,25 +26,25 @@ export interface Violation {
   readonly trace: readonly HistoryEvent[];
 }
 
-/** The time bounds of the checkers. `latencyUs` is the machine's; the others are guaranteed by the contract. */
+/** The time bounds of the checkers. `latencyUs` depends on the machine. The contract guarantees the other bounds. */
 export interface CheckOptions {
   /** The longest delay of a message, a reply or a wake-up without a fault. */
   readonly latencyUs: Micros;
-  /** How long a free resource and a live waiter may exist together. */
+  /** The longest time for which a free resource and a live waiter may exist together. */
   readonly wakeUpUs: Micros;
-  /** How long after the end of a dead holder's lease the next grant may come. */
+  /** The longest time from the end of a dead holder's lease to the next grant. */
   readonly recoveryUs: Micros;
-  /** How long after a server's death waiters may wait beside a free resource. */
+  /** The longest time after a server's death for which waiters may wait beside a free resource. */
   readonly serverRecoveryUs: Micros;
-  /** The server's keep-alive interval plus timeout: how long a silent client may go unnoticed. */
+  /** The longest time until a server detects a silent client: the keep-alive interval plus the keep-alive timeout. */
   readonly keepAliveUs: Micros;
-  /** How long an offer waits for its claim. */
+  /** The time for which an offer waits for its claim. */
   readonly claimUs: Micros;
-  /** How long a command that its caller gave up may still run in the store. */
+  /** The longest time after which the store may still run a command without a waiting caller. */
   readonly commandTimeoutUs: Micros;
-  /** How long an ended request_id is remembered. */
+  /** The time for which an ended request_id is remembered. */
   readonly rememberedUs: Micros;
-  /** How long a ticket is kept after its call has ended. */
+  /** The time for which a ticket is kept after the end of its call. */
   readonly ticketKeptUs: Micros;
   /** The longest time between two renewals of a stream. */
   readonly renewalUs: Micros;
@@ -63,7 +63,7 @@ export const DEFAULT_OPTIONS: CheckOptions = {
   renewalUs: 10_000_000,
 };
 
-/** One line per event, in milliseconds since the first of them. */
+/** Formats one line per event, with the milliseconds since the first event. */
 export function formatTrace(trace: readonly HistoryEvent[]): string {
   const sorted = [...new Set(trace)].sort((a, b) => a.at - b.at);
   const start = sorted[0]?.at ?? 0;

@@ -12,7 +12,7 @@ import {
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import { AutocompleteConnection } from './autocomplete-connection';
 
-/** A partial answer is asked again this many times: a busy machine may cut an answer short. */
+/** The bound of repeated queries after partial answers, because a busy machine may cut an answer short. */
 const PARTIAL_ANSWERS = 100;
 
 /** A client of AutocompleteService for tests of its answers. */
@@ -34,7 +34,7 @@ export class AutocompleteClient extends AutocompleteConnection {
     return (await this.call(this.stub.recordSelection, request)).selectionCount;
   }
 
-  /** Asks again while the answer is partial. */
+  /** Repeats the query while the answer is partial. */
   async suggest(wanted: Partial<SuggestRequest>): Promise<SuggestResponse> {
     for (let count = 1; ; count += 1) {
       const answer = await this.call(this.stub.suggest, SuggestRequest.create(wanted));
@@ -64,7 +64,7 @@ export class AutocompleteClient extends AutocompleteConnection {
     return (await this.call(this.stub.getDictionary, { dictionary })).dictionary;
   }
 
-  /** Sends queries over one stream, each after the answer to the query before. */
+  /** Sends queries over one stream, each query after the answer to the previous query. */
   async typed(queries: readonly SuggestStreamRequest[]): Promise<SuggestStreamResponse[]> {
     const stream = this.stub.suggestStream();
     const answers: SuggestStreamResponse[] = [];

@@ -18,7 +18,7 @@ export class AutocompleteConnection {
     return promised((done) => method.call(this.stub, request, new Metadata(), {}, done));
   }
 
-  /** Begins an import; the caller sends its entries and ends it. */
+  /** Begins an import. The caller sends the entries and ends the import. */
   startImport(dictionary: string, profile?: Profile): DictionaryImport {
     return new DictionaryImport(this.stub, dictionary, profile);
   }

@@ -1,11 +1,11 @@
 import { status, type ServiceError } from '@grpc/grpc-js';
 import { holdfastError } from '../../../clients/typescript';
 
-/** How a call ended, in the contract's words. */
+/** The status and the reason of an ended call, in the contract's words. */
 export interface Ending {
-  /** OK, ABORTED, … */
+  /** The gRPC status code, such as OK or ABORTED. */
   readonly code: string;
-  /** CONTENDED, …; undefined if no Holdfast server set a reason. */
+  /** The reason, such as CONTENDED. Undefined if no Holdfast server set a reason. */
   readonly reason: string | undefined;
   readonly metadata: Readonly<Record<string, string>>;
   readonly retryAfterMs: number | undefined;

@@ -17,9 +17,9 @@ export type EntryFields = Partial<Entry> & Pick<Entry, 'entryId' | 'text'>;
 /** One ImportDictionary call that a test drives part by part. */
 export class DictionaryImport {
   readonly answer: Promise<Dictionary>;
-  /** How the call ended; never rejects. */
+  /** Resolves to the ending of the call, and never rejects. */
   readonly ended: Promise<Ending>;
-  /** The call has ended and takes no more parts. */
+  /** True after the end of the call, when the call accepts no more parts. */
   over = false;
   private readonly call: ReturnType<AutocompleteServiceClient['importDictionary']>;
   private sent = 0;
@@ -35,7 +35,7 @@ export class DictionaryImport {
     });
     this.ended = this.answer.then(() => OK, endingOf);
     this.call = stub.importDictionary((error, response) => settle(error, response));
-    // `answer` tells the error; an 'error' event without a listener would throw.
+    // `answer` has the error. An event 'error' without a listener throws.
     this.call.on('error', () => undefined);
     this.sendPart({ part: { $case: 'start', value: { dictionary, profile } } });
   }

@@ -11,7 +11,7 @@ type EventKind = EventCase['$case'];
 type EventValue<Kind extends EventKind> = Extract<EventCase, { $case: Kind }>['value'];
 
 export interface Received {
-  /** `performance.now()` at its receipt. */
+  /** `performance.now()` at the receipt of the event. */
   readonly at: number;
   readonly event: EventCase;
 }
@@ -32,7 +32,7 @@ export class HoldStream {
       this.received.push({ at: performance.now(), event });
       this.wake();
     });
-    // The 'status' event tells the ending too; an 'error' event without a listener would throw.
+    // The event 'status' also has the ending. An event 'error' without a listener throws.
     call.on('error', () => undefined);
     const status = new Promise<StatusObject>((resolve) => call.on('status', resolve));
     const lastRead = new Promise<void>((resolve) => call.on('end', resolve));
@@ -45,7 +45,7 @@ export class HoldStream {
     });
   }
 
-  /** The kinds of all events so far, in order, repeated ones included. */
+  /** The kinds of all events so far, in order and with repetitions. */
   get kinds(): EventKind[] {
     return this.received.map(({ event }) => event.$case);
   }
@@ -57,7 +57,7 @@ export class HoldStream {
     return event.value as EventValue<Kind>;
   }
 
-  /** The next event of this kind. Skips events of other kinds. */
+  /** The next event of this kind. Events of other kinds are skipped. */
   async until<Kind extends EventKind>(kind: Kind): Promise<EventValue<Kind>> {
     for (;;) {
       const { event } = await this.take();

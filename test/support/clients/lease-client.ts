@@ -7,7 +7,7 @@ import { durationToMs } from '../../../src/wire/times';
 import { HoldStream, type HoldCall } from './hold-stream';
 import { present, promised, type Method } from './unary-call';
 
-/** An acquire as a test writes it. A field that is left out is unset in the request. */
+/** The fields of an acquire. A field that a test leaves out is unset in the request. */
 export interface Wanted {
   readonly name: string;
   readonly ttlMs?: number;
@@ -32,7 +32,7 @@ export function commonFields({ name, ttlMs, waitMs, holderId = '', metadata = {}
 export interface ClientOptions {
   /** Added to the channel options of a connection of its own. */
   readonly channel?: ChannelOptions;
-  /** Ends a unary call DEADLINE_EXCEEDED this long after its wait timeout. Default: no deadline. */
+  /** The time from a unary call's wait timeout to its deadline (ms). Default: no deadline. */
   readonly patienceMs?: number;
 }
 
@@ -46,12 +46,12 @@ export type HoldStart<Asked> =
   | { readonly $case: 'acquire'; readonly value: Asked }
   | { readonly $case: 'leaseId'; readonly value: string };
 
-/** What both services show of a name. */
+/** The fields that both services show of a name. */
 export interface LeaseView {
   readonly holders: readonly Holder[];
   readonly holderCount: number;
   readonly waiterCount: number;
-  /** 1 for a lock. */
+  /** The limit, which is 1 for a lock. */
   readonly limit: number;
 }
 
@@ -75,7 +75,7 @@ interface LeaseRpcs<Request> {
 
 /**
  * A client over the generated stubs of one of the lease services, with a connection of its own, for tests, the fault
- * suite and the benchmarks. It retries nothing; a failed call rejects with the error that gRPC reports.
+ * suite and the benchmarks. The client never retries. A failed call rejects with the error that gRPC reports.
  */
 export abstract class LeaseClient<Stub extends Client, Asked extends Wanted, Request> {
   constructor(
@@ -100,7 +100,7 @@ export abstract class LeaseClient<Stub extends Client, Asked extends Wanted, Req
     return this.unary(this.rpcs.release, { leaseId });
   }
 
-  /** Opens a stream that acquires a lease. Makes a request id unless one is given. */
+  /** Opens a stream that acquires a lease, with a new request id unless the caller gives an id. */
   hold(wanted: Asked): HoldStream {
     const value = { requestId: randomUUID(), ...wanted };
     return new HoldStream(this.openHold({ $case: 'acquire', value }));
@@ -139,7 +139,7 @@ export abstract class LeaseClient<Stub extends Client, Asked extends Wanted, Req
   }
 }
 
-/** A Duration of an answer in milliseconds; NaN if it is missing. */
+/** A Duration of an answer in milliseconds. NaN if the Duration is missing. */
 export function ms(span: Duration | undefined): number {
   return (span && durationToMs(span)) ?? NaN;
 }

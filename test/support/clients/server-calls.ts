@@ -14,7 +14,7 @@ export function endQuarantine(address: string, reason: string): Promise<EndQuara
   return callOnce(address, (stub, done) => stub.endQuarantine({ reason }, done));
 }
 
-/** Makes one call on a connection that it closes afterwards. */
+/** Makes one call on a new connection, and closes the connection. */
 async function callOnce<Answer>(
   address: string,
   send: (stub: ServerServiceClient, done: Done<Answer>) => unknown,

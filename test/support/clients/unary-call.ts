@@ -16,14 +16,14 @@ export type Method<Request, Response> = (
 
 export type Done<Answer> = (error: ServiceError | null, answer: Answer) => void;
 
-/** A unary call as a promise; rejects with the error that gRPC reports. */
+/** A unary call as a promise, which rejects with the error that gRPC reports. */
 export function promised<Answer>(send: (done: Done<Answer>) => unknown): Promise<Answer> {
   return new Promise((resolve, reject) => {
     send((error, answer) => (error === null ? resolve(answer) : reject(error)));
   });
 }
 
-/** The message of a good answer, which may not lack it. */
+/** The message of a good answer. Throws if the message is missing. */
 export function present<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new Error('the answer lacks its message');
   return value;

@@ -12,14 +12,14 @@ export interface ChildProgramOptions {
   readonly args: readonly string[];
   /** The whole environment of the process. Default: `inheritedEnvironment()`. */
   readonly env?: NodeJS.ProcessEnv;
-  /** The output goes to this file instead of `output`. */
+  /** The file for the output. Default: the output goes to `output`. */
   readonly logFile?: string;
-  /** A folder that is removed when the program is closed. */
+  /** A folder that `close` removes. */
   readonly removeAtEnd?: string;
   readonly onLine?: (line: string) => void;
 }
 
-/** The variables that every program needs. Settings of the test run itself are left out. */
+/** The variables that every program needs, without the settings of the test run. */
 export function inheritedEnvironment(): Record<string, string> {
   const { PATH, HOME, TMPDIR } = process.env;
   const entries = Object.entries({ PATH, HOME, TMPDIR }).filter(([, value]) => value !== undefined);
@@ -27,13 +27,13 @@ export function inheritedEnvironment(): Record<string, string> {
 }
 
 /**
- * A program in a process of its own, for tests, the fault suite and the benchmarks. The process ends when the test run
- * ends, even by SIGKILL; a test closes the program nevertheless.
+ * A program in a separate process, for tests, the fault suite and the benchmarks. The process ends with the test run,
+ * even after SIGKILL of the test run. A test still closes the program.
  */
 export class ChildProgram {
   /** Every line that the program has printed. */
   readonly output: string[] = [];
-  /** How the process ended; undefined while it runs. */
+  /** The exit code or signal of the process. Undefined while the process runs. */
   exit: ChildExit | undefined;
   private readonly supervisor: ChildSupervisor;
 
@@ -52,7 +52,7 @@ export class ChildProgram {
     });
   }
 
-  /** Starts the process; may be called again after it has ended. */
+  /** Starts the process. May be called again after the end of the process. */
   async start(): Promise<void> {
     this.exit = undefined;
     await this.supervisor.start();
@@ -81,7 +81,7 @@ export class ChildProgram {
     return eventually(`${this.options.label} to end`, () => this.exit, { timeoutMs });
   }
 
-  /** Ends the process by SIGKILL if it runs, and removes its folder. */
+  /** Kills the process if the process runs, and removes its folder. */
   async close(): Promise<void> {
     await this.supervisor.end();
   }

@@ -1,9 +1,9 @@
-/** Names the variable that holds the lifeline's socket. The prefix HOLDFAST_ would make servers refuse the variable. */
+/** The variable with the lifeline's socket. Servers refuse unknown variables with the prefix HOLDFAST_. */
 const VARIABLE = 'TEST_RUN_LIFELINE';
 
 /**
- * The socket that the main process of the test run holds open (global-setup.ts). Child processes end when the socket
- * closes: the workers of a killed test run live on, and would keep their servers alive.
+ * The socket that the main process of the test run keeps open (global-setup.ts). Child processes end when the socket
+ * closes, because the workers of a killed test run continue and would keep their servers alive.
  */
 export function lifeline(): { readonly lifeline?: string } {
   const socket = process.env[VARIABLE];

@@ -29,7 +29,7 @@ const SLOTS = 16_384;
 /** A node that is silent for longer than this counts as failed. */
 export const NODE_TIMEOUT_MS = 1000;
 const MEETING_TIMEOUT_MS = 60_000;
-/** Short, because `masterOf` also asks nodes that a test has stopped. */
+/** The timeout is short, because `masterOf` also asks nodes that a test has stopped. */
 const COMMAND_TIMEOUT_MS = 5_000;
 
 interface StartedNode extends ClusterNode {
@@ -113,7 +113,8 @@ export class RedisClusterProcesses {
       await source.redis.command('MIGRATE', '127.0.0.1', port, '', 0, 5000, 'KEYS', ...keys);
       if (isFirst) await between?.();
     }
-    // The target takes the slot first: a source that took the change first would redirect clients back to itself.
+    // The target gets the change first. If the source gets the change first, the target redirects clients back to the
+    // source.
     await target.redis.command('CLUSTER', 'SETSLOT', slot, 'NODE', target.id);
     await source.redis.command('CLUSTER', 'SETSLOT', slot, 'NODE', target.id);
   }

@@ -18,7 +18,7 @@ export async function startRedisContainer(port: number, args: readonly string[])
     folder: undefined,
     hasEnded: async () => !(await container.inspect()).State.Running,
     start: async () => {
-      // A new container runs already. A killed container starts again with the same data and port.
+      // A new container already runs. A killed container starts again with the same data and port.
       if (!fresh) await container.start();
       fresh = false;
     },

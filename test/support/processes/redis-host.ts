@@ -7,16 +7,16 @@ import { ChildProgram } from './child-program';
 import { startRedisContainer } from './redis-container';
 import { makeScratchFolder } from './scratch-folder';
 
-/** Where a test's Redis runs. It can be started again on the same data after it was killed. */
+/** The process or container of a test's Redis. After a kill, Redis can start again with the same data. */
 export interface RedisHost {
-  /** The process id; undefined in a container or after the end. */
+  /** The process id. Undefined in a container or after the end. */
   readonly pid: number | undefined;
-  /** The folder of the data; undefined in a container. */
+  /** The folder of the data. Undefined in a container. */
   readonly folder: string | undefined;
-  /** Redis has ended or was killed, and was not started again. */
+  /** True if Redis has ended or was killed, and was not started again. */
   hasEnded(): Promise<boolean>;
   start(): Promise<void>;
-  /** Resolves when SIGSTOP has stopped Redis, or SIGKILL has ended Redis. */
+  /** Sends a signal. Resolves after SIGSTOP has stopped Redis, or after SIGKILL has ended Redis. */
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void>;
   /** The end of the log of Redis. */
   logTail(): Promise<string>;
@@ -38,13 +38,13 @@ export interface HostOptions {
 
 const SIGNAL_TIMEOUT_MS = 60_000;
 
-/** On Linux: whether the third field of the process's `stat` is T. Elsewhere the signal counts as effective at once. */
+/** True if the state of the process in `stat` is T. Other systems than Linux count as stopped immediately. */
 async function isStopped(pid: number): Promise<boolean> {
   if (process.platform !== 'linux') return true;
   return / [Tt] /.test((await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/.*\)/, ''));
 }
 
-/** Uses a redis-server on the PATH, or one unpacked as for `npm start`. */
+/** Uses a redis-server on the PATH, or the redis-server that `npm start` unpacks. */
 async function openProcess({ port, args, env, sentinel, inMemory = false }: HostOptions): Promise<RedisHost> {
   const server = await findRedisServer({ env: process.env, note: (text) => console.error(text) });
   const folder = makeScratchFolder('redis', { inMemory });
@@ -84,15 +84,16 @@ async function openProcess({ port, args, env, sentinel, inMemory = false }: Host
 }
 
 /**
- * Opens a process of this machine, or a container if no redis-server can be found. A test never uses a Redis that is
- * already there, because tests stop, kill and empty theirs. A machine that has neither fails the test: a skipped test
- * proves nothing.
+ * Opens a process of this machine, or a container if no redis-server can be found. A test never uses an existing Redis,
+ * because tests stop, kill and empty their Redis. A machine without both fails the test, because a skipped test proves
+ * nothing.
  */
 export async function openHost(options: HostOptions): Promise<RedisHost> {
   try {
     return await openProcess(options);
   } catch (noProcess) {
-    // The nodes of a Cluster and of Sentinel must reach each other, which containers with one open port cannot.
+    // The nodes of a Cluster and of Sentinel must reach each other. Containers with one open port cannot reach each
+    // other.
     if (options.sentinel !== undefined || options.args.includes('--cluster-enabled')) throw noProcess;
     return startRedisContainer(options.port, options.args).catch((noContainer: Error) => {
       throw new Error(`${(noProcess as Error).message}\nand no container either: ${noContainer.message}`);

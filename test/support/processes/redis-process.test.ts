@@ -29,7 +29,7 @@ describe('RedisProcess', () => {
     expect(await redis.command('GET', 'kept')).toBe('yes');
   });
 
-  it('answers after SIGCONT the commands that it received while it was stopped', async () => {
+  it('answers the commands that arrived during a stop after SIGCONT', async () => {
     await redis.stop();
     let answered = false;
     const reply = redis.command('INCR', 'n').finally(() => (answered = true));
@@ -52,13 +52,13 @@ describe('RedisProcess', () => {
     );
   });
 
-  it('rejects commands without a new connection when it is closed', async () => {
+  it('rejects commands after its close, and opens no new connection', async () => {
     const other = await RedisProcess.start();
     await other.close();
     await expect(other.command('PING')).rejects.toThrow('PING: this Redis is closed');
   });
 
-  it('removes the process and the data when it is closed', async () => {
+  it('removes the process and the data on close', async () => {
     const other = await RedisProcess.start();
     const { pid } = other;
     const [, folder] = (await other.command('CONFIG', 'GET', 'dir')) as [string, string];

@@ -5,7 +5,7 @@ import { freePort } from './free-port';
 import { openHost, type RedisHost } from './redis-host';
 
 export interface RedisProcessOptions {
-  /** When Redis syncs its append-only file. Default: `always`, which Holdfast requires. */
+  /** The setting appendfsync of Redis. Default: `always`, which Holdfast requires. */
   readonly appendfsync?: 'always' | 'everysec' | 'no';
   /** The memory limit in Redis's notation, for example "4mb". Default: no limit. */
   readonly maxmemory?: string;
@@ -17,7 +17,7 @@ export interface RedisProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Keeps the data in memory if the machine has a tmpfs. */
   readonly inMemory?: boolean;
-  /** Bound of `command()`. Default: 30 s, for a machine with busy cores. */
+  /** The timeout of `command()`. Default: 30 s, for a machine with busy cores. */
   readonly commandTimeoutMs?: number;
 }
 
@@ -37,8 +37,8 @@ function redisArguments({
 }
 
 /**
- * A private Redis with a port of its own. It ends and its data is removed when the test run ends, even by SIGKILL; a
- * test closes it nevertheless.
+ * A private Redis with its own port. The process and its data end with the test run, even after SIGKILL of the test
+ * run. A test still closes its Redis.
  */
 export class RedisProcess {
   private client: Redis | undefined;
@@ -78,12 +78,12 @@ export class RedisProcess {
     return new Stopwatch(() => [process.pid, ...(this.pid === undefined ? [] : [this.pid])]);
   }
 
-  /** The folder of the data; undefined in a container. */
+  /** The folder of the data. Undefined in a container. */
   get folder(): string | undefined {
     return this.host.folder;
   }
 
-  /** SIGKILL. The data stays for `restart()`. */
+  /** Kills Redis with SIGKILL. The data stays for `restart()`. */
   async kill(): Promise<void> {
     this.dropClient();
     await this.host.signal('SIGKILL');
@@ -94,22 +94,23 @@ export class RedisProcess {
     await this.open();
   }
 
-  /** SIGSTOP: connections stay open and no command is answered. */
+  /** Stops Redis with SIGSTOP. Connections stay open, and no command is answered. */
   async stop(): Promise<void> {
     await this.host.signal('SIGSTOP');
   }
 
-  /** SIGCONT: Redis executes the commands that it received while it was stopped. */
+  /** Continues Redis with SIGCONT. Redis then runs the commands that arrived during the stop. */
   async cont(): Promise<void> {
     await this.host.signal('SIGCONT');
   }
 
   /**
-   * Runs one command over a connection of this object. Rejects at once if Redis does not run or is closed, and after the
-   * command timeout if Redis does not answer. Integers are returned as strings, which keep large numbers exact.
+   * Runs one command over a connection of this object. Rejects immediately if Redis does not run or is closed, and
+   * after the command timeout if Redis does not answer. Integers are returned as strings, which keep large numbers
+   * exact.
    */
   async command(...[name, ...args]: [string, ...(string | number | Buffer)[]]): Promise<unknown> {
-    // A connection opened after `close()` would retry forever, and would keep the test run alive.
+    // A connection that is opened after `close()` retries forever, and keeps the test run alive.
     if (this.closed) throw new Error(`${name}: this Redis is closed`);
     this.client ??= this.connect();
     return this.client.call(name, args);

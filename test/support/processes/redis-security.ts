@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ROOT } from '../root';
 
-/** A self-signed certificate for 127.0.0.1. Clients and servers use the same one. */
+/** A self-signed certificate for 127.0.0.1, which clients and servers share. */
 const folder = join(ROOT, 'test/contract/tls');
 const CERT = join(folder, 'cert.pem');
 const KEY = join(folder, 'key.pem');
@@ -14,7 +14,7 @@ const RIGHTS = ['~holdfast:*', '&holdfast:*', '+@all', '-@dangerous', '+info', '
 
 export const credentials = `${USER}:${encodeURIComponent(PASSWORD)}@`;
 
-/** Arguments of a redis-server with TLS on a second port, which requires client certificates. Replicas and the cluster bus use TLS too. */
+/** Arguments for TLS with client certificates on a second port, and for TLS of replicas and of the cluster bus. */
 export function tlsArguments(port: number): string[] {
   return [
     ...['--tls-port', String(port), '--tls-cert-file', CERT, '--tls-key-file', KEY],
@@ -22,7 +22,7 @@ export function tlsArguments(port: number): string[] {
   ];
 }
 
-/** The same settings as lines of a configuration file. */
+/** The arguments of `tlsArguments` as lines of a configuration file. */
 export function tlsLines(port: number): string[] {
   const args = tlsArguments(port);
   return args.flatMap((arg, i) => (i % 2 === 0 ? [`${arg.slice(2)} ${args[i + 1]}`] : []));

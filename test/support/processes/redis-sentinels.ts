@@ -20,9 +20,9 @@ const MASTER = 'main';
 /** A master that is silent for longer than this counts as down. */
 const DOWN_AFTER_MS = 500;
 const START_TIMEOUT_MS = 60_000;
-/** Short, because `master` also asks sentinels that a test has stopped. */
+/** The timeout is short, because `master` also asks sentinels that a test has stopped. */
 const COMMAND_TIMEOUT_MS = 5_000;
-/** The user of the sentinels where connections are secure. */
+/** The user of the sentinels with secure connections. */
 export const SENTINEL_USER = 'watcher';
 const SENTINEL_PASSWORD = 'w@tch:3';
 /** A value for HOLDFAST_REDIS_SENTINEL_AUTH. */
@@ -135,7 +135,7 @@ export class RedisSentinels {
   }
 }
 
-/** Resolves to all processes. If one fails to start, closes the others and rejects. */
+/** Resolves to all processes. If a process fails to start, closes the other processes and rejects. */
 async function allStarted(starting: readonly Promise<Place>[]): Promise<Place[]> {
   const outcomes = await Promise.allSettled(starting);
   const started = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));

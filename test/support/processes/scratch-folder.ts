@@ -5,8 +5,8 @@ import { join } from 'node:path';
 const MEMORY_DISK = '/dev/shm';
 
 /**
- * Makes a new folder, which the caller removes. `inMemory` asks for a folder in a tmpfs if the machine has one: an fsync
- * costs next to nothing there, so a benchmark compares programs and not disks.
+ * Makes a new folder, which the caller removes. `inMemory` asks for a tmpfs if the machine has a tmpfs. An fsync takes
+ * almost no time in a tmpfs, so that a benchmark compares programs and not disks.
  */
 export function makeScratchFolder(label: string, { inMemory = false } = {}): string {
   const parent = inMemory && isWritable(MEMORY_DISK) ? MEMORY_DISK : tmpdir();

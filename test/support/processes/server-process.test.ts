@@ -45,7 +45,7 @@ describe('ServerProcess', () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  it('rejects with the output of a server that ends at its start', async () => {
+  it('rejects with the output of the server if the server ends at its start', async () => {
     const start = ServerProcess.start({ redisUrl: redis.url, env: { HOLDFAST_LISTEN: 'nowhere' } });
     await expect(start).rejects.toThrow(/ended[^]*HOLDFAST_LISTEN/);
   });

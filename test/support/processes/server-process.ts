@@ -8,11 +8,11 @@ import { freePort } from './free-port';
 
 export interface ServerProcessOptions {
   readonly redisUrl: string;
-  /** The address to listen on. Default: a free port, which no other process gets while the server is down. */
+  /** The address to listen on. Default: a free port, which stays reserved while the server is down. */
   readonly listen?: string;
   /**
-   * Added to the configuration, which takes no setting from the environment of the test run. A store without epochs
-   * counts as new unless HOLDFAST_STORE_IS_NEW is set here.
+   * Added to the configuration. The environment of the test run has no effect. A store without epochs counts as new
+   * unless HOLDFAST_STORE_IS_NEW is set here.
    */
   readonly env?: Readonly<Record<string, string>>;
   /** The program of the server. Default: the built server of this tree. */
@@ -25,12 +25,12 @@ export interface ServerProcessOptions {
 /** One line of the server's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
 
-/** All bounds suit a machine with busy cores: on an idle machine a server starts in half a second. */
+/** All time limits suit a machine with busy cores. On an idle machine a server starts in half a second. */
 const START_TIMEOUT_MS = 60_000;
 const END_TIMEOUT_MS = 60_000;
 const LOG_TIMEOUT_MS = 30_000;
 
-/** Text that no server may print, whatever a test does to it. */
+/** Text that no server may print in any test. */
 const DEFECT =
   /unhandled|uncaught|MaxListenersExceeded|PromiseRejectionHandled|Cannot set headers|ERR_HTTP2_HEADERS_SENT/i;
 
@@ -48,9 +48,9 @@ function parseLine(line: string): LogLine | undefined {
   }
 }
 
-/** The built server in a process of its own. It ends with the test run; a test closes it nevertheless. */
+/** The built server in a separate process, which ends with the test run. A test still closes its server. */
 export class ServerProcess {
-  /** The printed lines that are log lines. */
+  /** The printed log lines. */
   readonly logs: LogLine[] = [];
   private readonly child: ChildProgram;
   private address = '';
@@ -105,22 +105,22 @@ export class ServerProcess {
     return this.child.output;
   }
 
-  /** How the server ended; undefined while it runs. */
+  /** The exit code or signal of the server. Undefined while the server runs. */
   get exit(): ChildExit | undefined {
     return this.child.exit;
   }
 
-  /** SIGKILL. Start another server with the same `listen` for a restart on the same port. */
+  /** Kills the server with SIGKILL. A new server with the same `listen` can use the same port. */
   kill(): Promise<ChildExit> {
     return this.endBy('SIGKILL');
   }
 
-  /** SIGTERM: the server drains. Resolves when it has ended. */
+  /** Drains the server with SIGTERM. Resolves after the end of the server. */
   term(timeoutMs?: number): Promise<ChildExit> {
     return this.endBy('SIGTERM', timeoutMs);
   }
 
-  /** SIGSTOP: connections stay open and no request is answered. */
+  /** Stops the server with SIGSTOP. Connections stay open, and no request is answered. */
   stop(): void {
     this.signal('SIGSTOP');
   }
@@ -133,12 +133,12 @@ export class ServerProcess {
     this.child.signal(signal);
   }
 
-  /** Finds a log line, or waits for it. */
+  /** Finds a log line, or waits for the line. */
   logLine(what: string, matches: (line: LogLine) => boolean, timeoutMs = LOG_TIMEOUT_MS): Promise<LogLine> {
     return eventually(`a log line: ${what}`, () => this.logs.find(matches), { timeoutMs });
   }
 
-  /** Throws if the server has printed an unhandled rejection or the like, or has crashed. */
+  /** Throws if the server has printed a defect, such as an unhandled rejection, or has crashed. */
   assertNoUnhandled(): void {
     const line = this.output.find((one) => DEFECT.test(one));
     if (line !== undefined) throw new Error(`the server printed: ${line}`);

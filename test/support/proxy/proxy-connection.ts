@@ -3,7 +3,7 @@ import { ProxyLane, type LaneState } from './proxy-lane';
 import { commandWords, FrameReader, isPush } from './resp-frames';
 
 export interface RedisCommand {
-  /** In upper case. */
+  /** The name of the command, in upper case. */
   readonly name: string;
   readonly args: readonly string[];
 }
@@ -15,9 +15,9 @@ export interface ConnectionHooks {
   readonly toTarget: LaneState;
   readonly toClient: LaneState;
   readonly bytes: (direction: 'toTarget' | 'toClient', count: number) => void;
-  /** Undefined if the proxy does not parse the protocol. */
+  /** Decides about each command. Undefined if the proxy does not parse the protocol. */
   readonly command: ((command: RedisCommand) => Verdict) | undefined;
-  /** Called when a reply or a request was dropped and the connection was cut. */
+  /** Called after the drop of a reply or a request and the cut of the connection. */
   readonly dropped: () => void;
   readonly closed: (connection: ProxyConnection) => void;
 }
@@ -28,7 +28,7 @@ export class ProxyConnection {
   private readonly down: ProxyLane;
   private readonly requests = new FrameReader();
   private readonly replies = new FrameReader();
-  /** The number of replies that pass before the dropped reply; undefined: no reply is dropped. */
+  /** The number of replies that pass before the dropped reply. Undefined if no reply is dropped. */
   private repliesBeforeDrop: number | undefined;
   private unanswered = 0;
   private closed = false;
@@ -42,7 +42,7 @@ export class ProxyConnection {
     this.down = new ProxyLane(target, client, hooks.toClient);
     for (const socket of [client, target]) {
       socket.setNoDelay(true);
-      // A 'close' event follows, and the proxy passes the end on.
+      // An event 'close' follows, and its handler ends the other connection.
       socket.on('error', () => undefined);
     }
     client.on('data', (chunk: Buffer) => this.fromClient(chunk));
@@ -53,15 +53,15 @@ export class ProxyConnection {
     target.on('close', () => this.halfClosed(this.down));
   }
 
-  /** Delivers everything that a change of the lanes' state has made deliverable. */
+  /** Delivers all bytes that may pass after a change of the lanes' state. */
   deliver(): void {
     this.up.deliver();
     this.down.deliver();
   }
 
-  /** Resets both connections at once and discards held bytes. */
+  /** Resets both connections immediately, and discards held bytes. */
   cut(): void {
-    // Node would never close a socket that is reset while its end is being sent.
+    // Node never closes a socket that is reset while its end is being sent.
     const { writableEnded, writableFinished } = this.client;
     if (writableEnded && !writableFinished) this.client.destroy();
     else this.client.resetAndDestroy();
@@ -69,7 +69,7 @@ export class ProxyConnection {
     this.forget();
   }
 
-  /** The end of a connection takes the lane to the other side, so a held lane holds the end too. */
+  /** Passes the end of a connection through the lane to the other side, so that a held lane also holds the end. */
   private halfClosed(lane: ProxyLane): void {
     lane.end();
     if (this.client.destroyed && this.target.destroyed) this.forget();
@@ -109,7 +109,7 @@ export class ProxyConnection {
     }
   }
 
-  /** Ends both connections after everything that was delivered before. */
+  /** Ends both connections after the delivery of all earlier bytes. */
   private drop(): void {
     this.client.destroySoon();
     this.target.destroySoon();

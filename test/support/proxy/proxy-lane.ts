@@ -6,12 +6,12 @@ export interface LaneState {
   held: boolean;
 }
 
-/** The size of the buffer, after which the sender is paused, as by a receive window. */
+/** The size of the buffer (bytes). A full buffer pauses the sender, as a receive window does. */
 const WINDOW_BYTES = 1024 * 1024;
 
 /**
- * One direction of one connection. A held lane keeps all bytes and the end of the stream, as a network that loses packets
- * and sends them again. A released lane delivers everything in order.
+ * One direction of one connection. A held lane keeps all bytes and the end of the stream, as a network that loses
+ * packets and sends them again. A released lane delivers all bytes in order.
  */
 export class ProxyLane {
   private readonly waiting: { readonly chunk: Buffer | 'end'; readonly due: number }[] = [];
@@ -40,7 +40,7 @@ export class ProxyLane {
     this.enqueue('end');
   }
 
-  /** Delivers everything that is due. Call it after a change of the state. */
+  /** Delivers all due bytes. Must be called after a change of the state. */
   deliver(): void {
     clearTimeout(this.timer);
     while (!this.state.held) {

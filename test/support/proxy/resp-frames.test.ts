@@ -21,7 +21,7 @@ const FRAMES = [
 ];
 
 describe('FrameReader', () => {
-  it.each([1, 2, 3, 7, 1000])('splits the same frames from chunks of %d bytes', (size) => {
+  it.each([1, 2, 3, 7, 1000])('returns the same frames from chunks of %d bytes', (size) => {
     const bytes = Buffer.from(FRAMES.join(''));
     const reader = new FrameReader();
     const found: string[] = [];
@@ -31,7 +31,7 @@ describe('FrameReader', () => {
     expect(found).toEqual(FRAMES);
   });
 
-  it('recognises a push message', () => {
+  it('separates a push message from replies', () => {
     const pushes = FRAMES.filter((frame) => isPush(Buffer.from(frame)));
     expect(pushes).toEqual(['>2\r\n+invalidate\r\n_\r\n']);
   });

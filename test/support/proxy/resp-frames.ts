@@ -1,4 +1,4 @@
-/** The end of the RESP2 or RESP3 frame at `start`; undefined if the frame is incomplete. */
+/** The end of the RESP2 or RESP3 frame at `start`. Undefined if the frame is incomplete. */
 function frameEnd(bytes: Buffer, start: number): number | undefined {
   const lineEnd = bytes.indexOf('\r\n', start);
   if (lineEnd < 0) return undefined;
@@ -29,7 +29,7 @@ export function commandWords(frame: Buffer): string[] {
   return words;
 }
 
-/** A RESP3 push message, which is no reply to a command. */
+/** True for a RESP3 push message, which is not a reply to a command. */
 export function isPush(frame: Buffer): boolean {
   return frame[0] === '>'.charCodeAt(0);
 }

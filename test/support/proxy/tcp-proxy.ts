@@ -11,7 +11,7 @@ export type Direction = 'toTarget' | 'toClient' | 'both';
 export interface ProxyOptions {
   /** The target's port on the loopback address. */
   readonly targetPort: number;
-  /** `redis` parses commands and replies, so the proxy can count and drop them. `tcp` parses nothing. */
+  /** With `redis`, the proxy parses commands and replies and can count and drop them. With `tcp`, it parses nothing. */
   readonly protocol: 'redis' | 'tcp';
 }
 
@@ -51,7 +51,7 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
     this.targetPort = options.targetPort;
   }
 
-  /** Changes the target of later connections, like an address that moves. Open connections keep their target. */
+  /** Changes the target of later connections. Open connections keep their target. */
   leadTo(port: number): void {
     this.targetPort = port;
   }
@@ -69,7 +69,7 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** "127.0.0.1:port" */
+  /** The address of the proxy, as "127.0.0.1:port". */
   get address(): string {
     return `127.0.0.1:${this.port}`;
   }
@@ -83,14 +83,14 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
     return this.counts.get(name.toUpperCase()) ?? 0;
   }
 
-  /** Delays every byte by this time; 0 ends the delay. */
+  /** Delays every byte by this time (ms). 0 ends the delay. */
   delay(direction: Direction, ms: number): void {
     this.change(direction, { delayMs: ms });
   }
 
   /**
-   * Holds all bytes and all ends of streams; new connections seem to open. `passEverything()` delivers everything late, as
-   * after a network partition. `cutAll()` discards everything.
+   * Holds all bytes and all ends of streams. New connections seem to open. `passEverything()` delivers the held bytes
+   * late, as after a network partition. `cutAll()` discards them.
    */
   blackHole(direction: Direction): void {
     this.change(direction, { held: true });
@@ -113,19 +113,19 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
   }
 
   /**
-   * Drops the reply of the next matching command, which Redis executes, and cuts the connection. Resolves to the command
-   * at the cut. Earlier replies on the connection arrive.
+   * Drops the reply of the next matching command, which Redis executes, and cuts the connection. Resolves to the
+   * command at the cut. Earlier replies on the connection arrive.
    */
   dropNextReply(matches: (command: RedisCommand) => boolean): Promise<RedisCommand> {
     return this.setTrap('drop-reply', matches);
   }
 
-  /** Cuts the connection before the next matching command, which never reaches Redis. */
+  /** Cuts the connection before the next matching command, so that the command never reaches Redis. */
   dropNextRequest(matches: (command: RedisCommand) => boolean): Promise<RedisCommand> {
     return this.setTrap('drop-request', matches);
   }
 
-  /** Cancels all drops that have not happened yet. */
+  /** Cancels all pending drops. */
   forgetTraps(): void {
     this.traps = [];
   }
