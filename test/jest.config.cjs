@@ -5,7 +5,7 @@ module.exports = {
   rootDir: '..',
   roots: ['<rootDir>/test'],
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  // `npm run test:slow` runs these.
+  // `npm run test:slow` runs the slow tests.
   testPathIgnorePatterns: ['/node_modules/', '\\.slow\\.test\\.ts$'],
   transform: {
     '^.+\\.ts$': [
@@ -19,12 +19,12 @@ module.exports = {
     ],
   },
   moduleFileExtensions: ['ts', 'js', 'cjs', 'mjs', 'json', 'node'],
-  // What is built has the same names as what it is built from.
+  // The files in dist/ have the same module names as their sources.
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.cjs'],
-  // Suits a machine with busy cores: on an idle machine most tests take less than a second.
+  // Long enough for a machine with busy cores. On an idle machine most tests take less than a second.
   testTimeout: 90_000,
-  // Tests measure times: more at once than there are cores would measure each other.
+  // Many tests measure times, and more workers than cores would slow each other.
   maxWorkers: 2,
 };

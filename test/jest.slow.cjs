@@ -8,8 +8,8 @@ module.exports = {
   testMatch: ['<rootDir>/test/**/*.slow.test.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
   testTimeout: 240_000,
-  // A file starts up to seven Redis processes, and their timeouts of each other run on under load.
+  // A test file starts up to seven Redis processes. Under load they would miss each other's timeouts.
   maxWorkers: 1,
-  // One worker is this process itself. A handle that a test file leaves open would keep the run from ending.
+  // With a single worker the tests run in this process, and a handle that a test leaves open would keep the process alive.
   forceExit: true,
 };

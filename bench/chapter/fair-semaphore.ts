@@ -46,7 +46,7 @@ export class FairSemaphore implements Contender {
   }
 }
 
-/** Chapter 33: removes the identifier from both sets in one transaction. */
+/** Chapter 33: removes the identifier from both sets in a single transaction. */
 async function withdraw({ redis }: Place, name: string, identifier: string): Promise<void> {
   await repliesOf(redis.multi().zrem(name, identifier).zrem(`${name}:owner`, identifier));
 }
@@ -60,7 +60,7 @@ class FairPermit implements Permit {
     public until: number,
   ) {}
 
-  /** Chapter 35: an identifier that is no longer in the set has lost its permit, so the refresh removes it again. */
+  /** Chapter 35: an identifier that was not in the set has lost its permit, so the refresh removes the identifier again. */
   async refresh(): Promise<boolean> {
     const { redis, clock, pause } = this.place;
     const until = monotonicMs() + this.ttlMs;

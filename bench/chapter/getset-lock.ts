@@ -5,7 +5,6 @@ import { poll } from './polling';
 /** This unit is added to the end time of a lock (ms). The original adds a second, because the original counts seconds. */
 const MARGIN_MS = 1;
 
-/** Takes over the lock of a dead holder. */
 type TakeOver = (name: string, ttlMs: number) => Promise<Permit | undefined>;
 
 /** Chapter 26: the value is the end time of the lock on its holder's clock. */
@@ -63,7 +62,7 @@ export class DelTakeOverLock extends EndTimeLock {
   }
 }
 
-/** Takes over by GETSET: of several callers that saw the same dead lock, the first gets it and the others extend it. */
+/** Takes over by GETSET: the first of several callers that saw the same dead lock gets the lock, and the others extend its end time. */
 export class GetsetTakeOverLock extends EndTimeLock {
   constructor(place: Place) {
     super(place, async (name, ttlMs) => {

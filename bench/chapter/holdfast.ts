@@ -13,7 +13,7 @@ interface LeaseCalls {
   close(): void;
 }
 
-/** Holdfast through its server, with the deadline rule of docs/guarantees.md. It reads only the monotonic clock. */
+/** Holdfast through its server, with the deadline rule of docs/guarantees.md. Only the monotonic clock is read. */
 class HoldfastContender implements Contender {
   constructor(
     private readonly place: Place,

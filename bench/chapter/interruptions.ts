@@ -17,7 +17,7 @@ export function within([low, high]: Range): number {
 }
 
 /**
- * The pauses of one worker. A pause becomes due by time and happens at the next step, so workers with many steps do not
+ * The pauses of a worker. A pause becomes due by time and happens at the next step, so workers with many steps do not
  * pause more often.
  */
 export function interruptions(pauses: Pauses | undefined): () => Promise<void> {

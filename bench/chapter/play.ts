@@ -61,7 +61,7 @@ export async function play(
   };
 }
 
-/** Stops the server twice during a run, if the scenario asks for it. */
+/** Stops the server twice during a run, if the scenario has server pauses. */
 async function stopServer(pid: number, { stopServerMs }: Scenario, forMs: number): Promise<void> {
   if (stopServerMs === undefined) return;
   for (let count = 0; count < 2; count += 1) {

@@ -5,7 +5,7 @@ import { poll } from './polling';
 
 const NEVER_EXPIRES = -1;
 
-/** Chapter 24: SETNX, then EXPIRE. A caller that finds a lock without an expiry sets one. */
+/** Chapter 24: SETNX, then EXPIRE. A caller that finds a lock without an expiry sets an expiry. */
 export class SetnxExpireLock implements Contender {
   constructor(private readonly place: Place) {}
 

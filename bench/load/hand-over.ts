@@ -85,7 +85,6 @@ const tasks = {
     pace = wanted;
     await Promise.resolve();
   },
-  /** The number of grants so far. */
   count: () => Promise.resolve(count),
   /** The records since the last call of `take`. */
   take: async () => {

@@ -27,7 +27,6 @@ function answers(name: string, query: string, how: 'prefix' | 'substring'): bool
 setPriority(constants.priority.PRIORITY_LOW);
 
 const tasks = {
-  /** Opens one connection for each client. */
   connect: async ({ port, clients }: { port: number; clients: number }) => {
     connections = Array.from({ length: clients }, () => new Redis(port, '127.0.0.1'));
     await Promise.all(connections.map((connection) => connection.ping()));

@@ -62,7 +62,6 @@ function frequentOf(random: Random, all: readonly string[]): string {
   return name;
 }
 
-/** The entry id of the n-th person. */
 export function entryIdOf(index: number): string {
   return `person-${index}`;
 }

@@ -159,7 +159,7 @@ describe('the recovery checker', () => {
     expect(found(written(...unary, granted(3_900, 'b', 2)))).toBe(0);
   });
 
-  it('allows the keep-alive time more if the holder is a stopped client with a stream', () => {
+  it('adds the keep-alive time if the holder is a stopped client with a stream', () => {
     const stream = [holds(0, 'a', 1, { ttlMs: 3_000 }), waits(10, 'b')] as const;
     const stopped = fault('client_stopped', 1_000, 30_000, { clients: ['a'] });
     expect(found(written(...stream, stopped, granted(6_250, 'b', 2)))).toBe(0);

@@ -200,7 +200,7 @@ describe('the fencing checker', () => {
 describe('the truthful-offset checker', () => {
   const found = (history: History) => messages('truthful_offset', history);
 
-  it('uses the latest end that the observation of Redis allows', () => {
+  it('allows for the time that an observation of Redis takes', () => {
     const hold = holds(0, 'a', 1);
     expect(found(written(hold, observed(4_000, 1, 6_000)))).toEqual([]);
     expect(found(written(hold, observed(4_000, 1, 5_900)))[0]).toMatch('past its end in Redis');

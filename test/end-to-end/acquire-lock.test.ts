@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventuallyPasses } from '../support/eventually';
 import { SHORT_TTL_MS, SLOW_MS } from './in-process-server';
-import { ServerPair, waiterCount } from './server-pair';
+import { ServerPair, untilWaiterCount } from './server-pair';
 import { refusal } from '../support/clients/call-ending';
 import { ms } from '../support/clients/lease-client';
 import type { LockClient } from '../support/clients/lock-client';
@@ -66,7 +66,7 @@ describe('a held lock', () => {
     async () => {
       await client.acquire({ name: 'held', ttlMs: 20_000, holderId: 'alice', waitMs: 0 });
       const waiting = refusal(client.acquire({ name: 'held', waitMs: 1500 }));
-      await waiterCount(client, 'held', 1);
+      await untilWaiterCount(client, 'held', 1);
       const ending = await refusal(client.acquire({ name: 'held', holderId: 'bob', waitMs: 0 }));
       expect(ending).toMatchObject({
         code: 'ABORTED',
@@ -123,7 +123,7 @@ describe('a held lock', () => {
     async () => {
       const first = await client.acquire({ name: 'handed over', ttlMs: 20_000 });
       const waiting = elsewhere.acquire({ name: 'handed over', ttlMs: 2000, waitMs: 20_000 });
-      await waiterCount(client, 'handed over', 1);
+      await untilWaiterCount(client, 'handed over', 1);
       await sleep(300);
       const stopwatch = pair.stopwatch();
       await client.release(first.leaseId);
@@ -148,7 +148,7 @@ describe('a held lock', () => {
           await client.release(lease.leaseId);
         }),
       );
-      await waiterCount(client, name, index + 1);
+      await untilWaiterCount(client, name, index + 1);
     }
     await client.release(first.leaseId);
     await Promise.all(waits);

@@ -5,7 +5,7 @@ import { refusal } from '../support/clients/call-ending';
 import { ms } from '../support/clients/lease-client';
 import type { SemaphoreClient } from '../support/clients/semaphore-client';
 import { SHORT_TTL_MS, SLOW_MS } from './in-process-server';
-import { ServerPair, waiterCount } from './server-pair';
+import { ServerPair, untilWaiterCount } from './server-pair';
 
 let pair: ServerPair;
 let client: SemaphoreClient;
@@ -51,7 +51,7 @@ describe('a semaphore with free permits', () => {
         metadata,
       });
       const waiting = refusal(client.acquire({ name, permitCount: 2, holderId: 'bob', waitMs: 1000 }));
-      await waiterCount(client, name, 1);
+      await untilWaiterCount(client, name, 1);
       const semaphore = await elsewhere.get(name);
       expect(semaphore).toMatchObject({
         name,
@@ -101,7 +101,7 @@ describe('a semaphore without enough free permits', () => {
       );
       expect(ending.retryAfterMs).toBe(5000);
       const patient = elsewhere.acquire({ name, permitCount: 3, waitMs: 10_000 });
-      await waiterCount(client, name, 1);
+      await untilWaiterCount(client, name, 1);
       await client.release(held.leaseId);
       expect((await patient).permitCount).toBe(3);
     },
@@ -115,7 +115,7 @@ describe('a semaphore without enough free permits', () => {
       await client.acquire({ name, ttlMs: 100_000, permitCount: 5, holderId: 'bob' });
       await client.acquire({ name, ttlMs: 20_000, permitCount: 3, holderId: 'alice' });
       const waiting = refusal(client.acquire({ name, permitCount: 3, waitMs: 1500 }));
-      await waiterCount(client, name, 1);
+      await untilWaiterCount(client, name, 1);
       const { text } = await refusal(client.acquire({ name, waitMs: 300 }));
       expect(text).toMatch(
         /^semaphore "several" has 8 of 10 permits taken, 3 of them by alice for (19|20) s more, with 1 waiting; not granted within \d+ ms; raise wait_timeout to wait longer \[CONTENDED\]$/,
@@ -149,10 +149,10 @@ describe('a semaphore without enough free permits', () => {
       return lease;
     };
     const waits = [wait('large', client, 5)];
-    await waiterCount(client, name, 1);
+    await untilWaiterCount(client, name, 1);
     for (let index = 0; index < 4; index += 1) {
       waits.push(wait(`small ${index}`, index % 2 === 0 ? elsewhere : client, 1));
-      await waiterCount(client, name, index + 2);
+      await untilWaiterCount(client, name, index + 2);
       // Two permits are free all the time, but no small request overtakes the large request.
       expect((await refusal(client.acquire({ name, waitMs: 0 }))).reason).toBe('CONTENDED');
     }
@@ -186,7 +186,7 @@ describe('a semaphore without enough free permits', () => {
             await from.release(lease.leaseId);
           }),
         );
-        await waiterCount(client, name, index + 1);
+        await untilWaiterCount(client, name, index + 1);
       }
       // The other server releases the lease twice. The second release frees no other lease.
       await elsewhere.release(held[0]?.leaseId ?? '');

@@ -249,7 +249,7 @@ describe('a dictionary that does not exist', () => {
     expect(await client.call(client.stub.deleteDictionary, { dictionary: name })).toEqual({ deleted: false });
   });
 
-  test.concurrent('is not listed before its creation and after its deletion', async () => {
+  test.concurrent('is listed only between its creation and its deletion', async () => {
     const listed = async () => {
       const asked = { namePrefix: 'made ', pageSize: 0, pageToken: '' };
       return (await elsewhere.call(elsewhere.stub.listDictionaries, asked)).dictionaries.map(

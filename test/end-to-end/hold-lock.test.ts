@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer, SLOW_MS } from './in-process-server';
-import { waiterCount } from './server-pair';
+import { untilWaiterCount } from './server-pair';
 import { refusal } from '../support/clients/call-ending';
 import { ms } from '../support/clients/lease-client';
 import type { LockClient } from '../support/clients/lock-client';
@@ -124,7 +124,7 @@ describe('a stream that waits for a lock', () => {
     const name = 'moving up';
     const holder = await client.acquire({ name, ttlMs: 20_000 });
     const ahead = client.hold({ name });
-    await waiterCount(client, name, 1);
+    await untilWaiterCount(client, name, 1);
     const stopwatch = redis.stopwatch();
     const stream = client.hold({ name });
     expect(await stream.next('queued')).toMatchObject({ position: 2, waiterCount: 2 });
@@ -166,7 +166,7 @@ describe('a stream that waits for a lock', () => {
     const next = client.hold({ name });
     expect(await next.next('queued')).toMatchObject({ position: 2 });
     leaving.cancel();
-    await waiterCount(client, name, 1);
+    await untilWaiterCount(client, name, 1);
     const stopwatch = redis.stopwatch();
     await client.release(holder.leaseId);
     await next.until('granted');
@@ -189,7 +189,7 @@ test.concurrent('streams and unary calls wait in one queue', async () => {
   const stream = client.hold({ name, ttlMs: 20_000 });
   await stream.next('queued');
   const unary = client.acquire({ name, waitMs: 10_000 });
-  await waiterCount(client, name, 2);
+  await untilWaiterCount(client, name, 2);
   await client.release(first.leaseId);
   const { lease } = await stream.until('granted');
   expect(await refusal(client.acquire({ name, waitMs: 0 }))).toMatchObject({ reason: 'CONTENDED' });

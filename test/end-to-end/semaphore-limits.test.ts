@@ -2,7 +2,7 @@ import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
 import { refusal } from '../support/clients/call-ending';
 import type { SemaphoreClient } from '../support/clients/semaphore-client';
 import { SLOW_MS } from './in-process-server';
-import { ServerPair, waiterCount } from './server-pair';
+import { ServerPair, untilWaiterCount } from './server-pair';
 
 const NO_SUCH = { code: 'NOT_FOUND', reason: 'NO_SUCH_SEMAPHORE' };
 
@@ -77,7 +77,7 @@ describe('the limit of a semaphore', () => {
     const stream = elsewhere.hold({ name, ttlMs: 20_000 });
     await stream.next('queued');
     const unary = client.acquire({ name, permitCount: 2, ttlMs: 20_000, waitMs: 20_000 });
-    await waiterCount(client, name, 2);
+    await untilWaiterCount(client, name, 2);
     const stopwatch = pair.stopwatch();
     expect(await client.setLimit(name, 5, 2)).toMatchObject({
       limit: 5,
@@ -97,11 +97,11 @@ describe('the limit of a semaphore', () => {
       await client.setLimit(name, 5);
       const held = await client.acquire({ name, ttlMs: 20_000, permitCount: 5 });
       const unary = refusal(elsewhere.acquire({ name, permitCount: 4, waitMs: 20_000 }));
-      await waiterCount(client, name, 1);
+      await untilWaiterCount(client, name, 1);
       const stream = elsewhere.hold({ name, permitCount: 3 });
       await stream.next('queued');
       const fits = client.acquire({ name, permitCount: 2, ttlMs: 20_000, waitMs: 20_000 });
-      await waiterCount(client, name, 3);
+      await untilWaiterCount(client, name, 3);
       const stopwatch = pair.stopwatch();
       expect(await client.setLimit(name, 2)).toMatchObject({ limit: 2, usedCount: 5, overcommittedCount: 3 });
       const endings = [await unary, await stream.ending];
@@ -134,7 +134,7 @@ describe('the limit of a semaphore', () => {
     expect(await stream.next('queued')).toMatchObject({ position: 1, waiterCount: 1 });
     await client.release(held.leaseId);
     const after = client.acquire({ name, ttlMs: 20_000, waitMs: 20_000 });
-    await waiterCount(client, name, 2);
+    await untilWaiterCount(client, name, 2);
     expect(await client.get(name)).toMatchObject({ usedCount: 0, overcommittedCount: 0, waiterCount: 2 });
     await elsewhere.setLimit(name, 8);
     expect((await stream.until('granted')).lease?.permitCount).toBe(7);
@@ -164,7 +164,7 @@ describe('DeleteSemaphore', () => {
     const name = 'in use';
     const held = await client.acquire({ name, ttlMs: 20_000, initialLimit: 1 });
     const waiting = elsewhere.acquire({ name, ttlMs: 20_000, waitMs: 20_000 });
-    await waiterCount(client, name, 1);
+    await untilWaiterCount(client, name, 1);
     expect(await refusal(client.delete(name))).toMatchObject({
       code: 'FAILED_PRECONDITION',
       reason: 'SEMAPHORE_IN_USE',
@@ -186,7 +186,7 @@ describe('DeleteSemaphore', () => {
       const holding = elsewhere.hold({ name, ttlMs: 60_000 });
       const { lease } = await holding.next('granted');
       const unary = refusal(client.acquire({ name, waitMs: 20_000, initialLimit: 9 }));
-      await waiterCount(client, name, 1);
+      await untilWaiterCount(client, name, 1);
       const queued = elsewhere.hold({ name, initialLimit: 9 });
       await queued.next('queued');
       const stopwatch = pair.stopwatch();

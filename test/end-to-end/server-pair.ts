@@ -3,7 +3,7 @@ import { RedisProcess } from '../support/processes/redis-process';
 import type { Stopwatch } from '../support/stopwatch';
 import { InProcessServer } from './in-process-server';
 
-/** Two servers of one Redis. */
+/** Two servers of the same Redis. */
 export class ServerPair {
   private constructor(
     private readonly redis: RedisProcess,
@@ -29,7 +29,7 @@ export class ServerPair {
 }
 
 /** Waits until the service reports this number of waiters for a name. */
-export async function waiterCount(
+export async function untilWaiterCount(
   client: { get(name: string): Promise<{ readonly waiterCount: number }> },
   name: string,
   count: number,

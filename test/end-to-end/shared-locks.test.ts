@@ -1,7 +1,7 @@
 import { LockMode, type Lease } from '../../generated/typescript/holdfast/v1/lease';
 import { refusal } from '../support/clients/call-ending';
 import type { LockClient } from '../support/clients/lock-client';
-import { ServerPair, waiterCount } from './server-pair';
+import { ServerPair, untilWaiterCount } from './server-pair';
 
 const SHARED = LockMode.LOCK_MODE_SHARED;
 const EXCLUSIVE = LockMode.LOCK_MODE_EXCLUSIVE;
@@ -29,7 +29,7 @@ test.concurrent(
     expect(new Set(leases.map(({ fencingToken }) => fencingToken)).size).toBe(3);
     for (const { permitCount } of leases) expect(permitCount).toBe(1);
     const writer = refusal(client.acquire({ name, waitMs: 800, holderId: 'writer' }));
-    await waiterCount(client, name, 1);
+    await untilWaiterCount(client, name, 1);
     const lock = await elsewhere.get(name);
     expect(lock).toMatchObject({ holderCount: 3, waiterCount: 1 });
     expect(lock.holders.map(({ mode, permitCount }) => [mode, permitCount])).toEqual(
@@ -61,10 +61,10 @@ test.concurrent(
     const name = 'in turn';
     const readers = [await read(client, name), await read(elsewhere, name)];
     const writing = elsewhere.acquire({ name, ttlMs: 20_000, waitMs: 20_000 });
-    await waiterCount(client, name, 1);
+    await untilWaiterCount(client, name, 1);
     expect((await refusal(read(client, name))).reason).toBe('CONTENDED');
     const late = [read(client, name, 20_000), read(elsewhere, name, 20_000)];
-    await waiterCount(client, name, 3);
+    await untilWaiterCount(client, name, 3);
     await client.release(readers[0]?.leaseId ?? '');
     expect(await client.get(name)).toMatchObject({ holderCount: 1, waiterCount: 3 });
     await client.release(readers[1]?.leaseId ?? '');

@@ -86,7 +86,7 @@ describe('a hold stream', () => {
   );
 
   test.concurrent(
-    'sends lost with STORE_RESET within one renewal interval after its keys were deleted',
+    'sends lost with STORE_RESET within one renewal interval after the keys of its lease were deleted',
     async () => {
       const client = onlooker.client();
       const stream = client.hold({ name: 'erased', ttlMs: 3000 });

@@ -3,7 +3,6 @@ import { pythonEnvironment } from '../support/python-environment';
 import { ROOT } from '../support/root';
 import type { Launcher } from './worker-process';
 
-/** The path of a built file. */
 export function builtFile(...path: readonly string[]): string {
   return join(ROOT, 'dist', ...path);
 }
@@ -14,7 +13,7 @@ export const typescriptWorker: Launcher = {
   env: {},
 };
 
-/** The command for a Python program of the examples, or the reason why it cannot run on this machine. */
+/** The command for a Python program of the examples, or the reason why the program cannot run on this machine. */
 export async function findPythonExample(folder: string, program: string): Promise<Launcher | string> {
   const common = join(ROOT, 'examples', 'python-common');
   const found = await pythonEnvironment(join(common, 'requirements.txt'));

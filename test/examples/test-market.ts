@@ -141,7 +141,6 @@ export class TestMarket {
   }
 }
 
-/** The listing of a seller. */
 export const listingOf = (seller: string): Listing => ({ item: `item-${seller}`, seller });
 
 /** Returns a function that waits until `count` callers have called the function. */

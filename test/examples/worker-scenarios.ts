@@ -40,7 +40,7 @@ async function granted(worker: WorkerProcess): Promise<Grant> {
   return { at, token: Number(match[2]), before: match[1] === undefined ? undefined : Number(match[1]) };
 }
 
-/** The number of a note such as "step 5"; NaN for other notes. */
+/** The number of a note such as "step 5". NaN for other notes. */
 function stepOf(note: string): number {
   return Number(/^step (\d+)$/.exec(note)?.[1]);
 }

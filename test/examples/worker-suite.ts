@@ -10,7 +10,7 @@ export const ALL_SCENARIOS: readonly Scenario[] = [...QUICK_SCENARIOS, ...SLOW_S
  * Checks what examples/README.md promises about the workers, by their output, their exit codes and the ledger.
  *
  * @param subject the worker's name in the report
- * @param findWorker finds the worker under test, or the reason why it cannot run on this machine
+ * @param findWorker finds the worker under test, or the reason why the worker cannot run on this machine
  * @param other the second worker of each scenario, which may be written in another language
  */
 export function workerSuite(

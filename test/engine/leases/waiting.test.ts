@@ -22,7 +22,7 @@ describe('a waiting call', () => {
     return { pending, sent };
   }
 
-  describe('for its grant', () => {
+  describe('when the lock becomes free', () => {
     it('is granted by a claim after a hint, with an expire_offset from the claim', async () => {
       const { pending, sent } = await waiting();
       await on.clock.advance(700);
@@ -121,7 +121,7 @@ describe('a waiting call', () => {
     on.expectRest();
   });
 
-  describe('and its touches', () => {
+  describe('in the queue', () => {
     it('is touched every second', async () => {
       await waiting();
       for (let second = 1; second <= 5; second += 1) {
@@ -269,7 +269,7 @@ describe('a waiting call', () => {
     expect(on.store.inFlight).toEqual(['touch']);
   });
 
-  it('is not needed for the touches of a queue, which are repeated until no work is left', async () => {
+  it('of another server has its queue touched too, one step at a time, until no work is left', async () => {
     on.store.listener?.workLeft(HELLO);
     const touch = await on.store.next('touch');
     expect(touch.command).toEqual([]);
@@ -369,7 +369,7 @@ describe('a waiting call', () => {
     });
   });
 
-  describe('on a connection with the maximum of waiting unary calls', () => {
+  describe('beyond the maximum of waiting unary calls on its connection', () => {
     const connection = {};
     const nth = (n: number, values: Partial<AcquireRequest> = {}) =>
       waiting({ requestId: id(n), name: `lock ${n}`, ...values }, { connection });
@@ -394,7 +394,7 @@ describe('a waiting call', () => {
       expect(waits).toEqual([true, true, true, false, false]);
     });
 
-    it('does not count with streams and with calls of other connections', async () => {
+    it('is counted without streams and without calls of other connections', async () => {
       for (const n of [1, 2, 3]) await nth(n);
       on.acquire({ requestId: id(4) }, { connection: {} });
       expect((await on.store.next('acquire')).command.wait).toBe(true);
@@ -409,7 +409,7 @@ describe('a waiting call', () => {
       expect((await on.store.next('acquire')).command.wait).toBe(true);
     });
 
-    it('makes room for the next call whether the call is cancelled, granted or fails', async () => {
+    it('may wait after another call of the connection was cancelled, was granted or failed', async () => {
       const calls = [await nth(1), await nth(2), await nth(3)];
       calls[0]?.pending.call.cancel();
       await (await on.store.next('withdraw')).answer({ kind: 'withdrawn', snapshot: EMPTY_SNAPSHOT });
