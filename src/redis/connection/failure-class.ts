@@ -5,7 +5,7 @@ export const TIMED_OUT = 'Command timed out';
 
 /** Redis refused the command before the first line of the script. */
 const REFUSALS = /^(LOADING|MISCONF|BUSY|NOREPLICAS|NOAUTH|NOPERM)\b/;
-/** Redis refused the command before the script's first line, but another node may accept it, or this node later. */
+/** Redis refused the command before the script's first line, but another node may accept the command, or this node later. */
 const REDIRECTIONS = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|READONLY|MASTERDOWN)\b/;
 
 /**

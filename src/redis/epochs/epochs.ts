@@ -183,8 +183,8 @@ export class Epochs implements ProbeListener, EpochGuard {
   }
 
   /**
-   * False: Redis's clock was set forward, so the grant may have ended another lease early. The holder of that lease may
-   * still believe in it.
+   * False: Redis's clock was set forward, so the grant may have ended another lease early, while the other holder still
+   * believes in that lease.
    */
   private isOnTime({ redisTimeMs, sentAt }: GuardedReply): boolean {
     this.takeTime({ time: redisTimeMs, sentAt, receivedAt: this.options.clock.now() });

@@ -2057,7 +2057,7 @@ type SuggestError struct {
 	Code int32 `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
 	// The reason by which programs decide.
 	Reason ErrorReason `protobuf:"varint,2,opt,name=reason,proto3,enum=holdfast.v1.ErrorReason" json:"reason,omitempty"`
-	// What happened and what to do, for people.
+	// A text for people: the problem and the remedy.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 }
 
@@ -2268,7 +2268,7 @@ type ListedEntry struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// The entry, as it was put.
+	// The entry with the values of its last PutEntries or import.
 	Entry *Entry `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
 	// Number of selections by RecordSelection.
 	SelectionCount int64 `protobuf:"varint,2,opt,name=selection_count,json=selectionCount,proto3" json:"selection_count,omitempty"`

@@ -437,11 +437,10 @@ type EndQuarantineResponse struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-	// active.
+	// The ended quarantine, with its remaining time. Unset if no quarantine was active.
 	EndedQuarantine *Quarantine `protobuf:"bytes,1,opt,name=ended_quarantine,json=endedQuarantine,proto3" json:"ended_quarantine,omitempty"`
-	// One sentence for people: what can go wrong now, for how long, and what protects the work. The
-	// server's log has the same sentence. Empty if no quarantine was active.
+	// One sentence for people: the danger, its duration, and the protection that remains. The server's log
+	// has the same sentence. Empty if no quarantine was active.
 	Risk string `protobuf:"bytes,2,opt,name=risk,proto3" json:"risk,omitempty"`
 }
 

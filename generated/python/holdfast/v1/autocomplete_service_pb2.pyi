@@ -897,7 +897,7 @@ class SuggestError(google.protobuf.message.Message):
     reason: holdfast.v1.error_reason_pb2.ErrorReason.ValueType
     """The reason by which programs decide."""
     message: builtins.str
-    """What happened and what to do, for people."""
+    """A text for people: the problem and the remedy."""
     def __init__(
         self,
         *,
@@ -988,7 +988,7 @@ class ListedEntry(google.protobuf.message.Message):
     """Number of selections by RecordSelection."""
     @property
     def entry(self) -> global___Entry:
-        """The entry, as it was put."""
+        """The entry with the values of its last PutEntries or import."""
 
     def __init__(
         self,

@@ -92,8 +92,8 @@ class Lease(google.protobuf.message.Message):
     """A time-bounded grant. A lease expires unless it is renewed, so a crashed holder blocks other callers
     no longer than one `ttl`.
 
-    The caller computes the end of a lease on its own monotonic clock. It reads the clock before it sends
-    the call (`t0`), and again when the answer arrives (`receipt`). Then
+    The caller computes the end of a lease on its own monotonic clock. The caller reads the clock before
+    the call is sent (`t0`), and again when the answer arrives (`receipt`). Then
 
         deadline = min(t0 + expire_offset, receipt + ttl)
 

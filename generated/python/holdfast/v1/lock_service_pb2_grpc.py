@@ -12,7 +12,7 @@ class LockServiceStub(object):
 
     "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
     not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-    DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
+    DRAINING or INTERNAL. `ErrorReason` describes how a client reacts to each error.
 
     Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
     `request_id` waits in the queue like any other request.
@@ -58,7 +58,7 @@ class LockServiceServicer(object):
 
     "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
     not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-    DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
+    DRAINING or INTERNAL. `ErrorReason` describes how a client reacts to each error.
 
     Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
     `request_id` waits in the queue like any other request.
@@ -177,7 +177,7 @@ class LockService(object):
 
     "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
     not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-    DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
+    DRAINING or INTERNAL. `ErrorReason` describes how a client reacts to each error.
 
     Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
     `request_id` waits in the queue like any other request.

@@ -24,7 +24,7 @@ class LockServiceStub:
 
     "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
     not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-    DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
+    DRAINING or INTERNAL. `ErrorReason` describes how a client reacts to each error.
 
     Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
     `request_id` waits in the queue like any other request.
@@ -109,7 +109,7 @@ class LockServiceAsyncStub:
 
     "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
     not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-    DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
+    DRAINING or INTERNAL. `ErrorReason` describes how a client reacts to each error.
 
     Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
     `request_id` waits in the queue like any other request.
@@ -193,7 +193,7 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
 
     "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
     not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-    DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
+    DRAINING or INTERNAL. `ErrorReason` describes how a client reacts to each error.
 
     Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
     `request_id` waits in the queue like any other request.

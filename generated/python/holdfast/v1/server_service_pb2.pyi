@@ -252,14 +252,12 @@ class EndQuarantineResponse(google.protobuf.message.Message):
     ENDED_QUARANTINE_FIELD_NUMBER: builtins.int
     RISK_FIELD_NUMBER: builtins.int
     risk: builtins.str
-    """One sentence for people: what can go wrong now, for how long, and what protects the work. The
-    server's log has the same sentence. Empty if no quarantine was active.
+    """One sentence for people: the danger, its duration, and the protection that remains. The server's log
+    has the same sentence. Empty if no quarantine was active.
     """
     @property
     def ended_quarantine(self) -> global___Quarantine:
-        """The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-        active.
-        """
+        """The ended quarantine, with its remaining time. Unset if no quarantine was active."""
 
     def __init__(
         self,

@@ -447,7 +447,7 @@ export interface SuggestError {
   code: number;
   /** The reason by which programs decide. */
   reason: ErrorReason;
-  /** What happened and what to do, for people. */
+  /** A text for people: the problem and the remedy. */
   message: string;
 }
 
@@ -488,7 +488,7 @@ export interface ListEntriesResponse {
 
 /** An entry and its selections. */
 export interface ListedEntry {
-  /** The entry, as it was put. */
+  /** The entry with the values of its last PutEntries or import. */
   entry:
     | Entry
     | undefined;

@@ -1203,7 +1203,7 @@ export const Lock: MessageFns<Lock> = {
  *
  * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
  * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
- * DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
+ * DRAINING or INTERNAL. `ErrorReason` describes how a client reacts to each error.
  *
  * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
  * `request_id` waits in the queue like any other request.

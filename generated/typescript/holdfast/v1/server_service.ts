@@ -187,16 +187,13 @@ export interface EndQuarantineRequest {
 
 /** The result of EndQuarantine. */
 export interface EndQuarantineResponse {
-  /**
-   * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-   * active.
-   */
+  /** The ended quarantine, with its remaining time. Unset if no quarantine was active. */
   endedQuarantine:
     | Quarantine
     | undefined;
   /**
-   * One sentence for people: what can go wrong now, for how long, and what protects the work. The
-   * server's log has the same sentence. Empty if no quarantine was active.
+   * One sentence for people: the danger, its duration, and the protection that remains. The server's log
+   * has the same sentence. Empty if no quarantine was active.
    */
   risk: string;
 }

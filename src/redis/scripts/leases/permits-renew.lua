@@ -3,7 +3,8 @@
 --
 -- KEYS   the resource's keys (shared/constants.lua)
 -- ARGV   1 server  2 request id  3 secret  4 ttl (us; 0: as granted)  5 attach ("": a unary renewal)
---        6 take over: 1 if `attach` speaks for the lease from now on, 0 if it must do so already  7 retention (ms)
+--        6 take over: 1 if `attach` speaks for the lease from now on, 0 if `attach` must do so already
+--        7 retention (ms)
 -- Reply  GRANTED fencing_token remaining_us ttl_us secret permits
 --        ENDED cause                       the lease has ended
 --        GONE                              no lease has this secret

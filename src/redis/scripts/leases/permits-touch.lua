@@ -9,8 +9,8 @@
 --                                               the server must claim it
 --                                             | SUPERSEDED: another call speaks for the request }
 --        AGAIN
--- Holds  Says of no request whether it is granted: the claim does. Repeats the hint of each open offer, because a hint
---        may be lost.
+-- Holds  Never reports a grant or an end: the server learns both by a claim. Repeats the hints of open offers, because
+--        hints may be lost.
 --
 -- @include shared/answer.lua
 -- @include shared/clean-queue.lua

@@ -20,7 +20,7 @@
 -- new forms gets a new number, so old and new records always differ.
 --
 
--- Characters of the folded text in a rank. Ties beyond these are ordered when they are read.
+-- Characters of the folded text in a rank. If texts are equal in these characters, queries order the entries.
 local RANK_TEXT = 40
 
 local GRAM_RANK_TEXT = 6

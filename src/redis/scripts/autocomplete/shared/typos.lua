@@ -103,8 +103,8 @@ end
 -- last character with the next.
 local function head_of_two(query) return math.min(LEFT_OUT, #query - 3) end
 
--- Calls `found` with each record of a form that begins like the query. If too many records share a beginning, it calls
--- `dense` with their first three characters instead. An entry may be found twice. At most one of two edits is in the head.
+-- Calls `found` with each record of a form that begins like the query, or, if too many records share a beginning,
+-- `dense` with their first three characters. An entry may be found twice. At most one of two edits is in the head.
 local function each_record_like(wanted, edits, entries, found, dense)
   local query = wanted.query
   local function text(from, to) return table.concat(query, '', from, to) end

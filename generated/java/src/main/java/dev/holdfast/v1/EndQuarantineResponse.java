@@ -49,8 +49,7 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Quarantine endedQuarantine_;
   /**
    * <pre>
-   * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-   * active.
+   * The ended quarantine, with its remaining time. Unset if no quarantine was active.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -62,8 +61,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-   * active.
+   * The ended quarantine, with its remaining time. Unset if no quarantine was active.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -75,8 +73,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-   * active.
+   * The ended quarantine, with its remaining time. Unset if no quarantine was active.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -91,8 +88,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object risk_ = "";
   /**
    * <pre>
-   * One sentence for people: what can go wrong now, for how long, and what protects the work. The
-   * server's log has the same sentence. Empty if no quarantine was active.
+   * One sentence for people: the danger, its duration, and the protection that remains. The server's log
+   * has the same sentence. Empty if no quarantine was active.
    * </pre>
    *
    * <code>string risk = 2 [json_name = "risk"];</code>
@@ -113,8 +110,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One sentence for people: what can go wrong now, for how long, and what protects the work. The
-   * server's log has the same sentence. Empty if no quarantine was active.
+   * One sentence for people: the danger, its duration, and the protection that remains. The server's log
+   * has the same sentence. Empty if no quarantine was active.
    * </pre>
    *
    * <code>string risk = 2 [json_name = "risk"];</code>
@@ -515,8 +512,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Quarantine, dev.holdfast.v1.Quarantine.Builder, dev.holdfast.v1.QuarantineOrBuilder> endedQuarantineBuilder_;
     /**
      * <pre>
-     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-     * active.
+     * The ended quarantine, with its remaining time. Unset if no quarantine was active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -527,8 +523,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-     * active.
+     * The ended quarantine, with its remaining time. Unset if no quarantine was active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -543,8 +538,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-     * active.
+     * The ended quarantine, with its remaining time. Unset if no quarantine was active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -564,8 +558,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-     * active.
+     * The ended quarantine, with its remaining time. Unset if no quarantine was active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -583,8 +576,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-     * active.
+     * The ended quarantine, with its remaining time. Unset if no quarantine was active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -609,8 +601,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-     * active.
+     * The ended quarantine, with its remaining time. Unset if no quarantine was active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -627,8 +618,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-     * active.
+     * The ended quarantine, with its remaining time. Unset if no quarantine was active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -640,8 +630,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-     * active.
+     * The ended quarantine, with its remaining time. Unset if no quarantine was active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -656,8 +645,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-     * active.
+     * The ended quarantine, with its remaining time. Unset if no quarantine was active.
      * </pre>
      *
      * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -679,8 +667,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object risk_ = "";
     /**
      * <pre>
-     * One sentence for people: what can go wrong now, for how long, and what protects the work. The
-     * server's log has the same sentence. Empty if no quarantine was active.
+     * One sentence for people: the danger, its duration, and the protection that remains. The server's log
+     * has the same sentence. Empty if no quarantine was active.
      * </pre>
      *
      * <code>string risk = 2 [json_name = "risk"];</code>
@@ -700,8 +688,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One sentence for people: what can go wrong now, for how long, and what protects the work. The
-     * server's log has the same sentence. Empty if no quarantine was active.
+     * One sentence for people: the danger, its duration, and the protection that remains. The server's log
+     * has the same sentence. Empty if no quarantine was active.
      * </pre>
      *
      * <code>string risk = 2 [json_name = "risk"];</code>
@@ -722,8 +710,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One sentence for people: what can go wrong now, for how long, and what protects the work. The
-     * server's log has the same sentence. Empty if no quarantine was active.
+     * One sentence for people: the danger, its duration, and the protection that remains. The server's log
+     * has the same sentence. Empty if no quarantine was active.
      * </pre>
      *
      * <code>string risk = 2 [json_name = "risk"];</code>
@@ -740,8 +728,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One sentence for people: what can go wrong now, for how long, and what protects the work. The
-     * server's log has the same sentence. Empty if no quarantine was active.
+     * One sentence for people: the danger, its duration, and the protection that remains. The server's log
+     * has the same sentence. Empty if no quarantine was active.
      * </pre>
      *
      * <code>string risk = 2 [json_name = "risk"];</code>
@@ -755,8 +743,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * One sentence for people: what can go wrong now, for how long, and what protects the work. The
-     * server's log has the same sentence. Empty if no quarantine was active.
+     * One sentence for people: the danger, its duration, and the protection that remains. The server's log
+     * has the same sentence. Empty if no quarantine was active.
      * </pre>
      *
      * <code>string risk = 2 [json_name = "risk"];</code>

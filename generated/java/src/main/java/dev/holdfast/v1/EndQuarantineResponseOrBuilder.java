@@ -10,8 +10,7 @@ public interface EndQuarantineResponseOrBuilder extends
 
   /**
    * <pre>
-   * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-   * active.
+   * The ended quarantine, with its remaining time. Unset if no quarantine was active.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -20,8 +19,7 @@ public interface EndQuarantineResponseOrBuilder extends
   boolean hasEndedQuarantine();
   /**
    * <pre>
-   * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-   * active.
+   * The ended quarantine, with its remaining time. Unset if no quarantine was active.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -30,8 +28,7 @@ public interface EndQuarantineResponseOrBuilder extends
   dev.holdfast.v1.Quarantine getEndedQuarantine();
   /**
    * <pre>
-   * The quarantine that was ended, with the remaining time that it had. Unset if no quarantine was
-   * active.
+   * The ended quarantine, with its remaining time. Unset if no quarantine was active.
    * </pre>
    *
    * <code>.holdfast.v1.Quarantine ended_quarantine = 1 [json_name = "endedQuarantine"];</code>
@@ -40,8 +37,8 @@ public interface EndQuarantineResponseOrBuilder extends
 
   /**
    * <pre>
-   * One sentence for people: what can go wrong now, for how long, and what protects the work. The
-   * server's log has the same sentence. Empty if no quarantine was active.
+   * One sentence for people: the danger, its duration, and the protection that remains. The server's log
+   * has the same sentence. Empty if no quarantine was active.
    * </pre>
    *
    * <code>string risk = 2 [json_name = "risk"];</code>
@@ -50,8 +47,8 @@ public interface EndQuarantineResponseOrBuilder extends
   java.lang.String getRisk();
   /**
    * <pre>
-   * One sentence for people: what can go wrong now, for how long, and what protects the work. The
-   * server's log has the same sentence. Empty if no quarantine was active.
+   * One sentence for people: the danger, its duration, and the protection that remains. The server's log
+   * has the same sentence. Empty if no quarantine was active.
    * </pre>
    *
    * <code>string risk = 2 [json_name = "risk"];</code>

@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Entry entry_;
   /**
    * <pre>
-   * The entry, as it was put.
+   * The entry with the values of its last PutEntries or import.
    * </pre>
    *
    * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entry, as it was put.
+   * The entry with the values of its last PutEntries or import.
    * </pre>
    *
    * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The entry, as it was put.
+   * The entry with the values of its last PutEntries or import.
    * </pre>
    *
    * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -477,7 +477,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Entry, dev.holdfast.v1.Entry.Builder, dev.holdfast.v1.EntryOrBuilder> entryBuilder_;
     /**
      * <pre>
-     * The entry, as it was put.
+     * The entry with the values of its last PutEntries or import.
      * </pre>
      *
      * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -488,7 +488,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry, as it was put.
+     * The entry with the values of its last PutEntries or import.
      * </pre>
      *
      * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -503,7 +503,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry, as it was put.
+     * The entry with the values of its last PutEntries or import.
      * </pre>
      *
      * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -523,7 +523,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry, as it was put.
+     * The entry with the values of its last PutEntries or import.
      * </pre>
      *
      * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -541,7 +541,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry, as it was put.
+     * The entry with the values of its last PutEntries or import.
      * </pre>
      *
      * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -566,7 +566,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry, as it was put.
+     * The entry with the values of its last PutEntries or import.
      * </pre>
      *
      * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -583,7 +583,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry, as it was put.
+     * The entry with the values of its last PutEntries or import.
      * </pre>
      *
      * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -595,7 +595,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry, as it was put.
+     * The entry with the values of its last PutEntries or import.
      * </pre>
      *
      * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -610,7 +610,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The entry, as it was put.
+     * The entry with the values of its last PutEntries or import.
      * </pre>
      *
      * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>

@@ -10,7 +10,7 @@ public interface ListedEntryOrBuilder extends
 
   /**
    * <pre>
-   * The entry, as it was put.
+   * The entry with the values of its last PutEntries or import.
    * </pre>
    *
    * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -19,7 +19,7 @@ public interface ListedEntryOrBuilder extends
   boolean hasEntry();
   /**
    * <pre>
-   * The entry, as it was put.
+   * The entry with the values of its last PutEntries or import.
    * </pre>
    *
    * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>
@@ -28,7 +28,7 @@ public interface ListedEntryOrBuilder extends
   dev.holdfast.v1.Entry getEntry();
   /**
    * <pre>
-   * The entry, as it was put.
+   * The entry with the values of its last PutEntries or import.
    * </pre>
    *
    * <code>.holdfast.v1.Entry entry = 1 [json_name = "entry"];</code>

@@ -9,7 +9,7 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
  * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
  * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
- * DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
+ * DRAINING or INTERNAL. `ErrorReason` describes how a client reacts to each error.
  * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
  * `request_id` waits in the queue like any other request.
  * </pre>
@@ -228,7 +228,7 @@ public final class LockServiceGrpc {
    * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
    * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
    * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-   * DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
+   * DRAINING or INTERNAL. `ErrorReason` describes how a client reacts to each error.
    * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
    * `request_id` waits in the queue like any other request.
    * </pre>
@@ -321,7 +321,7 @@ public final class LockServiceGrpc {
    * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
    * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
    * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-   * DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
+   * DRAINING or INTERNAL. `ErrorReason` describes how a client reacts to each error.
    * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
    * `request_id` waits in the queue like any other request.
    * </pre>
@@ -342,7 +342,7 @@ public final class LockServiceGrpc {
    * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
    * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
    * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-   * DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
+   * DRAINING or INTERNAL. `ErrorReason` describes how a client reacts to each error.
    * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
    * `request_id` waits in the queue like any other request.
    * </pre>
@@ -451,7 +451,7 @@ public final class LockServiceGrpc {
    * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
    * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
    * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-   * DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
+   * DRAINING or INTERNAL. `ErrorReason` describes how a client reacts to each error.
    * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
    * `request_id` waits in the queue like any other request.
    * </pre>
@@ -556,7 +556,7 @@ public final class LockServiceGrpc {
    * its order. A shared request behind an exclusive waiter waits too, so no mode starves.
    * "Not granted" is an error, never a flag in an OK answer: a caller that does not check the answer must
    * not enter the critical section. Every call can also end with STORE_UNAVAILABLE, OUTCOME_UNKNOWN,
-   * DRAINING or INTERNAL. `ErrorReason` says for each error what a client does.
+   * DRAINING or INTERNAL. `ErrorReason` describes how a client reacts to each error.
    * Not offered: re-entrance, upgrade, downgrade. A second request of the same `holder_id` with a new
    * `request_id` waits in the queue like any other request.
    * </pre>

@@ -91,7 +91,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object message_ = "";
   /**
    * <pre>
-   * What happened and what to do, for people.
+   * A text for people: the problem and the remedy.
    * </pre>
    *
    * <code>string message = 3 [json_name = "message"];</code>
@@ -112,7 +112,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What happened and what to do, for people.
+   * A text for people: the problem and the remedy.
    * </pre>
    *
    * <code>string message = 3 [json_name = "message"];</code>
@@ -628,7 +628,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object message_ = "";
     /**
      * <pre>
-     * What happened and what to do, for people.
+     * A text for people: the problem and the remedy.
      * </pre>
      *
      * <code>string message = 3 [json_name = "message"];</code>
@@ -648,7 +648,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened and what to do, for people.
+     * A text for people: the problem and the remedy.
      * </pre>
      *
      * <code>string message = 3 [json_name = "message"];</code>
@@ -669,7 +669,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened and what to do, for people.
+     * A text for people: the problem and the remedy.
      * </pre>
      *
      * <code>string message = 3 [json_name = "message"];</code>
@@ -686,7 +686,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened and what to do, for people.
+     * A text for people: the problem and the remedy.
      * </pre>
      *
      * <code>string message = 3 [json_name = "message"];</code>
@@ -700,7 +700,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What happened and what to do, for people.
+     * A text for people: the problem and the remedy.
      * </pre>
      *
      * <code>string message = 3 [json_name = "message"];</code>

@@ -39,7 +39,7 @@ public interface SuggestErrorOrBuilder extends
 
   /**
    * <pre>
-   * What happened and what to do, for people.
+   * A text for people: the problem and the remedy.
    * </pre>
    *
    * <code>string message = 3 [json_name = "message"];</code>
@@ -48,7 +48,7 @@ public interface SuggestErrorOrBuilder extends
   java.lang.String getMessage();
   /**
    * <pre>
-   * What happened and what to do, for people.
+   * A text for people: the problem and the remedy.
    * </pre>
    *
    * <code>string message = 3 [json_name = "message"];</code>
