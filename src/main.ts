@@ -3,7 +3,7 @@ import { ConfigError, readConfig, type Config } from './config/config';
 import { createLog } from './log';
 import { createServer, StartError, type HoldfastServer } from './server';
 
-/** Exit codes. After a second signal the code is 128 + the number of the signal, as shells use it. */
+/** The exit codes. After a second signal the exit code is 128 + the number of the signal, as is usual in shells. */
 const EXIT = {
   drained: 0,
   notStarted: 1,

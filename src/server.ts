@@ -119,7 +119,7 @@ class ComposedServer implements HoldfastServer {
   }
 }
 
-/** The settings that limit what callers may ask for. */
+/** The settings that limit the requests of callers. */
 function limitsOf(config: Config): Limits {
   const { minTtlMs, maxTtlMs, defaultTtlMs, maxStreamAgeMs, maxWaitersPerName, maxStreams } = config;
   return {

@@ -28,7 +28,7 @@ function firstDifference(lockText, hiddenText) {
   return Object.keys(wanted).find((path) => {
     const want = wanted[path];
     const have = installed[path];
-    // "" is the project itself. An optional package may be missing, because it does not fit every machine.
+    // "" is the project itself. An optional package may be missing, because not every machine can use the package.
     if (path === '' || want.optional || want.devOptional) return false;
     return !have || have.version !== want.version || have.integrity !== want.integrity;
   });

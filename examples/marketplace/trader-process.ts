@@ -134,6 +134,6 @@ process.on('message', (message: ToTraders) => {
     send({ kind: 'failed', text: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   });
 });
-// Ctrl-C reaches every process of the terminal. Only the parent process reacts: it closes the market.
+// Ctrl-C reaches every process of the terminal. Only the parent process reacts, and closes the market.
 process.on('SIGINT', () => undefined);
 process.on('disconnect', () => process.exit());

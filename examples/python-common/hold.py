@@ -203,7 +203,7 @@ class Hold:
         return pause
 
     def _report_broken(self, error: Optional[grpc.RpcError]) -> None:
-        """Reports a broken stream once, not for every attempt to open a new one."""
+        """Reports a broken stream once, and not for each attempt to open a new stream."""
         if self._broken:
             return
         self._broken = True

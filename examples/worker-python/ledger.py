@@ -25,7 +25,7 @@ import time
 from typing import Callable, List, Optional
 
 FILE = "entries.json"
-# The ledger keeps only the newest entries, because it is an example.
+# Only the newest entries are kept, because the ledger is an example.
 MAX_ENTRIES = 20
 MAX_READS = 100
 

@@ -12,7 +12,7 @@ export interface Entry {
 export type Verdict = { readonly accepted: true } | { readonly accepted: false; readonly newerToken: bigint };
 
 const FILE = 'entries.json';
-/** The ledger keeps only the newest entries, because it is an example. */
+/** Only the newest entries are kept, because the ledger is an example. */
 const MAX_ENTRIES = 20;
 const MAX_READS = 100;
 

@@ -203,7 +203,7 @@ export class LockHold {
     return pauseMs;
   }
 
-  /** Prints a broken stream once, not for every attempt to open a new one. */
+  /** Prints a broken stream once, and not for each attempt to open a new stream. */
   private printBroken(error: ServiceError | undefined): void {
     if (this.isBroken) return;
     this.isBroken = true;

@@ -6,7 +6,7 @@ import { count, duration, durationOrOff, filePath, flag, keyPrefix, listenAddres
 export interface Option<T> {
   /** The environment variable. */
   readonly name: `HOLDFAST_${string}`;
-  /** The default, as a user would write it. */
+  /** The default value, in the syntax of `format`. */
   readonly default?: string;
   /** The server does not start without a value. */
   readonly required?: true;
@@ -20,7 +20,7 @@ export interface Option<T> {
   readonly schema: z.ZodType<T, string>;
 }
 
-/** A setting that always has a value, because it has a default or is required. */
+/** A setting with a default, or a required setting. Such a setting always has a value. */
 function option<T>(
   entry: Option<T> & ({ readonly default: string } | { readonly required: true }),
 ): Option<T> {

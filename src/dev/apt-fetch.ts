@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { packagesToUnpack, parseDepends } from './debian-depends';
 import { runCommand, type CommandResult } from './run-command';
 
-/** Packages to download together. The first package is the one that the caller needs. */
+/** Packages to download together. A package list must contain the first package, but may lack the other packages. */
 export type PackageSet = readonly [string, ...string[]];
 
 const QUERY_TIMEOUT_MS = 30_000;

@@ -7,7 +7,7 @@ export interface ServerInfo {
 }
 
 export interface StoreInfo {
-  /** One line: the kind of store and its address. */
+  /** One line with the kind of store and its address. */
   readonly description: string;
   /** The folder of the private Redis. Undefined: the user runs the store. */
   readonly dataFolder: string | undefined;

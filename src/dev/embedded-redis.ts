@@ -109,7 +109,7 @@ export class EmbeddedRedis {
     return this.supervisor.pid;
   }
 
-  /** Stops Redis after it has written its data, and releases the folder. */
+  /** Stops Redis and releases the folder. Redis writes its data before it stops. */
   async stop(): Promise<void> {
     this.stopping = true;
     await this.supervisor.end();

@@ -1,4 +1,4 @@
-/** The engine's view of the gRPC call that it serves. The transport implements it. */
+/** The engine's view of a gRPC call. The transport implements this interface. */
 export interface Call {
   /** Monotonic time at which the handler of this call started (ms). Every `expire_offset` counts from this time. */
   readonly receivedAt: number;

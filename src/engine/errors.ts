@@ -1,4 +1,4 @@
-/** Why a call failed. One table in the transport maps each reason to a status code. */
+/** The reason why a call failed. One table in the transport maps each reason to a status code. */
 export type Reason =
   | 'INVALID_FIELD'
   | 'REQUEST_MISMATCH'
@@ -26,7 +26,7 @@ export type Reason =
   | 'INTERNAL';
 
 export interface FieldViolation {
-  /** Path of the field as the proto spells it, e.g. `acquire.ttl`. */
+  /** The path of the field, spelled as in the proto files, e.g. `acquire.ttl`. */
   readonly field: string;
   readonly description: string;
 }
@@ -40,7 +40,7 @@ export interface ErrorDetails {
   readonly violations?: readonly FieldViolation[];
 }
 
-/** An error for the caller. Any other error is a defect: the transport logs it and answers INTERNAL. */
+/** An error for the caller. Any other error is a defect. The transport logs a defect and answers INTERNAL. */
 export class HoldfastError extends Error {
   override readonly name = 'HoldfastError';
 

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
 
-/** The engine's only source of ids and random numbers. Tests use predictable ones. */
+/** The engine's only source of ids and random numbers. Tests use a predictable source. */
 export interface Identities {
   /** A UUID for a unary request without a request id. */
   requestId(): string;

@@ -1,6 +1,6 @@
 /** The ports to the store as a whole: its health, and the operations for an operator. */
 
-/** Whether the store answers and is safe to use. Health checks and GetServerInfo show it. */
+/** Shows whether the store answers and is safe to use. Health checks and GetServerInfo read these fields. */
 export interface StoreHealth {
   readonly reachable: boolean;
   /** False if the store's configuration may drop leases. The server must not report ready then. */

@@ -2,7 +2,7 @@ import { HoldfastError, StoreFailure } from '../errors';
 import { outcomeUnknown, storeFull, storeUnavailable } from '../store-errors';
 import type { Profile } from './suggestion';
 
-/** Every error of autocomplete. A text says what happened, to which name, and what to do. */
+/** Every error of autocomplete. Each text names the event, the affected name and the caller's next step. */
 
 export function dictionaryText(name: string): string {
   return `dictionary ${JSON.stringify(name)}`;

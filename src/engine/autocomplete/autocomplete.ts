@@ -220,7 +220,7 @@ export class Autocomplete implements AutocompleteEngine {
     const names = await answerOf(reading, 'the list of dictionaries');
     const hasNextPage = names.length > pageSize;
     const shown = names.slice(0, pageSize);
-    // A listed dictionary may not exist: its first import is in progress, or it was just deleted.
+    // A listed dictionary may not exist, because its first import is in progress, or it was deleted just now.
     const dictionaries: DictionaryView[] = [];
     for (const name of shown) {
       const view = await this.view(name);

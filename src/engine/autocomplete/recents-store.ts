@@ -1,6 +1,6 @@
 import type { Recent } from './suggestion';
 
-/** Identifies a recent in its list: by the entry id if there is one, otherwise by the exact text. */
+/** Identifies a recent in its list by the entry id. A recent without an entry id is identified by its exact text. */
 export type RecentIdentity = Pick<Recent, 'entryId' | 'text'>;
 
 /**

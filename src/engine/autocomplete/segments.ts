@@ -86,7 +86,7 @@ function piecesOf(text: string, folded: string, accents: Profile['accents']): re
   if (each.folded === folded) return each.ends;
   const composed = pieces(compose(characters, accents), (piece) => fold(piece, accents));
   if (composed.folded === folded) return composed.ends;
-  // No text is known for which both divisions fail. One single piece is correct for every text.
+  // No text is known for which both divisions fail. A single piece is correct for every text.
   return [{ end: text.length, foldedEnd: folded.length }];
 }
 

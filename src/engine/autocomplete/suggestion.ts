@@ -121,8 +121,8 @@ export interface ImportSession {
   /** Resolves when the entries are in the store. Rejects with IMPORT_CONFLICT if another import has won. */
   put(entries: readonly Entry[]): Promise<void>;
   /**
-   * Replaces the dictionary's entries with the imported ones. Rejects with INVALID_FIELD if `entryCount` differs from
-   * the number of entries in all batches. The import ends in both cases.
+   * Replaces the dictionary's entries with the imported entries. Rejects with INVALID_FIELD if `entryCount` differs
+   * from the number of entries in all batches. The import ends in both cases.
    */
   commit(entryCount: number): Promise<DictionaryView>;
   /** Leaves the dictionary unchanged, and removes the imported entries. Never rejects. */

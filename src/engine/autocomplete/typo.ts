@@ -7,8 +7,8 @@ export interface TypoMatch {
 }
 
 /**
- * The largest edit distance for a query of this length. A short query allows none, because it would match nearly every
- * text. An edit inserts, deletes or replaces a character, or swaps two neighbours.
+ * The largest edit distance for a query of this length. Short queries allow no edits, because a short query with edits
+ * matches nearly every text. An edit inserts, deletes or replaces a character, or swaps two neighbours.
  */
 function allowedEdits(length: number): number {
   if (length < 4) return 0;

@@ -223,7 +223,7 @@ export class HeldLease {
   private lose(cause: LossCause, byStore = false): void {
     this.options.sink.send({ kind: 'lost', cause });
     this.end(leaseLost(this.options.resource, cause));
-    // A renewal without a reply may have kept the lease alive in the store. The holder knows of the loss: release it.
+    // A renewal without a reply may have prolonged the lease in the store. The holder knows of the loss, so release.
     if (!byStore) this.releaseLate(this.options.clock.now() + this.ttlMs);
   }
 

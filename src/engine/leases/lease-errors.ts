@@ -4,7 +4,7 @@ import { roundedTimeSpan } from '../time-span';
 import type { HolderView, LossCause, Resource, Service } from './lease';
 import type { QueueSnapshot } from './permits-store';
 
-/** Every error of the permits engine. A text says what happened, to which name, and what to do. */
+/** Every error of the permits engine. Each text names the event, the affected name and the caller's next step. */
 
 export function resourceText({ service, name }: Resource): string {
   return `${service} ${JSON.stringify(name)}`;

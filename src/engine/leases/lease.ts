@@ -75,7 +75,7 @@ export type HoldEvent =
       readonly requestId: string;
       readonly position: number;
       readonly waiterCount: number;
-      /** The holder that blocks the queue, if there is one. */
+      /** The holder that blocks the queue. Undefined: the lock or semaphore has no holder. */
       readonly holder: HolderView | undefined;
     }
   | { readonly kind: 'granted'; readonly lease: Lease }

@@ -23,7 +23,7 @@ export interface PermitsStore {
  * asks the store for the facts.
  */
 export interface StoreListener {
-  /** The request's state may have changed: it was offered a grant, or its lease ended. */
+  /** The request's state may have changed: an offer was made, or the request's lease ended. */
   recheck(resource: Resource, requestId: string): void;
   /** A bounded script has stopped before all its work was done. */
   workLeft(resource: Resource): void;
@@ -83,7 +83,7 @@ export interface RenewCommand {
 export interface ReleaseCommand {
   readonly requestId: string;
   readonly secret: string;
-  /** Set by a stream that has reported the lease as lost: an unanswered renewal may have kept the lease alive. */
+  /** Set by a stream that has reported the lease as lost. A renewal without a reply may have prolonged the lease. */
   readonly afterLoss: { readonly attach: string } | undefined;
 }
 
@@ -172,7 +172,7 @@ export type WithdrawReply =
 
 export interface TouchReply {
   readonly snapshot: QueueSnapshot;
-  /** One element for each waiter of the touch: its position, 'recheck' (it must claim) or 'superseded'. */
+  /** One element for each waiter of the touch: its position, 'recheck' (the waiter must claim) or 'superseded'. */
   readonly waiters: readonly (number | 'recheck' | 'superseded')[];
 }
 

@@ -185,7 +185,7 @@ export class WaitQueue {
   private updateWaiters(watch: Watch, asked: readonly Waiter[], reply: TouchReply): void {
     for (const [index, waiter] of asked.entries()) {
       const state = reply.waiters[index];
-      if (watch.waiters.get(waiter.wanted.requestId) !== waiter) continue; // the wait has ended meanwhile
+      if (watch.waiters.get(waiter.wanted.requestId) !== waiter) continue; // the wait has ended
       if (watch.waiters.size > WAITERS_PER_TOUCH) {
         // The next touch asks about other waiters first. The place in the store's queue stays the same.
         watch.waiters.delete(waiter.wanted.requestId);

@@ -31,7 +31,7 @@ import { toErrorSummary } from '../grpc/errors';
 import { checkName, requireName, Violations } from '../grpc/fields';
 import { OpenStreams } from '../grpc/open-streams';
 import { serializer } from '../grpc/serialize';
-import { dictionaryHandlers } from './dictionary-handlers';
+import { dictionaryHandlers, entryHandlers } from './dictionary-handlers';
 import {
   checkEntryText,
   checkMatchKinds,
@@ -70,6 +70,7 @@ export function autocompleteHandlers(
   const handlers = {
     ...recentsHandlers(context, engine),
     ...dictionaryHandlers(context, engine),
+    ...entryHandlers(context, engine),
     ...suggestHandlers(context, engine, suggestStreams),
 
     importDictionary: clientStream<ImportDictionaryRequest, ImportDictionaryResponse>(

@@ -31,7 +31,7 @@ import {
 } from './fields';
 import { dictionaryMessage, listedEntryMessage } from './messages';
 
-/** The unary handlers of AutocompleteService for dictionaries and their entries. */
+/** The unary handlers of AutocompleteService for whole dictionaries. */
 export function dictionaryHandlers(context: CallContext, engine: AutocompleteEngine) {
   return {
     createDictionary: unary<CreateDictionaryRequest, CreateDictionaryResponse>(
@@ -45,6 +45,36 @@ export function dictionaryHandlers(context: CallContext, engine: AutocompleteEng
       },
     ),
 
+    getDictionary: unary<GetDictionaryRequest, GetDictionaryResponse>(context, async ({ dictionary }) => {
+      requireName('dictionary', dictionary);
+      return { dictionary: dictionaryMessage(await engine.getDictionary(dictionary)) };
+    }),
+
+    listDictionaries: unary<ListDictionariesRequest, ListDictionariesResponse>(
+      context,
+      async ({ namePrefix, pageSize: requested, pageToken }) => {
+        const violations = new Violations();
+        if (namePrefix !== '') checkText(violations, 'name_prefix', namePrefix, MAX_NAME_BYTES);
+        const pageSize = checkPageSize(violations, 'page_size', requested, LIST_PAGES);
+        violations.throwIfAny();
+        const page = await engine.listDictionaries(namePrefix, pageSize, pageToken);
+        return { dictionaries: page.dictionaries.map(dictionaryMessage), nextPageToken: page.nextPageToken };
+      },
+    ),
+
+    deleteDictionary: unary<DeleteDictionaryRequest, DeleteDictionaryResponse>(
+      context,
+      async ({ dictionary }) => {
+        requireName('dictionary', dictionary);
+        return { deleted: await engine.deleteDictionary(dictionary) };
+      },
+    ),
+  };
+}
+
+/** The unary handlers of AutocompleteService for the entries of a dictionary. */
+export function entryHandlers(context: CallContext, engine: AutocompleteEngine) {
+  return {
     putEntries: unary<PutEntriesRequest, PutEntriesResponse>(context, async ({ dictionary, entries }) => {
       const violations = new Violations();
       checkName(violations, 'dictionary', dictionary);
@@ -90,31 +120,6 @@ export function dictionaryHandlers(context: CallContext, engine: AutocompleteEng
         violations.throwIfAny();
         const page = await engine.listEntries({ dictionary, from, to, pageSize, pageToken });
         return { entries: page.entries.map(listedEntryMessage), nextPageToken: page.nextPageToken };
-      },
-    ),
-
-    getDictionary: unary<GetDictionaryRequest, GetDictionaryResponse>(context, async ({ dictionary }) => {
-      requireName('dictionary', dictionary);
-      return { dictionary: dictionaryMessage(await engine.getDictionary(dictionary)) };
-    }),
-
-    listDictionaries: unary<ListDictionariesRequest, ListDictionariesResponse>(
-      context,
-      async ({ namePrefix, pageSize: requested, pageToken }) => {
-        const violations = new Violations();
-        if (namePrefix !== '') checkText(violations, 'name_prefix', namePrefix, MAX_NAME_BYTES);
-        const pageSize = checkPageSize(violations, 'page_size', requested, LIST_PAGES);
-        violations.throwIfAny();
-        const page = await engine.listDictionaries(namePrefix, pageSize, pageToken);
-        return { dictionaries: page.dictionaries.map(dictionaryMessage), nextPageToken: page.nextPageToken };
-      },
-    ),
-
-    deleteDictionary: unary<DeleteDictionaryRequest, DeleteDictionaryResponse>(
-      context,
-      async ({ dictionary }) => {
-        requireName('dictionary', dictionary);
-        return { deleted: await engine.deleteDictionary(dictionary) };
       },
     ),
   };

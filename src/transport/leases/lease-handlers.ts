@@ -6,16 +6,15 @@ import type { HoldEvent, Lease, ResourceView, Service } from '../../engine/lease
 import type { Limits } from '../../engine/leases/limits';
 import type { RemoveCommand, SetLimitCommand } from '../../engine/leases/permits-store';
 import { serverStream, unary, type CallContext } from '../grpc/call';
-import {
-  checkHolderId,
-  checkLeaseId,
-  checkMetadata,
-  checkRequestId,
-  checkTtl,
-  checkWaitTimeout,
-} from './fields';
+import { checkLeaseId, checkTtl } from './fields';
 import { EventStream, type EventShape } from '../grpc/event-stream';
-import { checkName, Violations } from '../grpc/fields';
+import { Violations } from '../grpc/fields';
+import {
+  leaseRequestReaders,
+  type AcquireFields,
+  type HoldStartMessage,
+  type ReadAmount,
+} from './lease-requests';
 import { holdEventCoalesceKey, holdEventMessage, leaseMessage, lossCauseMessage } from './messages';
 
 /** The part of the permits engine that the handlers call. */
@@ -27,27 +26,6 @@ export interface PermitsEngine {
   inspect(service: Service, name: string): Promise<ResourceView>;
   setLimit(name: string, command: SetLimitCommand): Promise<ResourceView>;
   remove(name: string, command: RemoveCommand): Promise<void>;
-}
-
-/** The fields that the acquire requests of both services share. */
-interface AcquireFields {
-  readonly name: string;
-  readonly ttl: Duration | undefined;
-  readonly waitTimeout: Duration | undefined;
-  readonly holderId: string;
-  readonly metadata: ReadonlyMap<string, string>;
-  readonly requestId: string;
-}
-
-/** The part of an acquire request that each service reads from its own fields. */
-export type PermitAmount = Pick<AcquireRequest, 'mode' | 'permitCount' | 'initialLimit'>;
-
-/** The prefix of field names in violations. It is `acquire.` for an acquire request inside a hold request. */
-export type FieldPath = '' | 'acquire.';
-type ReadAmount<Request> = (violations: Violations, request: Request, path: FieldPath) => PermitAmount;
-
-interface HoldStartMessage<Request> {
-  readonly start?: { $case: 'acquire'; value: Request } | { $case: 'leaseId'; value: string } | undefined;
 }
 
 const HOLD_EVENTS: EventShape<HoldEvent, { holdEvent: proto.HoldEvent | undefined }> = {
@@ -66,42 +44,7 @@ export function leaseHandlers<Request extends AcquireFields>(
   limits: Limits,
   readAmount: ReadAmount<Request>,
 ) {
-  const readAcquire = (request: Request, path: FieldPath, needsRequestId: boolean): AcquireRequest => {
-    const violations = new Violations();
-    checkName(violations, `${path}name`, request.name);
-    checkHolderId(violations, `${path}holder_id`, request.holderId);
-    const { mode, permitCount, initialLimit } = readAmount(violations, request, path);
-    const acquire = {
-      name: request.name,
-      requestId: checkRequestId(violations, `${path}request_id`, request.requestId, needsRequestId),
-      mode,
-      permitCount,
-      initialLimit,
-      holderId: request.holderId,
-      metadata: checkMetadata(violations, `${path}metadata`, request.metadata),
-      ttlMs: checkTtl(violations, `${path}ttl`, request.ttl, limits) ?? limits.defaultTtlMs,
-      waitTimeoutMs: checkWaitTimeout(violations, `${path}wait_timeout`, request.waitTimeout),
-    };
-    violations.throwIfAny();
-    return acquire;
-  };
-
-  const readStart = ({ start }: HoldStartMessage<Request>): HoldStart => {
-    switch (start?.$case) {
-      case 'acquire': {
-        const acquire = readAcquire(start.value, 'acquire.', true);
-        return { kind: 'acquire', request: { ...acquire, requestId: acquire.requestId as string } };
-      }
-      case 'leaseId':
-        return { kind: 'attach', leaseId: start.value };
-      default: {
-        const violations = new Violations();
-        violations.add('start', 'is required: acquire or lease_id');
-        return violations.throw();
-      }
-    }
-  };
-
+  const { readAcquire, readStart } = leaseRequestReaders(limits, readAmount);
   return {
     acquire: unary<Request, { lease: proto.Lease | undefined }>(context, async (request, call) => {
       const lease = await engine.acquire(call, service, readAcquire(request, '', false));

@@ -14,7 +14,8 @@ import type { Limits } from '../../engine/leases/limits';
 import { unary, type CallContext } from '../grpc/call';
 import { requireName, type Violations } from '../grpc/fields';
 import { serializer } from '../grpc/serialize';
-import { leaseHandlers, type FieldPath, type PermitAmount, type PermitsEngine } from './lease-handlers';
+import { leaseHandlers, type PermitsEngine } from './lease-handlers';
+import type { FieldPath, PermitAmount } from './lease-requests';
 import { lockMessage } from './messages';
 
 /** The generated LockService, with faster serializers for the answers that each lease needs. */

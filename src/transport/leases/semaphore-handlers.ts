@@ -18,7 +18,8 @@ import { unary, type CallContext } from '../grpc/call';
 import { checkName, requireName, Violations } from '../grpc/fields';
 import { serializer } from '../grpc/serialize';
 import { checkCount } from './fields';
-import { leaseHandlers, type FieldPath, type PermitAmount, type PermitsEngine } from './lease-handlers';
+import { leaseHandlers, type PermitsEngine } from './lease-handlers';
+import type { FieldPath, PermitAmount } from './lease-requests';
 import { semaphoreMessage } from './messages';
 
 /** The generated SemaphoreService, with faster serializers for the answers that each lease needs. */

@@ -27,7 +27,7 @@ const CAUSES: Readonly<Record<Quarantine['cause'], QuarantineCause>> = {
   clock: QuarantineCause.QUARANTINE_CAUSE_CLOCK,
 };
 
-/** The handlers of ServerService. GetServerInfo makes no call to the store, so it answers while the store is down. */
+/** The handlers of ServerService. GetServerInfo makes no call to the store, and also answers while the store is down. */
 export function serverHandlers(
   context: CallContext,
   version: string,

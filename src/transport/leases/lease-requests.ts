@@ -1,0 +1,75 @@
+import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
+import type { Limits } from '../../engine/leases/limits';
+import type { AcquireRequest, HoldStart } from '../../engine/leases/requests';
+import { checkName, Violations } from '../grpc/fields';
+import { checkHolderId, checkMetadata, checkRequestId, checkTtl, checkWaitTimeout } from './fields';
+
+/** The fields that the acquire requests of both services share. */
+export interface AcquireFields {
+  readonly name: string;
+  readonly ttl: Duration | undefined;
+  readonly waitTimeout: Duration | undefined;
+  readonly holderId: string;
+  readonly metadata: ReadonlyMap<string, string>;
+  readonly requestId: string;
+}
+
+/** The part of an acquire request that each service reads from its own fields. */
+export type PermitAmount = Pick<AcquireRequest, 'mode' | 'permitCount' | 'initialLimit'>;
+
+/** The prefix of field names in violations: `acquire.` for an acquire request inside a hold request. */
+export type FieldPath = '' | 'acquire.';
+export type ReadAmount<Request> = (violations: Violations, request: Request, path: FieldPath) => PermitAmount;
+
+export interface HoldStartMessage<Request> {
+  readonly start?: { $case: 'acquire'; value: Request } | { $case: 'leaseId'; value: string } | undefined;
+}
+
+interface LeaseRequestReaders<Request> {
+  readAcquire(request: Request, path: FieldPath, needsRequestId: boolean): AcquireRequest;
+  readStart(message: HoldStartMessage<Request>): HoldStart;
+}
+
+/** The functions that check an acquire or hold request and translate it for the engine. They throw INVALID_FIELD. */
+export function leaseRequestReaders<Request extends AcquireFields>(
+  limits: Limits,
+  readAmount: ReadAmount<Request>,
+): LeaseRequestReaders<Request> {
+  const readAcquire = (request: Request, path: FieldPath, needsRequestId: boolean): AcquireRequest => {
+    const violations = new Violations();
+    checkName(violations, `${path}name`, request.name);
+    checkHolderId(violations, `${path}holder_id`, request.holderId);
+    const { mode, permitCount, initialLimit } = readAmount(violations, request, path);
+    const acquire = {
+      name: request.name,
+      requestId: checkRequestId(violations, `${path}request_id`, request.requestId, needsRequestId),
+      mode,
+      permitCount,
+      initialLimit,
+      holderId: request.holderId,
+      metadata: checkMetadata(violations, `${path}metadata`, request.metadata),
+      ttlMs: checkTtl(violations, `${path}ttl`, request.ttl, limits) ?? limits.defaultTtlMs,
+      waitTimeoutMs: checkWaitTimeout(violations, `${path}wait_timeout`, request.waitTimeout),
+    };
+    violations.throwIfAny();
+    return acquire;
+  };
+
+  const readStart = ({ start }: HoldStartMessage<Request>): HoldStart => {
+    switch (start?.$case) {
+      case 'acquire': {
+        const acquire = readAcquire(start.value, 'acquire.', true);
+        return { kind: 'acquire', request: { ...acquire, requestId: acquire.requestId as string } };
+      }
+      case 'leaseId':
+        return { kind: 'attach', leaseId: start.value };
+      default: {
+        const violations = new Violations();
+        violations.add('start', 'is required: acquire or lease_id');
+        return violations.throw();
+      }
+    }
+  };
+
+  return { readAcquire, readStart };
+}
