@@ -10,7 +10,10 @@ import { wholeEntry, type EntryFields } from '../support/clients/dictionary-impo
 import { present } from '../support/clients/unary-call';
 import type { Member } from './fleet';
 
-/** A client of dictionaries for the fault tests. It retries nothing and rejects with the error that gRPC reports. */
+/**
+ * A client of dictionaries for the fault tests. The client never retries. A call rejects with the error that gRPC
+ * reports.
+ */
 export class DictionaryClient extends AutocompleteConnection {
   async create(dictionary: string, accents = 0): Promise<void> {
     await this.call(this.stub.createDictionary, { dictionary, profile: { accents, typoMatching: 0 } });
@@ -70,7 +73,7 @@ export class DictionaryClient extends AutocompleteConnection {
   }
 }
 
-/** One client for each server that a test talks to. */
+/** One client for each server that a test uses. */
 export class DictionaryClients {
   private readonly clients = new Map<string, DictionaryClient>();
 

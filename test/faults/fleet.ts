@@ -55,7 +55,7 @@ export class Member {
     return this.running;
   }
 
-  /** Starts a new process in place of one that has ended, with the same addresses and proxies. */
+  /** Replaces an ended process by a new process with the same addresses and proxies. */
   async restart(): Promise<void> {
     const { listen } = this.running;
     await this.running.close();
@@ -104,7 +104,7 @@ export interface FleetOptions {
   readonly members: readonly MemberOptions[];
 }
 
-/** A store and server processes over it. */
+/** A store, with server processes that use the store. */
 export class Fleet<Store extends FleetStore = RedisProcess> {
   private readonly socketsAtStart = new Map<Member, number | undefined>();
 

@@ -59,7 +59,7 @@ export class RecordedStream {
     return this.heard('a grant', () => this.held, timeoutMs);
   }
 
-  /** Waits until the stream has received `count` events of a kind since it was opened. */
+  /** Waits until the stream has received `count` events of a kind since its start. */
   async atLeast(kind: EventKind, count: number): Promise<void> {
     await this.heard(`${count} ${kind}`, () => this.count(kind) >= count);
   }

@@ -4,8 +4,8 @@ import type { FleetStore } from './fleet';
 import { PREFIX } from './observer';
 
 /**
- * Lists what Redis must not keep for a name at rest: holders, offers, waiters, keys without an expiry, and records
- * that are neither a tombstone nor a detached ticket.
+ * Lists the data that Redis must not keep for a name at rest: holders, offers, waiters, keys without an expiry, and
+ * records that are neither a tombstone nor a detached ticket.
  */
 export async function residueOf(redis: Pick<FleetStore, 'command'>, resource: Resource): Promise<string[]> {
   const keys = permitsKeys(PREFIX, resource);

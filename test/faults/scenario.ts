@@ -129,7 +129,7 @@ export class Scenario {
   }
 
   /**
-   * Waits until every lease that nobody renews has ended, and records the residue. A store that lost writes may contain
+   * Waits until every lease without renewals has ended, and records the residue. A store that lost writes may contain
    * waiters of calls that have ended. Such waiters get offers again, and `probesWaitMs` outlasts them.
    */
   async comeToRest(probesWaitMs = 0): Promise<void> {

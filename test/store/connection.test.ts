@@ -15,7 +15,7 @@ import { RedisProcess } from '../support/processes/redis-process';
 const whole = (reply: Reply[], sentAt: number) => ({ reply, sentAt });
 
 const COMMAND_TIMEOUT_MS = 600;
-/** Long enough for a busy Redis to answer meanwhile. */
+/** Long enough for a busy Redis to answer. */
 const PAUSE_MS = 3 * COMMAND_TIMEOUT_MS;
 const PROBE_INTERVAL_MS = 1000;
 /** The connection checks the deadlines of its commands at this interval. */

@@ -55,7 +55,7 @@ export class Pending<Result> {
     );
   }
 
-  /** The result; throws if there is none. */
+  /** The result. Throws if there is no result. */
   get value(): NonNullable<Result> {
     if (this.result === undefined || this.result === null) {
       throw new Error(this.over ? `no result, but ${String(this.error)}` : 'still in flight');

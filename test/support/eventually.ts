@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface EventuallyOptions {
-  /** The time limit. Default 20 s: enough for a machine with busy cores. */
+  /** The time limit. Default: 20 s, which is enough for a machine with busy cores. */
   readonly timeoutMs?: number;
   /** The time between two checks. Default 20 ms. */
   readonly everyMs?: number;
@@ -12,8 +12,8 @@ const DEFAULT_TIMEOUT_MS = 20_000;
 type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>;
 
 /**
- * Repeats `check` until it returns a truthy value, and resolves to the value. After the timeout it rejects with `what` and
- * the last value or error.
+ * Repeats `check` until it returns a truthy value, and resolves to the value. After the timeout it rejects with `what`
+ * and the last value or error.
  */
 export async function eventually<T>(
   what: string,

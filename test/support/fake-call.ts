@@ -9,7 +9,7 @@ export interface FakeCallOptions {
   readonly transportRetry?: boolean;
 }
 
-/** A call as the transport passes it to the engine. */
+/** A call in the form in which the transport passes calls to the engine. */
 export class FakeCall implements Call {
   readonly receivedAt: number;
   readonly timeoutMs: number | undefined;
@@ -50,7 +50,7 @@ export class RecordedSink implements HoldSink {
     return this.events.map(({ kind }) => kind);
   }
 
-  /** The last event; throws if it is of another kind. */
+  /** The last event. Throws if the event is of another kind. */
   last<K extends HoldEvent['kind']>(kind: K): Extract<HoldEvent, { kind: K }> & { readonly at: number } {
     const event = this.events[this.events.length - 1];
     if (event?.kind !== kind) throw new Error(`the last event is ${event?.kind ?? 'none'}, not ${kind}`);
@@ -60,7 +60,7 @@ export class RecordedSink implements HoldSink {
 
 export const ALICE = '0190a0a0-0000-7000-8000-00000000a11c';
 
-/** An acquire as the transport passes it to the engine. By default it has no wait_timeout. */
+/** An acquire in the form in which the transport passes acquires to the engine. Default: no wait_timeout. */
 export function acquireRequest<Values extends Partial<AcquireRequest>>(values: Values) {
   return {
     name: 'hello',

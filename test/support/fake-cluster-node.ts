@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { commandWords, FrameReader } from './proxy/resp-frames';
 
-/** What a node answers a script with: text as it stands in the protocol, or 'cut': it is lost with its connection. */
+/** A node's answer to a script: text in the form of the protocol, or 'cut' for a loss of the connection. */
 export type Answer = string;
 
 const bulk = (text: string) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
@@ -10,11 +10,11 @@ const array = (...parts: string[]) => `*${parts.length}\r\n${parts.join('')}`;
 export const answered = (text: string) => array(bulk(text));
 export const refused = (text: string) => `-${text}\r\n`;
 
-/** A node of a Redis Cluster that answers scripts as a test says, and everything else as a good node does. */
+/** A node of a Redis Cluster. The test chooses its answers to scripts. It answers all other commands correctly. */
 export class FakeClusterNode {
-  /** The scripts it was sent that are not about epochs, with ASKING where that stood before them. */
+  /** The received scripts that are not about epochs, each with its preceding ASKING. */
   readonly received: string[] = [];
-  /** `host:port` of all nodes, with their slots, as CLUSTER SLOTS is answered. */
+  /** The `host:port` of all nodes with their slots, for the answer to CLUSTER SLOTS. */
   slots: readonly (readonly [number, number, string])[] = [];
   answer: (received: string) => Answer = () => answered('OK');
   private readonly sockets = new Set<Socket>();

@@ -44,7 +44,7 @@ export interface Sent<V extends Verb> {
   readonly verb: V;
   readonly resource: Resource;
   readonly command: Commands[V][0];
-  /** Clock time at which the command was sent. */
+  /** The clock time at which the command was sent. */
   readonly at: number;
   answer(reply: Commands[V][1]): Promise<void>;
   fail(carriedOut?: 'no' | 'unknown', kind?: StoreFailure['kind'], retryAfterMs?: number): Promise<void>;
@@ -61,7 +61,7 @@ export const EMPTY_SNAPSHOT: QueueSnapshot = {
   usedCount: 0,
 };
 
-/** A store without rules: the test sees each command and chooses its reply. */
+/** A store without rules. The test sees each command and chooses its reply. */
 export class FakeStore implements PermitsStore {
   listener: StoreListener | undefined;
   /** Every command, answered or not. */
@@ -84,7 +84,7 @@ export class FakeStore implements PermitsStore {
   setLimit = (resource: Resource, command: SetLimitCommand) => this.send('setLimit', resource, command);
   remove = (resource: Resource, command: RemoveCommand) => this.send('remove', resource, command);
 
-  /** The earliest command of this kind in flight; throws if there is none. */
+  /** The earliest command of this kind in flight. Throws if there is no such command. */
   async next<V extends Verb>(verb: V): Promise<Sent<V>> {
     await settled();
     const found = this.unanswered.find((sent) => sent.verb === verb);

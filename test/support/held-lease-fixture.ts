@@ -6,7 +6,7 @@ import { RecordedSink } from './fake-call';
 import { FakeStore, grantedAt } from './fake-store';
 import { ManualClock, settled } from './manual-clock';
 
-/** An entry of the timer queue runs at most this late. */
+/** The longest delay of an entry of the timer queue (ms). */
 export const SLOT_MS = 10;
 
 export interface HeldLeaseSetting {
@@ -17,7 +17,7 @@ export interface HeldLeaseSetting {
   readonly granted?: Partial<Granted>;
 }
 
-/** A HeldLease that was just granted, over a fake store. */
+/** A HeldLease directly after its grant, over a fake store. */
 export class HeldLeaseFixture {
   readonly clock = new ManualClock(100_000);
   readonly store = new FakeStore(this.clock);
@@ -28,7 +28,7 @@ export class HeldLeaseFixture {
   readonly ttlMs: number;
   readonly lease: HeldLease;
   readonly defects: unknown[] = [];
-  /** 'OK' or the reason of the stream's error; undefined while the stream is open. */
+  /** 'OK' or the reason of the stream's error. Undefined while the stream is open. */
   status: string | undefined;
 
   constructor(setting: HeldLeaseSetting = {}) {

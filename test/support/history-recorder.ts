@@ -7,7 +7,7 @@ export function monotonicMicros(): Micros {
   return Number(process.hrtime.bigint() / 1000n);
 }
 
-/** Names a lease by a hash: a lease_id is an authority and must not be written to files. */
+/** Names a lease by a hash, because a lease_id is an authority and must not be written to files. */
 export function hashLeaseId(leaseId: string): string {
   return createHash('sha256').update(leaseId).digest('hex').slice(0, 16);
 }
@@ -16,7 +16,7 @@ export interface EventSink {
   write(event: HistoryEvent): void;
 }
 
-/** Adds time and order to events. The sink has written an event when `record` returns, so a SIGKILL loses none. */
+/** Adds time and order to events. The sink has written an event when `record` returns, so a SIGKILL loses no event. */
 export class Recorder {
   private seq = 0;
 
@@ -30,7 +30,7 @@ export class Recorder {
     return this.clock();
   }
 
-  /** Pass `at` for a receipt: read the time first of all. */
+  /** Records an event. A receipt must pass `at`, with a time that was read before all other work. */
   record(body: EventBody, at: Micros = this.clock()): HistoryEvent {
     this.seq += 1;
     const event = { at, source: this.source, seq: this.seq, ...body } as HistoryEvent;
@@ -82,7 +82,7 @@ export function readHistoryTail(path: string, maxBytes: number): HistoryEvent[] 
   }
 }
 
-/** Reads one file. An incomplete last line is left out: its process died while it wrote. */
+/** Reads a file. An incomplete last line is left out, because its process died during the write. */
 export function readHistoryFile(path: string): HistoryEvent[] {
   return parseLines(path, readFileSync(path, 'utf8').split('\n'));
 }

@@ -1,6 +1,7 @@
 /**
- * A history: what clients sent and received, and what the test did, as events on the machine's monotonic clock. The
- * checkers read nothing else, no log and no state of a server. In a file each event is one line of JSON.
+ * A history: the messages that clients sent and received, and the actions of the test, as events on the machine's
+ * monotonic clock. The checkers read only the history, and no log or state of a server. In a file each event is one
+ * line of JSON.
  */
 
 /** Microseconds on CLOCK_MONOTONIC, which all processes of one machine share. */
@@ -11,7 +12,7 @@ export type LossCause = 'EXPIRED' | 'REVOKED' | 'STORE_RESET' | 'STORE_UNAVAILAB
 export type LockMode = 'exclusive' | 'shared';
 
 interface Stamped {
-  /** Read just before a send, and as the first step of a receipt. */
+  /** The time, which is read directly before a send, and as the first step of a receipt. */
   readonly at: Micros;
   /** The recorder of the event. `seq` orders its events of equal time. */
   readonly source: string;
@@ -25,7 +26,7 @@ interface OfCall extends Stamped {
   readonly call: string;
 }
 
-/** A call that may be granted was sent. `attach` names a lease, the others a request. */
+/** A call that may be granted was sent. `attach` names a lease. The other calls name a request. */
 export interface Asked extends OfCall {
   readonly type: 'asked';
   readonly rpc: 'acquire' | 'hold' | 'attach';
@@ -35,7 +36,7 @@ export interface Asked extends OfCall {
   readonly mode: LockMode;
   readonly permitCount: number;
   readonly ttlUs: Micros;
-  /** null: no timeout. */
+  /** Null for no timeout. */
   readonly waitTimeoutUs: Micros | null;
 }
 
@@ -48,7 +49,7 @@ export interface Queued extends OfCall {
 interface Believed extends OfCall {
   readonly lease: string;
   readonly ttlUs: Micros;
-  /** The start of `expireOffsetUs`: when the call, or the stream, was opened. */
+  /** The start of `expireOffsetUs`, which is the start of the call or of the stream. */
   readonly t0: Micros;
   readonly expireOffsetUs: Micros;
   readonly deadline: Micros;
@@ -114,7 +115,7 @@ export interface Cancelled extends OfCall {
   readonly type: 'cancelled';
 }
 
-/** A client is about to be killed by SIGKILL. The killer records it. */
+/** A client is killed by SIGKILL directly after this event. The killer records the event. */
 export interface Killed extends Stamped {
   readonly type: 'killed';
   readonly client: string;
@@ -156,7 +157,7 @@ export interface FaultStarted extends Stamped {
   readonly names?: readonly string[];
   readonly excuses?: readonly string[];
   readonly explains?: readonly LossCause[];
-  /** How long after the fault its consequences may still show. */
+  /** The time after the fault in which its consequences may still show. */
   readonly graceUs?: Micros;
 }
 
@@ -176,11 +177,11 @@ export interface LimitAsked extends Stamped {
 export interface LimitAnswered extends Stamped {
   readonly type: 'limit_answered';
   readonly change: string;
-  /** false: certainly not changed. */
+  /** False if the limit was certainly not changed. */
   readonly done: boolean;
 }
 
-/** An operator revoked the leases of these tokens. null: all leases of the name. */
+/** An operator revoked the leases of these tokens, or all leases of the name if `tokens` is null. */
 export interface RevokeAsked extends Stamped {
   readonly type: 'revoke_asked';
   readonly name: string;
@@ -195,7 +196,7 @@ export interface ExpiryObserved extends Stamped {
   readonly lease: string;
   readonly before: Micros;
   readonly redisTimeUs: Micros;
-  /** null: Redis does not have the lease as held. */
+  /** Null if Redis does not have the lease as held. */
   readonly expiryUs: Micros | null;
 }
 
@@ -206,7 +207,7 @@ export interface HoldersObserved extends Stamped {
   readonly tokens: readonly number[];
 }
 
-/** What exists: `baseline` before any work, `rest` after all leases have ended. */
+/** A count of existing objects: `baseline` before all work, `rest` after the end of all leases. */
 export interface ResidueObserved extends Stamped {
   readonly type: 'residue_observed';
   readonly when: 'baseline' | 'rest';
@@ -216,7 +217,7 @@ export interface ResidueObserved extends Stamped {
   readonly gauges: Readonly<Record<string, number>>;
 }
 
-/** At rest a probe acquired as many permits as possible. */
+/** At rest, a probe acquired as many permits as possible. */
 export interface PermitsProbed extends Stamped {
   readonly type: 'permits_probed';
   readonly name: string;

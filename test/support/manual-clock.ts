@@ -47,7 +47,7 @@ export class ManualClock implements Clock {
     this.time = target;
   }
 
-  /** Jumps like the clock of a suspended process: all timers in between run now, late. */
+  /** Jumps like the clock of a suspended process. All timers in the skipped time run now, late. */
   async jump(ms: number): Promise<void> {
     this.time += ms;
     await this.advance(0);

@@ -24,14 +24,14 @@ import type { ManualClock } from './manual-clock';
 import { PermitsModel } from './permits-model';
 import type { Unsent } from './permits-model-request';
 
-/** The outcome of one command: answered, carried out with its reply lost, or never arrived. */
+/** The outcome of a command: answered, carried out with a lost reply, or never arrived. */
 export type CommandOutcome = 'answered' | 'reply-lost' | 'not-arrived';
 
-/** The store that several servers share: a model instead of Redis. */
+/** A model that replaces Redis as the store of several servers. */
 export class ModelWorld {
-  /** Whether hints to other servers arrive. */
+  /** True if hints to other servers arrive. */
   hints = true;
-  /** Time of a command to the store and back. */
+  /** The time of a command to the store and back. */
   latencyMs = 0;
   outcomeOf: (verb: string, serverId: string) => CommandOutcome = () => 'answered';
   readonly log: { readonly verb: string; readonly server: string }[] = [];
@@ -40,7 +40,7 @@ export class ModelWorld {
 
   constructor(readonly clock: ManualClock) {}
 
-  /** The store's clock: unrelated to the servers' clocks, except for its rate. */
+  /** The store's clock, which has the rate of the servers' clocks but another time. */
   get nowUs(): number {
     return 1_700_000_000_000_000 + Math.round(this.clock.now() * 1000);
   }

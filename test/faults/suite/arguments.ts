@@ -19,7 +19,7 @@ export const USAGE = `usage: npm run test:faults -- [options]
 
 export class UsageError extends Error {}
 
-/** What a run of the fault suite does. */
+/** The task of a run of the fault suite. */
 export interface RunOptions {
   readonly seed: number;
   readonly seconds: number;

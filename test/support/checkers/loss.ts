@@ -110,7 +110,7 @@ function silences(grant: Grant, call: Call, timeline: Timeline, options: CheckOp
   });
 }
 
-/** The instant of the next answered renewal after the store lost this lease. Infinity if the store did not lose it. */
+/** The instant of the next answered renewal after the store lost this lease. Infinity if the store kept the lease. */
 function resetNoticed(
   grant: Grant,
   last: Granted | Renewed,

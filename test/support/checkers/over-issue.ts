@@ -28,13 +28,13 @@ export function checkOverIssue(timeline: Timeline): Violation[] {
 /** Grants to check, ordered so that the set of earlier grants only grows. */
 interface Ordering {
   readonly order: readonly Believed[];
-  /** `earlier`: the number of grants in `order` that precede it. `span`: the grant was made within. */
+  /** The number of grants in `order` that precede the grant, and the span in which the grant was made. */
   readonly checks: readonly { grant: Believed; earlier: number; span: readonly [Micros, Micros] }[];
 }
 
 /**
- * Orders by token, the order in which permits were taken. A grant was made after it and all lower tokens were
- * requested, and before it and all higher tokens were received.
+ * Orders by token, which is the order in which permits were taken. A grant was made after the requests of all lower
+ * tokens, and before the receipts of all higher tokens.
  */
 function tokens(grants: readonly Believed[]): Ordering {
   const order = [...grants].sort((a, b) => a.token - b.token || a.belief.from - b.belief.from);
@@ -48,8 +48,8 @@ function tokens(grants: readonly Believed[]): Ordering {
 }
 
 /**
- * Orders by claim: an offer from before a lowered limit must not be claimed after it. A lease lives for its TTL from
- * its claim, so the end in the answer bounds the claim from below. Grants received before that bound are earlier.
+ * Orders by claim, because an offer must not be claimed after its limit is lowered. A lease lives for its TTL from its
+ * claim, so the end in the answer bounds the claim from below. Grants received before that bound are earlier.
  */
 function claims(grants: readonly Believed[], timeline: Timeline): Ordering {
   const order = [...grants].sort((a, b) => a.belief.from - b.belief.from);

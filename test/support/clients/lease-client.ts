@@ -117,7 +117,7 @@ export abstract class LeaseClient<Stub extends Client, Asked extends Wanted, Req
     return this.rpcs.hold.call(this.stub, { start: value });
   }
 
-  /** The state of a name as its service shows it. */
+  /** The state of a name in the view of its service. */
   abstract view(name: string): Promise<LeaseView>;
 
   close(): void {

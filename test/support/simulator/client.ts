@@ -42,7 +42,7 @@ interface JobRun {
   releaseTries: number;
 }
 
-/** A client by the contract: it computes its own deadlines, and retries with the same request id. */
+/** A client that follows the contract: the client computes its own deadlines and retries with the same request id. */
 export class SimClient extends SimProcess {
   private readonly calls = new Map<string, OpenedCall>();
   private count = 0;
@@ -218,7 +218,7 @@ export class SimClient extends SimProcess {
     });
   }
 
-  /** Leaves a stream that is silent long after the deadline of its lease. */
+  /** Closes a stream that is silent long after the deadline of its lease. */
   private leaveOverdueStream(run: JobRun, lease: HeldLease): void {
     this.after(lease.deadline - this.loop.now + 3 * SECOND, () => {
       if (run.over) return;

@@ -1,10 +1,10 @@
 import type { Micros } from '../history';
 import type { ManualLoop } from './loop';
 
-/** How long a server waits for a reply. After that the outcome of the command is unknown. */
+/** The time for which a server waits for a reply. Afterwards, the outcome of the command is unknown. */
 export const COMMAND_TIMEOUT: Micros = 2_000_000;
 
-/** A connection to the store. It keeps the order of scripts and the order of replies. */
+/** A connection to the store, which keeps the order of scripts and the order of replies. */
 export interface StoreLink {
   toStore(script: () => void): void;
   fromStore(deliver: () => void): void;
@@ -14,7 +14,7 @@ export interface StoreLink {
 
 type OnReply<Reply> = (reply: Reply, sentAt: Micros) => void;
 
-/** Sends scripts. A script without a reply in time has failed with an unknown outcome: it may still run. */
+/** Sends scripts. A script without a reply in time fails with an unknown outcome, because the script may still run. */
 export class StoreCommands {
   constructor(
     private readonly loop: ManualLoop,

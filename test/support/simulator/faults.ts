@@ -18,7 +18,7 @@ interface FaultScope {
   readonly clients?: readonly string[];
 }
 
-/** Carries out the faults of a plan, and records each of them in the history. */
+/** Carries out the faults of a plan, and records each fault in the history. */
 export class FaultInjector {
   private faultCount = 0;
 
@@ -91,7 +91,7 @@ export class FaultInjector {
     this.network.dropReplies(count, () => this.endFault(fault));
   }
 
-  /** Recorded as a manual deletion of all keys, because this store has no epochs and so no quarantine. */
+  /** Records the loss as a manual deletion of all keys, because this store has no epochs and no quarantine. */
   private flushStore(): void {
     const fault = this.startFault('redis_deleted', {});
     this.network.runInStore(null, () => {
@@ -134,7 +134,7 @@ export class FaultInjector {
     });
   }
 
-  /** Kills a server, unless it is the last one. */
+  /** Kills a server, except the last server. */
   private killServer(server: SimServer | undefined): void {
     const aliveCount = this.network.servers.filter(({ alive }) => alive).length;
     if (server === undefined || !server.alive || aliveCount === 1) return;

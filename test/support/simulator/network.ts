@@ -10,7 +10,7 @@ import type { ServerNetwork, SimServer } from './server';
 export class SimNetwork implements ClientNetwork, ServerNetwork {
   readonly servers: SimServer[] = [];
   readonly clients = new Map<string, SimClient>();
-  /** How much longer pub/sub messages take. */
+  /** The extra delay of pub/sub messages. */
   messageDelayUs: Micros = 0;
   isStoreStalled = false;
   private readonly connectedTo = new Map<string, number>();
@@ -119,7 +119,7 @@ export class SimNetwork implements ClientNetwork, ServerNetwork {
     return 100 + Math.floor(this.random() * 3_000);
   }
 
-  /** Runs the backlog: the sockets in random order, and the commands of a socket in theirs. */
+  /** Runs the backlog: the sockets in random order, and the commands of each socket in their order. */
   private resumeStore(): void {
     this.isStoreStalled = false;
     const backlog = this.inSockets.splice(0);

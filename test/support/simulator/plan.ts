@@ -8,21 +8,21 @@ export interface Job {
   readonly mode: LockMode;
   readonly permits: number;
   readonly ttlUs: Micros;
-  /** null: waits without a limit. 0: tries once. */
+  /** The time limit of the wait. Null for no limit, and 0 for a request that tries once. */
   readonly waitTimeoutUs: Micros | null;
   readonly startUs: Micros;
   /** The duration of the work after the grant. */
   readonly workUs: Micros;
-  /** The interval of unary renewals during the work. null: no renewals. */
+  /** The interval of unary renewals during the work. Null for no renewals. */
   readonly renewEveryUs: Micros | null;
   readonly renewTtlUs?: Micros;
-  /** What the client does after the work. */
+  /** The client's action after the work. */
   readonly end: 'release' | 'abandon';
-  /** The client cancels if it has no grant by then. */
+  /** The time at which a client without a grant cancels. */
   readonly cancelAfterUs: Micros | null;
-  /** The client renews and releases even after its deadline. */
+  /** True if the client renews and releases even after its deadline. */
   readonly ignoresDeadline?: boolean;
-  /** The client sends its request again, with the same id, after this time. */
+  /** The time after which the client sends its request again with the same id. */
   readonly repeatAfterUs?: Micros;
 }
 
@@ -47,6 +47,6 @@ export interface Plan {
   readonly limits: Readonly<Record<string, number>>;
   readonly jobs: readonly Job[];
   readonly steps: readonly Step[];
-  /** When all clients stop. The residue is observed after the last lease has expired. */
+  /** The time at which all clients stop. The residue is observed after the last lease has expired. */
   readonly untilUs: Micros;
 }

@@ -95,7 +95,7 @@ function plans(steps: fc.Arbitrary<Step[]>): fc.Arbitrary<Plan> {
 /** Clients contend, wait, renew, abandon and repeat requests. There are no faults except lost messages. */
 export const plansWithoutFaults = plans(fc.array(harmlessStep, { maxLength: 12 }));
 
-/** The same, while processes die or stop, links break, and the store stalls or loses its data. */
+/** Clients contend as without faults, while processes die or stop, links break, and the store stalls or loses data. */
 export const plansWithFaults = plans(
   fc
     .tuple(fc.array(harmlessStep, { maxLength: 12 }), fc.array(faultStep, { minLength: 1, maxLength: 4 }))

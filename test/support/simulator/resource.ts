@@ -5,13 +5,13 @@ import type { IsBroken } from './mutations';
 const SECOND: Micros = 1_000_000;
 /** The duration of an offer. */
 const OFFER: Micros = 3 * SECOND;
-/** A server without a script for this long is dead. */
+/** A server without a script for this time is dead. */
 const SEEN_FOR: Micros = 4 * SECOND;
-/** How long a detached waiter keeps its place. */
+/** The time for which a detached waiter keeps its place. */
 const KEPT_FOR: Micros = 10 * SECOND;
-/** A name without a script for this long is stalled. */
+/** A name without a script for this time is stalled. */
 const STALL: Micros = 3 * SECOND;
-/** How long a tombstone is kept. */
+/** The time for which a tombstone is kept. */
 const REMEMBERED: Micros = 60 * SECOND;
 
 /** The only call that may claim, touch or withdraw a request, and the server of that call. */
@@ -27,7 +27,7 @@ export interface SimWaiter {
   readonly ticket: number;
   readonly ttlUs: Micros;
   attachment: Attachment;
-  /** When the call ended or the offer lapsed. The queue skips the waiter until its server claims or touches it. */
+  /** The end of the call or of the offer. The queue skips the waiter until its server claims or touches the waiter. */
   detachedAt: Micros | null;
 }
 
@@ -41,7 +41,7 @@ export interface SimHolder {
   ttlUs: Micros;
   endUs: Micros;
   attachment: Attachment;
-  /** Whether another call of the request was granted the same lease. Then no call may give the lease back. */
+  /** True if another call of the request was granted the same lease. Then no call may give the lease back. */
   isShared: boolean;
 }
 
@@ -61,7 +61,7 @@ export type Publish = (server: string, message: StoreMessage) => void;
 
 /** The state of one name. Every script reads the time once and passes it on. */
 export class SimResource {
-  /** The taken permits. A counter as in Redis, so that a mutation can leak permits. */
+  /** The permits in use. Redis has the same counter, so that a mutation can leak permits. */
   used = 0;
   readonly holders = new Map<string, SimHolder>();
   readonly waiters: SimWaiter[] = [];
@@ -70,7 +70,7 @@ export class SimResource {
   private lastToken = 0;
   private lastTicket = 0;
   private lastScriptAt: Micros = 0;
-  /** Before this time no server counts as dead: after a stall its touches may still be in the socket. */
+  /** Before this time no server counts as dead, because after a stall its touches may still be in the socket. */
   private judgeFrom: Micros = 0;
 
   constructor(
@@ -80,7 +80,7 @@ export class SimResource {
     private readonly isBroken: IsBroken,
   ) {}
 
-  /** The start of every script: notices a stall, and removes what has expired. */
+  /** The start of every script. It detects a stall, and removes all expired data. */
   begin(time: Micros, server: string | null): void {
     if (time - this.lastScriptAt > STALL && !this.isBroken('newcomer_passes_after_stall')) {
       this.judgeFrom = time + STALL;
@@ -95,7 +95,7 @@ export class SimResource {
     this.purge(time);
   }
 
-  /** The end of every script: offers permits to the head of the queue while it fits. */
+  /** The end of every script. It offers permits to the head of the queue while the head fits. */
   grantNext(time: Micros): void {
     for (;;) {
       const alive = this.waiters.filter((waiter) => this.isAlive(waiter, time));
@@ -107,7 +107,7 @@ export class SimResource {
     }
   }
 
-  /** Whether a new request is granted at once. It never overtakes a live waiter. */
+  /** True if a new request is granted immediately. A new request never overtakes a live waiter. */
   fitsNow(permits: number, time: Micros): boolean {
     const hasWaiter = this.waiters.some((waiter) => this.isAlive(waiter, time));
     return !hasWaiter && this.fits(permits);

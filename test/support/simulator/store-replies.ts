@@ -7,9 +7,9 @@ export interface AcquireRequest {
   readonly attachment: Attachment;
   readonly permits: number;
   readonly ttlUs: Micros;
-  /** false: the request tries once. */
+  /** False if the request tries once. */
   readonly queue: boolean;
-  /** true: a stream, which takes over and renews a lease that the request already holds. */
+  /** True for a stream, which takes over and renews a lease that the request already holds. */
   readonly stream: boolean;
   /** The ticket that the server remembers, or null. */
   readonly ticket: number | null;
@@ -23,7 +23,7 @@ export interface LeaseReply {
   readonly permits: number;
   readonly ttlUs: Micros;
   readonly remainingUs: Micros;
-  /** Whether an earlier call of the request may have delivered the lease. Then no call may give it back. */
+  /** True if an earlier call of the request may have delivered the lease. Then no call may give the lease back. */
   readonly known: boolean;
 }
 

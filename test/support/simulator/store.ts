@@ -57,7 +57,7 @@ export class SimStore {
     return this.reply(resource.claim(holder, this.timeUs), resource);
   }
 
-  /** Ends a wait. An offer made meanwhile is granted instead. See `docs/design/leases.md`, rule 5. */
+  /** Ends a wait, or grants an offer that was already made. See `docs/design/leases.md`, rule 5. */
   withdraw(name: string, requestId: string, { attach }: Attachment): AcquireReply {
     const resource = this.open(name);
     const holder = resource.holderOf(requestId);

@@ -6,11 +6,11 @@ import type { LeaseReply } from './store-replies';
 /** The assumed bound on the difference of clock rates. */
 const RATE = 0.0005;
 
-/** A call that waits for a lease or holds one. */
+/** A call that waits for a lease or holds a lease. */
 export interface Stream {
   readonly call: OpenCall;
   readonly attachment: Attachment;
-  /** The start of the call's handler. Offsets count from it. */
+  /** The start of the call's handler, from which offsets count. */
   readonly openedAt: Micros;
   /** `asking`: a command about the request is in flight. */
   state: 'asking' | 'waiting' | 'held' | 'over';
@@ -18,7 +18,7 @@ export interface Stream {
   lease: LeaseReply | null;
   /** The end by the last answered renewal, on this server's clock. */
   confirmedEnd: Micros;
-  /** Whether a renewal is unanswered. */
+  /** True if a renewal is unanswered. */
   unconfirmed: boolean;
 }
 

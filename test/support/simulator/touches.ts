@@ -18,7 +18,7 @@ export class Touches {
     private readonly isBroken: IsBroken,
   ) {}
 
-  /** Starts to touch a name, and touches it when its earliest lease ends. */
+  /** Starts the touches of a name, and adds a touch at the end of the name's earliest lease. */
   start(name: string, nextEndInUs: Micros): void {
     if (!this.touched.has(name)) {
       this.touched.add(name);

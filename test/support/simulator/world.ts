@@ -13,7 +13,7 @@ import { SimStore } from './store';
 
 const SECOND: Micros = 1_000_000;
 const START: Micros = 1_000 * SECOND;
-/** The distance of the store's wall clock from the monotonic clock. Any value will do. */
+/** The distance of the store's wall clock from the monotonic clock. The value is arbitrary. */
 const WALL_CLOCK: Micros = 1_700_000_000 * SECOND;
 
 /** Runs a plan on a manual clock, with or without mutations. Returns the history of the clients. */

@@ -68,7 +68,7 @@ function sumRow(runs: readonly RunReport[]): string[] {
   return ['all', '', '', '', ...numbersOf(runs)];
 }
 
-/** The sums of all columns but the first ones. */
+/** The sums of all columns except the first columns. */
 function numbersOf(runs: readonly RunReport[]): string[] {
   const sum = (of: (run: RunReport) => number) => runs.reduce((all, run) => all + of(run), 0);
   const seconds = sum((run) => run.seconds);

@@ -77,7 +77,7 @@ async function comingLate(worker: Worker, request: Request): Promise<void> {
   await worker.release(held);
 }
 
-/** Repeats its request at another server while it holds the lease, and again after the end. */
+/** Repeats the request at another server while the lease is held, and again after the end of the lease. */
 async function repeating(worker: Worker, request: Request): Promise<void> {
   const held = await worker.acquire(request);
   worker.servers.next();
