@@ -14,7 +14,7 @@ import { serveTasks } from './serve-tasks';
 
 const WARM_UP_MS = 2000;
 
-export interface Habits {
+export interface WorkerSettings {
   readonly ttlMs: number;
   readonly holdMs: Range;
   /** The time between a release and the next acquire. */
@@ -28,18 +28,18 @@ export interface Habits {
   readonly deathOneIn?: number;
 }
 
-export interface Play {
+export interface WorkerGroup {
   readonly contender: ContenderName;
   readonly limit: number;
   /** Each name has `workers` workers in this process. */
   readonly names: readonly string[];
   readonly workers: number;
-  readonly habits: Habits;
+  readonly settings: WorkerSettings;
   readonly redisPort: number;
   readonly address: string;
 }
 
-export interface Account {
+export interface WorkerRecords {
   readonly grants: Believed[];
   /** The times from the first acquire to the grant (ms). A wait without a grant counts until the end of the run. */
   readonly waits: number[];
@@ -51,18 +51,18 @@ class Worker {
   private readonly pause: () => Promise<void>;
 
   constructor(
-    private readonly play: Play,
+    private readonly group: WorkerGroup,
     private readonly name: string,
-    private readonly account: Account,
+    private readonly records: WorkerRecords,
   ) {
-    const { habits, address, limit, contender, redisPort } = play;
+    const { settings, address, limit, contender, redisPort } = group;
     this.redis = new Redis(redisPort, '127.0.0.1', { lazyConnect: true });
-    this.pause = interruptions(habits.pauses);
+    this.pause = interruptions(settings.pauses);
     this.contender = makeContender(contender, {
       redis: this.redis,
       address,
       limit,
-      clock: () => performance.timeOrigin + performance.now() + habits.clockAheadMs,
+      clock: () => performance.timeOrigin + performance.now() + settings.clockAheadMs,
       pause: this.pause,
     });
   }
@@ -71,14 +71,14 @@ class Worker {
   async warmUp(): Promise<void> {
     const permit = await this.contender.acquire(
       `warm-up-${randomUUID()}`,
-      this.play.habits.ttlMs,
+      this.group.settings.ttlMs,
       WARM_UP_MS,
     );
     await permit?.release();
   }
 
   async work(end: number): Promise<void> {
-    const { idleMs } = this.play.habits;
+    const { idleMs } = this.group.settings;
     for (;;) {
       const permit = await this.wait(end);
       if (permit === undefined) return;
@@ -97,28 +97,28 @@ class Worker {
     const askedAt = monotonicMs();
     let permit: Permit | undefined;
     while (permit === undefined && monotonicMs() < end) {
-      permit = await this.contender.acquire(this.name, this.play.habits.ttlMs, end - monotonicMs());
+      permit = await this.contender.acquire(this.name, this.group.settings.ttlMs, end - monotonicMs());
     }
-    this.account.waits.push(monotonicMs() - askedAt);
+    this.records.waits.push(monotonicMs() - askedAt);
     return permit;
   }
 
   private async holdAndReturn(permit: Permit): Promise<void> {
-    const { deathOneIn } = this.play.habits;
+    const { deathOneIn } = this.group.settings;
     await this.pause();
     const from = monotonicMs();
     const lostAt = await this.hold(permit);
     const dies = deathOneIn !== undefined && Math.random() < 1 / deathOneIn;
     if (!dies) await this.pause();
     const to = Math.min(monotonicMs(), lostAt, permit.until);
-    this.account.grants.push({ name: this.name, from, to });
+    this.records.grants.push({ name: this.name, from, to });
     if (dies) permit.abandon?.();
     else await permit.release();
   }
 
   /** Holds the permit. Resolves to the time at which the holder learned of its loss, or to Infinity without a loss. */
   private async hold(permit: Permit): Promise<number> {
-    const { holdMs, longHold, ttlMs } = this.play.habits;
+    const { holdMs, longHold, ttlMs } = this.group.settings;
     const isLong = longHold !== undefined && Math.random() < 1 / longHold.oneIn;
     const end = monotonicMs() + within(isLong ? longHold.ms : holdMs);
     for (let left = end - monotonicMs(); left > 0; left = end - monotonicMs()) {
@@ -132,25 +132,25 @@ class Worker {
 
 const trueNow = Date.now;
 let workers: Worker[] = [];
-let account: Account = { grants: [], waits: [] };
+let records: WorkerRecords = { grants: [], waits: [] };
 
 const tasks = {
-  prepare: async (play: Play) => {
+  prepare: async (group: WorkerGroup) => {
     // The npm packages read Date.now themselves.
-    Date.now = () => trueNow() + play.habits.clockAheadMs;
-    account = { grants: [], waits: [] };
-    workers = play.names.flatMap((name) =>
-      Array.from({ length: play.workers }, () => new Worker(play, name, account)),
+    Date.now = () => trueNow() + group.settings.clockAheadMs;
+    records = { grants: [], waits: [] };
+    workers = group.names.flatMap((name) =>
+      Array.from({ length: group.workers }, () => new Worker(group, name, records)),
     );
     await Promise.all(workers.map((worker) => worker.warmUp()));
   },
-  play: async ({ forMs }: { forMs: number }) => {
+  run: async ({ forMs }: { forMs: number }) => {
     const end = monotonicMs() + forMs;
     await Promise.all(workers.map((worker) => worker.work(end)));
   },
-  account: async () => {
+  records: async () => {
     for (const worker of workers) worker.close();
-    return Promise.resolve(account);
+    return Promise.resolve(records);
   },
 };
 

@@ -1,6 +1,6 @@
 import type { ContenderName } from '../chapter/contenders';
 import { disciplines, type Discipline } from '../chapter/disciplines';
-import { play, type Outcome } from '../chapter/play';
+import { runContender, type Outcome } from '../chapter/contender-run';
 import { allScenarios, alone, equalClocks, MACHINES, type Scenario } from '../chapter/scenarios';
 import type { ChapterTasks } from '../load/chapter';
 import { barChart, type Panel } from '../support/bar-chart';
@@ -21,25 +21,20 @@ interface Entry {
   readonly outcomes: Map<Scenario, Outcome[]>;
 }
 
-type PlayOne = (entry: Entry, scenario: Scenario, forMs: number) => Promise<void>;
+type RunOne = (entry: Entry, scenario: Scenario, forMs: number) => Promise<void>;
 
-async function playAll(
-  entries: readonly Entry[],
-  playOne: PlayOne,
-  { quick, say }: RowContext,
-): Promise<void> {
+async function runAll(entries: readonly Entry[], runOne: RunOne, { quick, say }: RowContext): Promise<void> {
   const share = quick ? 0.15 : 1;
   const rounds = quick ? 1 : 3;
   for (let round = 1; round <= rounds; round += 1) {
     for (const entry of entries) {
-      for (const scenario of COST_SCENARIOS)
-        await playOne(entry, scenario, (scenario.forMs * share) / rounds);
+      for (const scenario of COST_SCENARIOS) await runOne(entry, scenario, (scenario.forMs * share) / rounds);
     }
     say(`round ${round} of what they cost`);
   }
   for (const entry of entries) {
     for (const scenario of entry.discipline.scenarios) {
-      if (!COST_SCENARIOS.includes(scenario)) await playOne(entry, scenario, scenario.forMs * share);
+      if (!COST_SCENARIOS.includes(scenario)) await runOne(entry, scenario, scenario.forMs * share);
     }
     say(
       `${entry.contender}: ${sumOf(entry, 'overIssued')} of ${sumOf(entry, 'grants')} grants were too many`,
@@ -117,12 +112,12 @@ async function run(context: RowContext): Promise<Figure[]> {
   await onStage(async (stage) => {
     await warmUpServer(stage.server.listen);
     const group = new LoadGroup<ChapterTasks>('chapter', MACHINES);
-    const playOne: PlayOne = async ({ discipline, contender, outcomes }, scenario, forMs) => {
-      const outcome = await play(stage, group, { discipline, contender, scenario, forMs });
+    const runOne: RunOne = async ({ discipline, contender, outcomes }, scenario, forMs) => {
+      const outcome = await runContender(stage, group, { discipline, contender, scenario, forMs });
       outcomes.set(scenario, [...(outcomes.get(scenario) ?? []), outcome]);
     };
     try {
-      await playAll(entries, playOne, context);
+      await runAll(entries, runOne, context);
     } finally {
       group.end();
     }

@@ -19,7 +19,7 @@ interface Round {
   readonly etcdWithLeases: number;
 }
 
-interface Players {
+interface Processes {
   readonly serverPid: number;
   readonly redisPid: number;
   readonly etcdPid: number;
@@ -39,8 +39,8 @@ async function answers(address: string): Promise<boolean> {
   }
 }
 
-async function round(players: Players, pairs: number): Promise<Round> {
-  const { serverPid, redisPid, etcdPid, ours, theirs } = players;
+async function round(processes: Processes, pairs: number): Promise<Round> {
+  const { serverPid, redisPid, etcdPid, ours, theirs } = processes;
   const amount = { count: pairs / PROCESSES, inFlight: IN_FLIGHT };
   const spent = async (pids: number[], work: () => Promise<unknown>): Promise<number[]> => {
     const before = pids.map(cpuMs);
@@ -88,11 +88,11 @@ async function run({ quick, say }: RowContext): Promise<Figure[] | Skipped> {
     return await onStage(async ({ redis, server }) => {
       await theirs.askEach('connect', (index) => ({ address: etcd.address, label: `bench-${index}` }));
       await ours.askEach('connect', (index) => ({ address: server.listen, label: `bench-${index}` }));
-      const players = { serverPid: server.pid, redisPid: redis.pid, etcdPid: etcd.pid, ours, theirs };
+      const processes = { serverPid: server.pid, redisPid: redis.pid, etcdPid: etcd.pid, ours, theirs };
       const pairs = quick ? 600 : 1500;
-      for (let warmUp = 0; warmUp < (quick ? 3 : 6); warmUp += 1) await round(players, pairs);
+      for (let warmUp = 0; warmUp < (quick ? 3 : 6); warmUp += 1) await round(processes, pairs);
       const rounds: Round[] = [];
-      for (let count = quick ? 3 : 7; count > 0; count -= 1) rounds.push(await round(players, pairs));
+      for (let count = quick ? 3 : 7; count > 0; count -= 1) rounds.push(await round(processes, pairs));
       say(
         `${rounds.length} rounds of ${pairs} pairs each, ${PROCESSES * IN_FLIGHT} in flight, ${program.version}`,
       );

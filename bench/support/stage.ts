@@ -8,10 +8,10 @@ export interface Stage {
   readonly server: ServerProcess;
 }
 
-export async function onStage<T>(play: (stage: Stage) => Promise<T>): Promise<T> {
+export async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T> {
   const stage = await openStage();
   try {
-    return await play(stage);
+    return await work(stage);
   } finally {
     await closeStage(stage);
   }

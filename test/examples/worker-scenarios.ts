@@ -4,7 +4,7 @@ import { TTL_MS, type Stage } from './stage';
 import type { Launcher, WorkerProcess } from './worker-process';
 
 /** The servers and workers of a scenario. */
-interface Cast {
+interface ScenarioContext {
   readonly stage: Stage;
   /** The worker under test. */
   readonly launcher: Launcher;
@@ -14,7 +14,7 @@ interface Cast {
 
 export interface Scenario {
   readonly title: string;
-  readonly run: (cast: Cast) => Promise<void>;
+  readonly run: (context: ScenarioContext) => Promise<void>;
 }
 
 /** Tolerance for scheduling and printing on a busy machine. */
@@ -49,7 +49,7 @@ function spanMs(number: string | undefined, unit: string | undefined): number {
   return Number(number) * (unit === 's' ? 1000 : 1);
 }
 
-async function inOrder({ stage, launcher, other }: Cast): Promise<void> {
+async function inOrder({ stage, launcher, other }: ScenarioContext): Promise<void> {
   const alice = await stage.worker(launcher, 'alice');
   const first = await granted(alice);
   expect(first.before).toBeUndefined();
@@ -78,7 +78,7 @@ async function inOrder({ stage, launcher, other }: Cast): Promise<void> {
   expect(third.token).toBeGreaterThan(second.token);
 }
 
-async function afterKill({ stage, launcher, other }: Cast): Promise<void> {
+async function afterKill({ stage, launcher, other }: ScenarioContext): Promise<void> {
   const alice = await stage.worker(launcher, 'alice');
   const first = await granted(alice);
   const bob = await stage.worker(other, 'bob');
@@ -94,7 +94,7 @@ async function afterKill({ stage, launcher, other }: Cast): Promise<void> {
   expect(second.at - killedAt).toBeLessThan(TTL_MS + 250 + SLACK_MS);
 }
 
-async function stoppedInAStep({ stage, launcher, other }: Cast): Promise<void> {
+async function stoppedInAStep({ stage, launcher, other }: ScenarioContext): Promise<void> {
   // Alice is stopped inside a step. After a stop just before a write, the ledger would refuse the write before alice
   // notices her deadline, and this scenario would fail.
   const alice = await stage.worker(launcher, 'alice', stage.servers, ENDLESS_STEP);
@@ -126,7 +126,7 @@ async function stoppedInAStep({ stage, launcher, other }: Cast): Promise<void> {
   expect(entry).toMatchObject({ worker: 'bob', token: second.token });
 }
 
-async function stoppedWithoutNotice({ stage, launcher, other }: Cast): Promise<void> {
+async function stoppedWithoutNotice({ stage, launcher, other }: ScenarioContext): Promise<void> {
   // With this long keep-alive time the server does not notice the stopped client, and renews its lease again and again.
   const slow = await stage.extraServer({ HOLDFAST_KEEPALIVE_TIME: '1m' });
   const alice = await stage.worker(launcher, 'alice', [slow]);
@@ -147,7 +147,7 @@ async function stoppedWithoutNotice({ stage, launcher, other }: Cast): Promise<v
 
 /** Alice works and bob waits at the same server. When this server ends, both continue at another server. */
 async function losesServer(
-  { stage, launcher, other }: Cast,
+  { stage, launcher, other }: ScenarioContext,
   endServer: (first: ServerProcess) => Promise<unknown>,
   worksOnForMs: number,
 ): Promise<void> {
@@ -175,15 +175,15 @@ async function losesServer(
   expect(alice.lines.filter(({ text }) => /granted after/.test(text))).toHaveLength(1);
 }
 
-async function serverKilled(cast: Cast): Promise<void> {
-  await losesServer(cast, (server) => server.kill(), BEYOND_TTL_MS);
+async function serverKilled(context: ScenarioContext): Promise<void> {
+  await losesServer(context, (server) => server.kill(), BEYOND_TTL_MS);
 }
 
-async function serverDrained(cast: Cast): Promise<void> {
-  await losesServer(cast, (server) => server.term(), 0);
+async function serverDrained(context: ScenarioContext): Promise<void> {
+  await losesServer(context, (server) => server.term(), 0);
 }
 
-async function streamTooOld({ stage, launcher }: Cast): Promise<void> {
+async function streamTooOld({ stage, launcher }: ScenarioContext): Promise<void> {
   const server = await stage.extraServer({ HOLDFAST_STREAM_MAX_AGE: '1s' });
   const carol = await stage.worker(launcher, 'carol', [server]);
   const { token } = await granted(carol);
@@ -192,7 +192,7 @@ async function streamTooOld({ stage, launcher }: Cast): Promise<void> {
   expect(Number(match[1])).toBe(token);
 }
 
-async function serverStopped({ stage, launcher }: Cast): Promise<void> {
+async function serverStopped({ stage, launcher }: ScenarioContext): Promise<void> {
   const first = await stage.extraServer();
   const alice = await stage.worker(launcher, 'alice', [first, ...stage.servers]);
   const { token } = await granted(alice);
@@ -208,7 +208,7 @@ async function serverStopped({ stage, launcher }: Cast): Promise<void> {
   expect(await alice.exit()).toEqual({ code: EXIT.released, signal: null });
 }
 
-async function storeReset({ stage, launcher, other }: Cast): Promise<void> {
+async function storeReset({ stage, launcher, other }: ScenarioContext): Promise<void> {
   const alice = await stage.worker(launcher, 'alice');
   const { token } = await granted(alice);
   const bob = await stage.worker(other, 'bob');
@@ -226,7 +226,7 @@ async function storeReset({ stage, launcher, other }: Cast): Promise<void> {
   expect((await granted(bob)).token).toBeGreaterThan(token);
 }
 
-async function leavesQueue({ stage, launcher, other }: Cast): Promise<void> {
+async function leavesQueue({ stage, launcher, other }: ScenarioContext): Promise<void> {
   const alice = await stage.worker(other, 'alice');
   await granted(alice);
   const bob = await stage.worker(launcher, 'bob');
@@ -237,7 +237,7 @@ async function leavesQueue({ stage, launcher, other }: Cast): Promise<void> {
   expect(stage.lastEntry()?.worker).toBe('alice');
 }
 
-async function wrongArguments({ stage, launcher }: Cast): Promise<void> {
+async function wrongArguments({ stage, launcher }: ScenarioContext): Promise<void> {
   const unreadable = await stage.worker(launcher, 'alice', stage.servers, ['--ttl', 'soon']);
   await unreadable.line(/--ttl.*soon.*expected a duration/, START_MS);
   expect(await unreadable.exit()).toEqual({ code: EXIT.usage, signal: null });

@@ -228,7 +228,7 @@ describe('a waiting call', () => {
   });
 
   describe('among 150 waiting calls on one name', () => {
-    async function crowd(count: number): Promise<Pending<unknown>[]> {
+    async function waitingCalls(count: number): Promise<Pending<unknown>[]> {
       const all: Pending<unknown>[] = [];
       for (let n = 0; n < count; n += 1) {
         all.push(on.hold({ requestId: id(n) }));
@@ -238,7 +238,7 @@ describe('a waiting call', () => {
     }
 
     it('is touched in turn with the others, 64 calls at a time', async () => {
-      await crowd(150);
+      await waitingCalls(150);
       const asked: string[] = [];
       for (let round = 0; round < 3; round += 1) {
         await on.clock.advance(1000);
@@ -250,7 +250,7 @@ describe('a waiting call', () => {
     });
 
     it('is touched and claimed at once with all other calls if the store has lost the queue', async () => {
-      await crowd(150);
+      await waitingCalls(150);
       await on.clock.advance(1000);
       for (let batch = 0; batch < 3; batch += 1) {
         const touch = await on.store.next('touch');

@@ -9,7 +9,7 @@ import { countOverIssued } from './over-issue';
 import { alone, type Scenario } from './scenarios';
 
 /** One run of a contender in a scenario. */
-export interface Play {
+export interface ContenderRun {
   readonly discipline: Discipline;
   readonly contender: ContenderName;
   readonly scenario: Scenario;
@@ -25,37 +25,37 @@ export interface Outcome {
   readonly serverMicros: number;
 }
 
-let plays = 0;
+let runs = 0;
 
-export async function play(
+export async function runContender(
   { redis, server }: Stage,
   group: LoadGroup<ChapterTasks>,
-  { discipline, contender, scenario, forMs }: Play,
+  { discipline, contender, scenario, forMs }: ContenderRun,
 ): Promise<Outcome> {
   const { limit, workersOfMachine, ours } = discipline;
-  const label = `play-${++plays}`;
+  const label = `run-${++runs}`;
   const names = scenario === alone ? discipline.names.slice(0, 1) : discipline.names;
   await group.askEach('prepare', (machine) => ({
     contender,
     limit,
     names: names.map((name) => `${label}-${name}`),
     workers: scenario === alone ? Number(machine === 0) : workersOfMachine,
-    habits: scenario.habitsOf(machine),
+    settings: scenario.workerSettingsOf(machine),
     redisPort: redis.port,
     address: server.listen,
   }));
   const cpu = () => ({ redis: cpuMs(redis.pid), server: cpuMs(server.pid) });
   const before = cpu();
   const stops = contender === ours ? stopServer(server.pid, scenario, forMs) : undefined;
-  await group.ask('play', { forMs });
+  await group.ask('run', { forMs });
   await stops;
   const after = cpu();
-  const accounts = await group.ask('account', undefined);
-  const grants = accounts.flatMap((account) => account.grants);
+  const records = await group.ask('records', undefined);
+  const grants = records.flatMap(({ grants }) => grants);
   return {
     grants: grants.length,
     overIssued: countOverIssued(grants, limit),
-    waits: accounts.flatMap(({ waits }) => waits),
+    waits: records.flatMap(({ waits }) => waits),
     redisMicros: ((after.redis - before.redis) * 1000) / grants.length,
     serverMicros: ((after.server - before.server) * 1000) / grants.length,
   };
