@@ -21,7 +21,7 @@ export class CommandDeadlines {
   }
 
   private checkLater(): Timer {
-    // Node runs timers before it reads sockets, and immediates after.
+    // Node runs timers before it reads sockets and immediates afterwards, so the check knows all replies that arrived.
     return this.clock.after(CHECK_INTERVAL_MS, () => setImmediate(() => this.check()));
   }
 

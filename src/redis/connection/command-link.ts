@@ -24,14 +24,13 @@ export interface CommandOptions {
   readonly isRedirectable: boolean;
   /** Takes over operations that this node redirected or did not answer. Default: they are sent to this node again. */
   readonly onRedirect?: ((redirected: RedirectedOperation) => void) | undefined;
-  /** The guard of this node. */
   readonly nodeGuard?: EpochGuard | undefined;
 }
 
 /** An operation that a node of a Cluster did not carry out, or may not have carried out. */
 export interface RedirectedOperation {
   readonly operation: Operation<unknown>;
-  /** An earlier send may have run. */
+  /** True if an earlier send may have run. */
   readonly mayHaveRun: boolean;
   /** Undefined: the node did not answer. */
   readonly redirection: Redirection | undefined;

@@ -262,7 +262,7 @@ export class CommandRunner {
   private async readyAgain(deadline: number): Promise<boolean> {
     // Wait, because commands in flight fail before the connection reports its loss.
     await Promise.resolve();
-    // ioredis calls a connection ready until 'close', which comes a round of the event loop after the connection's end.
+    // ioredis calls a connection ready until 'close', one turn of the event loop after the connection's end.
     if (this.link.isReady) await this.pause();
     return this.options.clock.now() < deadline && (await this.link.becomesReady(deadline));
   }

@@ -1,9 +1,9 @@
 import { isSupportedRedis, OLDEST_REDIS } from '../../redis-version';
 import type { NodeAnswers, Topology } from './node-answers';
 
-/** The longest `min-replicas-max-lag` that a quarantine has time for, beside the longest ttl: see `quarantineMs`. */
+/** The longest `min-replicas-max-lag` that the length of a quarantine allows for (`quarantineMs`). */
 export const MOST_LAG_SECONDS = 10;
-/** The longest `cluster-node-timeout` that a quarantine has time for. */
+/** The longest `cluster-node-timeout` that the length of a quarantine allows for. */
 const MOST_NODE_TIMEOUT_MS = 10_000;
 
 interface NodeWarnings {

@@ -32,7 +32,7 @@ export function script(text: string): Script {
   return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
-/** Bytes are sent unchanged. */
+/** An argument of a command. Bytes are sent unchanged. */
 export type RawArgument = string | number | Uint8Array;
 
 export interface Operation<T> {
@@ -42,9 +42,9 @@ export interface Operation<T> {
   readonly args: readonly (string | number)[];
   /** Makes the bytes to send. Undefined: all arguments are text. */
   readonly bytes: ((verb: 'eval' | 'evalsha') => Buffer) | undefined;
-  /** Texts of the reply stay bytes. */
+  /** True: texts of the reply stay bytes. */
   readonly isRaw: boolean;
-  /** The operation is not sent again once it may have run. */
+  /** True: the operation is not sent again after a send that may have run. */
   readonly once: boolean;
   readonly guard: GuardChoice | undefined;
   readonly read: (reply: never, sentAt: number) => T | Promise<T>;

@@ -30,7 +30,7 @@ export class ScriptCommand {
     /** The command fails at this time if Redis has not replied (ms, monotonic clock). */
     readonly deadline: number,
     private readonly onOutcome: OnOutcome,
-    /** The reply stays undecoded. Otherwise all its bytes are UTF-8 and become text. */
+    /** True: the reply stays undecoded. False: all bytes of the reply are UTF-8 and become text. */
     private readonly isRaw: boolean,
   ) {}
 
@@ -45,7 +45,7 @@ export class ScriptCommand {
 
   setReplyContext(): void {}
 
-  /** `CommandDeadlines` keeps the time instead. */
+  /** Does nothing, because `CommandDeadlines` checks the deadline. */
   setTimeout(): void {}
 
   toWritable(): string | Buffer {

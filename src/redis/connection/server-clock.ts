@@ -52,7 +52,6 @@ export class ServerClock {
     return at + this.least;
   }
 
-  /** Forgets all readings. */
   forget(): void {
     this.least = -Infinity;
     this.most = Infinity;

@@ -43,7 +43,7 @@ export interface EpochScriptsOptions {
   readonly bounds: () => Bounds;
 }
 
-/** Sends the scripts that write epochs, for the run of Redis that is known. */
+/** Sends the scripts that write epochs, for the known run of Redis. */
 export class EpochScripts {
   private probing: Promise<void> | undefined;
 

@@ -145,7 +145,7 @@ export class Epochs implements ProbeListener, EpochGuard {
   /** Resolves when every epoch of the node belongs to the present run of Redis, and `quarantine` is up to date. */
   adopt(): Promise<void> {
     this.isDue = true;
-    // An adoption under way may already be past the epoch of this caller.
+    // A running adoption may have passed the caller's epoch already, so another adoption follows.
     this.queued ??= this.running.then(() => {
       this.queued = undefined;
       const adoption = this.adoptAll();

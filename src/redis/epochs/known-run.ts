@@ -52,7 +52,7 @@ export class KnownRun {
     return now - this.askedAt <= REPORT_VALID_MS;
   }
 
-  /** All epochs of the node belong to this run from now on. */
+  /** The caller reports that all epochs of the node belong to this run. */
   settle(now: number): void {
     this.previousId = this.id ?? '';
     this.mayBeNew = false;

@@ -70,7 +70,7 @@ const SHOWN_COUNT = 16;
 
 export interface PermitsStoreOptions {
   readonly commands: Commands;
-  /** The guard of all scripts but `inspect`. */
+  /** The guard of all scripts except `inspect`. */
   readonly guard: GuardChoice;
   readonly prefix: string;
   readonly serverId: string;
@@ -89,7 +89,7 @@ export class RedisPermitsStore implements PermitsStore {
     this.listener = listener;
   }
 
-  /** Passes on a hint of another server. */
+  /** Tells the listener of a hint from another server. */
   hint(resource: Resource, requestId: string): void {
     this.listener?.recheck(resource, requestId);
   }
@@ -223,7 +223,7 @@ function flag(value: boolean): string {
   return value ? '1' : '0';
 }
 
-/** Scripts count in whole microseconds. */
+/** Scripts measure time in whole microseconds. */
 function micros(ms: number): number {
   return Math.round(ms * 1000);
 }

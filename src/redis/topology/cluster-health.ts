@@ -3,11 +3,11 @@ import { SLOT_COUNT } from '../keys';
 
 /** The state of all nodes together. */
 export interface ClusterHealth {
-  /** The nodes that answer have at least half of the slots. */
+  /** True if the nodes that answer have at least half of the slots. */
   readonly reachable: boolean;
   readonly suitable: boolean;
   readonly warnings: readonly string[];
-  /** Every slot has a node that answers. */
+  /** True if every slot has a node that answers. */
   readonly whole: boolean;
 }
 

@@ -19,7 +19,7 @@ export interface ClusterWatchOptions {
   readonly commandTimeoutMs: number;
   /** Every slot has a master that answers. */
   readonly isWhole: () => boolean;
-  /** Called with each view, and with the time when the view was asked for. */
+  /** Called with each view, and with the time when the view was requested. */
   readonly onView: (view: ClusterView, askedAt: number) => void;
   readonly onError: (error: Error) => void;
 }

@@ -90,7 +90,7 @@ if not request then
   if not at_once and not wait then return answer(retention_ms, 'REFUSED', queue_snapshot()) end
   local place_count = at_once and 0 or waiter_count + redis.call('ZCARD', DETACHED_KEY)
   if place_count >= max_waiters then
-    if clean_queue() then grant_next() end -- the places of dead servers become free
+    if clean_queue() then grant_next() end -- the walk frees the places of dead servers' waiters
     return answer(retention_ms, 'QUEUE_FULL', place_count)
   end
   request = {
@@ -110,7 +110,7 @@ if not request then
   mark_alive(server)
 elseif not wait then
   detach(id, request)
-  grant_next() -- the next waiter may fit now
+  grant_next() -- without this request in the queue, the next waiter may fit
   return answer(retention_ms, 'REFUSED', queue_snapshot())
 end
 return answer(

@@ -10,7 +10,7 @@
 --        SUPERSEDED                        another call speaks for the request
 --        FINISHED cause                    the lease of this request id has ended
 --        NEVER_FITS limit | UNKNOWN | AGAIN
--- Holds  Acts only for the stored attach. A second claim gets the same lease, never a shorter one.
+-- Holds  Acts only for the stored attach. A second claim gets the same lease, and never shortens the lease.
 --
 -- @include shared/answer-granted.lua
 -- @include shared/answer-never-fits.lua

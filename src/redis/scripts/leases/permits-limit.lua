@@ -6,7 +6,7 @@
 -- ARGV   1 server  2 limit  3 expected limit ("": any)  4 maximum number of holders and of waiters to show
 --        5 retention (ms)
 -- Reply  SET resource_view
---        MISMATCH limit                    another limit than the expected one is in force
+--        MISMATCH limit                    the limit in force is not the expected limit
 --        UNKNOWN                           a limit was expected, but there is no semaphore
 --        AGAIN
 -- Holds  Takes nothing from holders. After a lower limit, no grant exceeds the limit, not even the claim of an earlier

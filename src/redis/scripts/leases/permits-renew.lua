@@ -11,7 +11,7 @@
 --        SUPERSEDED                        another stream speaks for the lease
 --        AGAIN
 -- Holds  Renews also while grants pause, unless the lease may have ended on another Redis, which may have granted anew.
---        Never shortens a lease and never restores an ended one. A longer ttl becomes the lease's ttl.
+--        Never shortens a lease and never restores an ended lease. A longer ttl becomes the lease's ttl.
 --
 -- @include shared/answer-granted.lua
 -- @include shared/epoch-check.lua

@@ -8,7 +8,7 @@
 --        6 retention (ms)
 -- Reply  GRANTED fencing_token remaining_us ttl_us secret permits (only if argument 4 is 0)
 --        WITHDRAWN queue_snapshot
---        KEPT                              not given back, since another call was answered with the lease
+--        KEPT                              not given back, because another call was answered with the lease
 --        SUPERSEDED                        another call speaks for the request
 --        FINISHED cause                    the lease of this request id has ended
 --        AGAIN
@@ -57,7 +57,7 @@ if request and not give_back then
     end
   elseif request.state == WAITING then
     detach(id, request)
-    grant_next() -- the next waiter may fit now
+    grant_next() -- without this request in the queue, the next waiter may fit
   end
   if request.state == HELD then return answer_granted(retention_ms, id, request) end
 end

@@ -1,4 +1,4 @@
--- The end of a held lease.
+-- Sets and removes the end of a held lease.
 -- @include write.lua
 
 local function set_end(id, time)

@@ -1,7 +1,7 @@
 -- The record of a request, packed with MessagePack. Redis stores each field under its letter.
 --
 -- @field s state           one of the five states below
--- @field a attach          "<server>.<n>", for a stream with "s" behind: the call that speaks for the request
+-- @field a attach          "<server>.<n>", with "s" at the end for a stream: the call that speaks for the request
 -- @field k secret          the secret of the lease
 -- @field n permits         how many permits the request takes
 -- @field x mode            exclusive or shared; scripts only compare the text
@@ -13,7 +13,7 @@
 -- @field g granted_at      time of the grant or the offer (us)
 -- @field q queued_at       time of the first acquire (us)
 -- @field o answered        attach of the only call that was answered with the lease; "" after a second such call
--- @field w returnable      1 while the call `answered` may give the lease back, which the script granted to that call
+-- @field w returnable      1 while the call in `answered` may give the lease back; only the call that got the grant may
 -- @field c cause           why the lease ended
 -- @field v revoked         1 if an operator revoked the lease
 -- @field e extended        1 after a stall gave the offer or the kept place more time

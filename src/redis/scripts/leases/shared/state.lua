@@ -17,7 +17,7 @@ if now >= 9007199254740992 then return redis.error_reply('HOLDFAST clock is past
 -- grace    no server is judged silent before this time
 -- graced   end of the grace before
 -- till     the latest end of a lease
--- cursor   ticket where `walk_queue` goes on
+-- cursor   ticket where `walk_queue` continues
 -- offers, detached, ended   a lower bound of the earliest time in that sorted set
 local NUMBERS = { 'limit', 'used', 'token', 'ticket', 'seen', 'grace', 'till', 'graced', 'cursor', 'offers',
   'detached', 'ended' }
