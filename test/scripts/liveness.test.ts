@@ -28,14 +28,11 @@ describe('a script that judges whether servers are alive', () => {
     await fixture.beat(lock, 's1');
   }
 
-  const idsIn = async (lock: Resource, set: 'offers' | 'queue' | 'detached') =>
-    (await fixture.stored(lock)).sets[set].map(({ id }) => id);
-
   it('offers a lock to a waiter whose server was silent for less than 4 s', async () => {
     const { lock, alice, bob } = await lockWithWaiters();
     await silenceOfS2(lock, 3700);
     await alice.release(alice.secret);
-    expect(await idsIn(lock, 'offers')).toEqual([bob.requestId]);
+    expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
   });
 
   it('skips a waiter whose server was silent for more than 4 s, and keeps its place', async () => {
@@ -43,8 +40,8 @@ describe('a script that judges whether servers are alive', () => {
     const { ticket } = bob;
     await silenceOfS2(lock, 4001);
     await alice.release(alice.secret);
-    expect(await idsIn(lock, 'offers')).toEqual([carol.requestId]);
-    expect(await idsIn(lock, 'detached')).toEqual([bob.requestId]);
+    expect(await fixture.idsIn(lock, 'offers')).toEqual([carol.requestId]);
+    expect(await fixture.idsIn(lock, 'detached')).toEqual([bob.requestId]);
     is('granted', await carol.claim());
     const dave = await fixture.request('s1', lock);
     await dave.queue();
@@ -74,7 +71,7 @@ describe('a script that judges whether servers are alive', () => {
     await (await fixture.server('s2')).store.touch(lock, []);
     await silenceOfS2(lock, 1500);
     await alice.release(alice.secret);
-    expect(await idsIn(lock, 'offers')).toEqual([carol.requestId]);
+    expect(await fixture.idsIn(lock, 'offers')).toEqual([carol.requestId]);
   });
 
   it('removes the waiters of a dead server, so that others can queue and the semaphore can be deleted', async () => {
@@ -102,14 +99,14 @@ describe('a script that judges whether servers are alive', () => {
       'released',
       await (await fixture.request('s2', lock, { requestId: alice.requestId })).release(alice.secret),
     );
-    expect(await idsIn(lock, 'offers')).toEqual([bob.requestId]);
+    expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
   });
 
   it('leaves silent waiters in the queue until the lock can be offered', async () => {
     const { lock, alice, bob, carol } = await lockWithWaiters();
     await silenceOfS2(lock, 9000);
     await alice.renew(alice.secret);
-    expect(await idsIn(lock, 'queue')).toEqual([bob.requestId, carol.requestId]);
+    expect(await fixture.idsIn(lock, 'queue')).toEqual([bob.requestId, carol.requestId]);
   });
 
   it('lets an unclaimed offer lapse after 3 s, and offers the lock to the next waiter', async () => {
@@ -117,11 +114,11 @@ describe('a script that judges whether servers are alive', () => {
     await alice.release(alice.secret);
     await silenceOfS2(lock, 2700);
     await carol.touch();
-    expect(await idsIn(lock, 'offers')).toEqual([bob.requestId]);
+    expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
     await silenceOfS2(lock, 301);
     await carol.touch();
-    expect(await idsIn(lock, 'offers')).toEqual([carol.requestId]);
-    expect(await idsIn(lock, 'detached')).toEqual([bob.requestId]);
+    expect(await fixture.idsIn(lock, 'offers')).toEqual([carol.requestId]);
+    expect(await fixture.idsIn(lock, 'detached')).toEqual([bob.requestId]);
   });
 
   describe('after a stall of more than 3 s in which no server ran a script', () => {
@@ -130,8 +127,8 @@ describe('a script that judges whether servers are alive', () => {
       await fixture.pass(lock, 61_000);
       const newcomer = await fixture.request('s3', lock);
       expect(is('waiting', await newcomer.queue()).position).toBe(2);
-      expect(await idsIn(lock, 'offers')).toEqual([bob.requestId]);
-      expect(await idsIn(lock, 'queue')).toEqual([carol.requestId, newcomer.requestId]);
+      expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
+      expect(await fixture.idsIn(lock, 'queue')).toEqual([carol.requestId, newcomer.requestId]);
     });
 
     it('judges dead servers 3 s later', async () => {
@@ -142,8 +139,8 @@ describe('a script that judges whether servers are alive', () => {
       await carol.touch();
       await fixture.passInUse(lock, 301);
       is('released', await alice.release(alice.secret));
-      expect(await idsIn(lock, 'offers')).toEqual([carol.requestId]);
-      expect(await idsIn(lock, 'detached')).toEqual([bob.requestId]);
+      expect(await fixture.idsIn(lock, 'offers')).toEqual([carol.requestId]);
+      expect(await fixture.idsIn(lock, 'detached')).toEqual([bob.requestId]);
     });
 
     it('extends an offer that lapsed in the stall by 3 s, and keeps its fencing token', async () => {
@@ -152,7 +149,7 @@ describe('a script that judges whether servers are alive', () => {
       const token = (await fixture.stored(lock)).numbers.token as string;
       await fixture.pass(lock, 5000);
       await carol.touch();
-      expect(await idsIn(lock, 'offers')).toEqual([bob.requestId]);
+      expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
       await silenceOfS2(lock, 2700);
       expect(is('granted', await bob.claim()).fencingToken).toBe(BigInt(token));
     });
@@ -170,7 +167,7 @@ describe('a script that judges whether servers are alive', () => {
       await carol.touch();
       await silenceOfS2(lock, 3001);
       await carol.touch();
-      expect(await idsIn(lock, 'detached')).toEqual([]);
+      expect(await fixture.idsIn(lock, 'detached')).toEqual([]);
     });
 
     it('does not extend a lease that expired in the stall', async () => {
@@ -187,14 +184,14 @@ describe('a script that judges whether servers are alive', () => {
     await fixture.pass(lock, 2600);
     await fixture.beat(lock, 's1');
     is('released', await alice.release(alice.secret));
-    expect(await idsIn(lock, 'detached')).toEqual([bob.requestId]);
+    expect(await fixture.idsIn(lock, 'detached')).toEqual([bob.requestId]);
   });
 
   it('forgets a server that was silent for a minute', async () => {
     const { lock, carol } = await lockWithWaiters();
     await fixture.passInUse(lock, 60_001);
     await carol.touch();
-    expect((await fixture.stored(lock)).sets.live.map(({ id }) => id)).toEqual(['s1']);
+    expect(await fixture.idsIn(lock, 'live')).toEqual(['s1']);
   });
 
   it('grants a rarely used lock although a waiter of a dead server had an offer', async () => {
@@ -218,7 +215,7 @@ describe('a script that judges whether servers are alive', () => {
       is('waiting', await caller.queue());
       is('withdrawn', await caller.withdraw());
     }
-    expect((await idsIn(lock, 'detached')).length).toBeLessThan(6);
+    expect((await fixture.idsIn(lock, 'detached')).length).toBeLessThan(6);
   });
 
   it('detaches the waiters of a dead server while the lock is held, and forgets the server', async () => {
@@ -226,9 +223,9 @@ describe('a script that judges whether servers are alive', () => {
     await silenceOfS2(lock, 10_001);
     is('waiting', await carol.claim());
     await carol.touch();
-    expect(await idsIn(lock, 'queue')).toEqual([carol.requestId]);
-    expect(await idsIn(lock, 'detached')).toEqual([bob.requestId]);
-    expect((await fixture.stored(lock)).sets.live.map(({ id }) => id)).toEqual(['s1']);
+    expect(await fixture.idsIn(lock, 'queue')).toEqual([carol.requestId]);
+    expect(await fixture.idsIn(lock, 'detached')).toEqual([bob.requestId]);
+    expect(await fixture.idsIn(lock, 'live')).toEqual(['s1']);
   });
 
   it('continues its walk of a long queue where the previous script stopped', async () => {
@@ -239,9 +236,9 @@ describe('a script that judges whether servers are alive', () => {
     is('waiting', await living.queue());
     await silenceOfS2(lock, 10_001);
     await living.touch();
-    expect(await idsIn(lock, 'queue')).toHaveLength(101 - 64);
+    expect(await fixture.idsIn(lock, 'queue')).toHaveLength(101 - 64);
     await living.touch();
-    expect(await idsIn(lock, 'queue')).toEqual([living.requestId]);
+    expect(await fixture.idsIn(lock, 'queue')).toEqual([living.requestId]);
   });
 
   it('offers the lock even if the Redis user may not publish hints', async () => {

@@ -72,7 +72,7 @@ describe('permits-claim', () => {
     await fixture.passInUse(lock, 3001);
     await fixture.beat(lock, 's1');
     await (await fixture.server('s1')).store.touch(lock, []);
-    expect((await fixture.stored(lock)).sets.detached.map(({ id }) => id)).toContain(carol.requestId);
+    expect(await fixture.idsIn(lock, 'detached')).toContain(carol.requestId);
   });
 
   it('answers WAITING with the place of a request that still waits', async () => {
@@ -157,7 +157,7 @@ describe('permits-claim', () => {
       expect(is('waiting', await newcomer.queue()).position).toBe(1);
       expect(is('waiting', await carol.claim()).position).toBe(1);
       expect(is('waiting', await bob.claim()).position).toBe(1);
-      expect((await fixture.stored(lock)).sets.queue.map(({ id }) => id)).toEqual(
+      expect(await fixture.idsIn(lock, 'queue')).toEqual(
         [bob, carol, newcomer].map(({ requestId }) => requestId),
       );
       expect(BigInt(newcomer.ticket)).toBeGreaterThan(BigInt(ticket));

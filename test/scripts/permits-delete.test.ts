@@ -156,7 +156,7 @@ describe('permits-delete', () => {
     it('ends offers that are not claimed yet', async () => {
       const { semaphore, holder, stream } = await busy(1);
       await holder.release(holder.secret);
-      expect((await fixture.stored(semaphore)).sets.offers.map(({ id }) => id)).toEqual([stream.requestId]);
+      expect(await fixture.idsIn(semaphore, 'offers')).toEqual([stream.requestId]);
       await fixture.remove(semaphore, { force: true });
       expect(await stream.claim()).toEqual(UNKNOWN);
     });

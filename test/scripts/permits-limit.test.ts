@@ -36,21 +36,6 @@ describe('permits-limit', () => {
   }
 
   const ids = (requesters: readonly Requester[]) => requesters.map(({ requestId }) => requestId);
-  const idsIn = async (semaphore: Resource, set: 'queue' | 'offers') =>
-    (await fixture.stored(semaphore)).sets[set].map(({ id }) => id);
-
-  /** Touches the semaphore until no batch is left. Returns the value of `observe` after each touch. */
-  async function finishBatches<T>(semaphore: Resource, observe: () => Promise<T>): Promise<T[]> {
-    const server = await fixture.server('s1');
-    const seen: T[] = [];
-    for (let more = true; more;) {
-      const before = server.mores;
-      await server.store.touch(semaphore, []);
-      more = server.mores > before;
-      seen.push(await observe());
-    }
-    return seen;
-  }
 
   describe('for a new semaphore', () => {
     it('creates the semaphore and answers its view', async () => {
@@ -148,7 +133,10 @@ describe('permits-limit', () => {
       const before = server.mores;
       is('set', await fixture.setLimit(semaphore, 1000));
       expect(server.mores).toBe(before + 1);
-      const counts = await finishBatches(semaphore, async () => (await idsIn(semaphore, 'offers')).length);
+      const counts = await fixture.finishBatches(
+        semaphore,
+        async () => (await fixture.idsIn(semaphore, 'offers')).length,
+      );
       expect(counts).toEqual([2 * BATCH, 150]);
       const tokens: bigint[] = [];
       for (const one of all) tokens.push(is('granted', await one.claim()).fencingToken);
@@ -181,10 +169,10 @@ describe('permits-limit', () => {
       const [a, b, c, d] = four as [Requester, Requester, Requester, Requester];
       const fifth = await waiter('s2', semaphore);
       await holder.release(holder.secret);
-      expect(await idsIn(semaphore, 'offers')).toEqual(expect.arrayContaining(ids(four)));
+      expect(await fixture.idsIn(semaphore, 'offers')).toEqual(expect.arrayContaining(ids(four)));
       const { view } = is('set', await fixture.setLimit(semaphore, 2));
       expect(view).toMatchObject({ usedCount: 2, holderCount: 2, waiterCount: 3 });
-      expect(await idsIn(semaphore, 'queue')).toEqual(ids([c, d, fifth]));
+      expect(await fixture.idsIn(semaphore, 'queue')).toEqual(ids([c, d, fifth]));
       const { ticket } = d;
       expect(is('waiting', await d.claim())).toMatchObject({ position: 2, ticket });
       const tokens = [];
@@ -196,7 +184,7 @@ describe('permits-limit', () => {
         tokens.push(is('granted', await left.claim()).fencingToken);
         is('waiting', await fifth.claim());
         is('released', await left.release(left.secret));
-        expect(await idsIn(semaphore, 'offers')).toContain(next.requestId);
+        expect(await fixture.idsIn(semaphore, 'offers')).toContain(next.requestId);
       }
       expect([...tokens].sort((x, y) => Number(x - y))).toEqual(tokens);
       is('granted', await d.claim());
@@ -207,18 +195,18 @@ describe('permits-limit', () => {
       const { semaphore, holder } = await full(150);
       const all = await waiters(150, 's1', semaphore);
       await holder.release(holder.secret);
-      await finishBatches(semaphore, () => Promise.resolve());
-      expect(await idsIn(semaphore, 'offers')).toHaveLength(150);
+      await fixture.finishBatches(semaphore, () => Promise.resolve());
+      expect(await fixture.idsIn(semaphore, 'offers')).toHaveLength(150);
       const server = await fixture.server('s1');
       server.answers.splice(0);
       const before = server.mores;
       is('set', await fixture.setLimit(semaphore, 10));
       expect(server.mores).toBe(before + 1);
-      expect(await idsIn(semaphore, 'offers')).toHaveLength(150 - BATCH);
-      await finishBatches(semaphore, () => Promise.resolve());
+      expect(await fixture.idsIn(semaphore, 'offers')).toHaveLength(150 - BATCH);
+      await fixture.finishBatches(semaphore, () => Promise.resolve());
       expect(server.answers.map(({ word }) => word).slice(0, 3)).toEqual(['SET', 'AGAIN', 'DONE']);
-      expect(new Set(await idsIn(semaphore, 'offers'))).toEqual(new Set(ids(all.slice(0, 10))));
-      expect(await idsIn(semaphore, 'queue')).toEqual(ids(all.slice(10)));
+      expect(new Set(await fixture.idsIn(semaphore, 'offers'))).toEqual(new Set(ids(all.slice(0, 10))));
+      expect(await fixture.idsIn(semaphore, 'queue')).toEqual(ids(all.slice(10)));
     });
 
     const between: [string, (one: Requester) => Promise<{ kind: string }>, string][] = [
@@ -233,13 +221,13 @@ describe('permits-limit', () => {
         const { semaphore, holder } = await full(150);
         const all = await waiters(150, 's2', semaphore);
         await holder.release(holder.secret);
-        await finishBatches(semaphore, () => Promise.resolve());
+        await fixture.finishBatches(semaphore, () => Promise.resolve());
         expect(await fixture.step(permitsLimit, semaphore, 10, '', 16, 3_600_000)).toBe('SET');
-        expect(await idsIn(semaphore, 'offers')).toHaveLength(150 - BATCH);
+        expect(await fixture.idsIn(semaphore, 'offers')).toHaveLength(150 - BATCH);
         // The last waiter still has its offer.
         expect((await act(all[149] as Requester)).kind).toBe(kind);
         expect((await fixture.stored(semaphore)).numbers).toMatchObject({ limit: '10', used: '10' });
-        expect(new Set(await idsIn(semaphore, 'offers'))).toEqual(new Set(ids(all.slice(0, 10))));
+        expect(new Set(await fixture.idsIn(semaphore, 'offers'))).toEqual(new Set(ids(all.slice(0, 10))));
       },
     );
 
@@ -269,11 +257,11 @@ describe('permits-limit', () => {
       const server = await fixture.server('s1');
       const before = server.mores;
       server.rechecks = [];
-      const queued = async () => (await idsIn(semaphore, 'queue')).length;
+      const queued = async () => (await fixture.idsIn(semaphore, 'queue')).length;
       is('set', await fixture.setLimit(semaphore, 5));
       expect(server.mores).toBe(before + 1);
       expect(await queued()).toBe(251 - BATCH);
-      expect(await finishBatches(semaphore, queued)).toEqual([251 - 2 * BATCH, 251 - 3 * BATCH, 0]);
+      expect(await fixture.finishBatches(semaphore, queued)).toEqual([251 - 2 * BATCH, 251 - 3 * BATCH, 0]);
       expect(server.rechecks).toEqual(ids([...misfits, small]));
       is('granted', await small.claim());
     });

@@ -10,9 +10,6 @@ describe('permits-withdraw', () => {
   });
   afterAll(() => fixture.close());
 
-  const offered = async (resource: Resource) =>
-    (await fixture.stored(resource)).sets.offers.map(({ id }) => id);
-
   async function holderAndWaiter(lock: Resource, options?: RequesterOptions) {
     const alice = await fixture.request('s1', lock, { ttlMs: 20_000 });
     const bob = await fixture.request('s1', lock, options);
@@ -63,7 +60,7 @@ describe('permits-withdraw', () => {
       is('waiting', await heavy.queue());
       is('waiting', await light.queue());
       is('withdrawn', await heavy.withdraw());
-      expect(await offered(semaphore)).toEqual([light.requestId]);
+      expect(await fixture.idsIn(semaphore, 'offers')).toEqual([light.requestId]);
       is('granted', await light.claim());
     });
 
@@ -98,7 +95,7 @@ describe('permits-withdraw', () => {
       const lock = fixture.resource();
       const { alice, bob } = await holderAndWaiter(lock);
       is('withdrawn', await alice.giveBack());
-      expect(await offered(lock)).toEqual([bob.requestId]);
+      expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
       is('granted', await bob.claim());
     });
 
@@ -109,7 +106,7 @@ describe('permits-withdraw', () => {
       await carol.queue();
       await alice.release(alice.secret);
       is('withdrawn', await bob.giveBack());
-      expect(await offered(lock)).toEqual([carol.requestId]);
+      expect(await fixture.idsIn(lock, 'offers')).toEqual([carol.requestId]);
       is('granted', await carol.claim());
     });
 
@@ -137,7 +134,7 @@ describe('permits-withdraw', () => {
       is('waiting', await alice.claim());
       is('withdrawn', await alice.giveBack(fencingToken));
       await bob.release(bob.secret);
-      expect(await offered(lock)).toEqual([alice.requestId]);
+      expect(await fixture.idsIn(lock, 'offers')).toEqual([alice.requestId]);
       is('withdrawn', await alice.giveBack(fencingToken));
       is('granted', await alice.claim());
     });

@@ -174,6 +174,24 @@ export class PermitsFixture {
     return readStored(this.redis, PREFIX, resource);
   }
 
+  /** The ids in a stored set of the resource. */
+  async idsIn(resource: Resource, set: keyof Stored['sets']): Promise<string[]> {
+    return (await this.stored(resource)).sets[set].map(({ id }) => id);
+  }
+
+  /** Touches the resource from s1 until no batch is left. Returns the value of `observe` after each touch. */
+  async finishBatches<T>(resource: Resource, observe: () => Promise<T>): Promise<T[]> {
+    const server = await this.server('s1');
+    const seen: T[] = [];
+    for (let more = true; more;) {
+      const before = server.mores;
+      await server.store.touch(resource, []);
+      more = server.mores > before;
+      seen.push(await observe());
+    }
+    return seen;
+  }
+
   private async freezeClock(time: [seconds: string, us: string]): Promise<void> {
     this.frozen = time;
     await this.redis.command('HSET', FROZEN_CLOCK, 's', time[0], 'us', time[1]);
