@@ -53,10 +53,7 @@ export class Epochs implements ProbeListener, EpochGuard {
   private pause: { readonly endsAt: number; readonly cause: QuarantineCause } | undefined;
   private running: Promise<unknown> = Promise.resolve();
   private queued: Promise<void> | undefined;
-  /**
-   * The step forward of Redis's clock (us), by the key of each epoch that was moving to another node when the step was
-   * found. Such an epoch may stay here after all.
-   */
+  /** By key of an epoch that was moving to another node: a clock step (us) found then. The epoch may yet stay here. */
   private readonly leaving = new Map<string, number>();
   /** Adoptions of single buckets under way, by key. */
   private readonly arriving = new Map<string, Promise<void>>();
@@ -84,7 +81,6 @@ export class Epochs implements ProbeListener, EpochGuard {
     return this.time.at(this.options.clock.now());
   }
 
-  /** The run of the connected Redis. */
   get runId(): string | undefined {
     return this.run.id;
   }
