@@ -31,7 +31,6 @@ export interface LockSettings {
 
 /** Locks for work of a few milliseconds. One call acquires a lock, one call releases the lock, and no call renews. */
 export class Locks {
-  /** The number of repeated calls. */
   retryCount = 0;
 
   constructor(

@@ -7,8 +7,8 @@
 type Alternatives = readonly string[];
 
 /**
- * Parses lines of the form below. A `|` marks the next line as an alternative. A deeper indentation marks a package
- * that provides the package above. `<name>` is a virtual package.
+ * Parses the lines of the example below. A `|` marks the next line as an alternative. A deeper indentation marks a
+ * package that provides the package above. `<name>` is a virtual package.
  *
  *     redis-server
  *       Depends: redis-tools

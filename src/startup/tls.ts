@@ -11,7 +11,7 @@ export function serverCredentials({ tlsCert, tlsKey }: Config): ServerCredential
   const chain = readPem('HOLDFAST_TLS_CERT', tlsCert);
   const key = readPem('HOLDFAST_TLS_KEY', tlsKey);
   try {
-    // grpc-js would report an unusable certificate later, without the names of the settings.
+    // The check is made here, because grpc-js reports an unusable certificate without the names of the settings.
     createSecureContext({ cert: chain, key });
     return ServerCredentials.createSsl(null, [{ cert_chain: chain, private_key: key }]);
   } catch (cause) {

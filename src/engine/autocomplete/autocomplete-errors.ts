@@ -71,7 +71,7 @@ export function translateStoreFailure(error: unknown, subject: string, advice = 
   );
 }
 
-/** The result of a store command; rejects with the caller's error. */
+/** Resolves to the result of a store command. Rejects with the caller's error. */
 export async function answerOf<T>(work: Promise<T>, subject: string, advice?: string): Promise<T> {
   try {
     return await work;

@@ -188,7 +188,7 @@ export class Autocomplete implements AutocompleteEngine {
     return {
       suggestions: page.suggestions,
       nextPageToken: page.next === undefined ? '' : encodePageToken(binding, page.next),
-      partial: ranked.cut,
+      partial: ranked.partial,
     };
   }
 

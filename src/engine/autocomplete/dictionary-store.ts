@@ -43,10 +43,10 @@ export interface RankedEntry {
 export interface Ranking {
   readonly profile: StoredProfile;
   readonly entries: readonly RankedEntry[];
-  /** Undefined: this is the last page. */
+  /** The position for the next page. Undefined: this is the last page. */
   readonly next: RankPosition | undefined;
-  /** The store reached its work bound before the ranking was complete. */
-  readonly cut: boolean;
+  /** True: the store reached its bound of work before the ranking was complete. */
+  readonly partial: boolean;
 }
 
 export interface RankingRequest {
@@ -137,8 +137,8 @@ export interface DictionaryStore {
   /** Deletes the dictionary. False: the dictionary did not exist. */
   drop(name: string): Promise<boolean>;
   /**
-   * One bounded step of clean-up. 'more': another step is needed. 'building': an import is in progress. 'clean': no work
-   * is left. 'gone': the dictionary does not exist any more.
+   * One bounded step of clean-up. 'more': another step is needed. 'building': an import is in progress. 'clean': no
+   * work is left. 'gone': the dictionary does not exist any more.
    */
   sweep(name: string): Promise<'more' | 'building' | 'clean' | 'gone'>;
 

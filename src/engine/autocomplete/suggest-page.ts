@@ -25,7 +25,7 @@ interface PlacedSuggestion {
 
 export interface Page {
   readonly suggestions: readonly Suggestion[];
-  /** Undefined: this is the last page. */
+  /** The position for the next page. Undefined: this is the last page. */
   readonly next: PagePosition | undefined;
 }
 

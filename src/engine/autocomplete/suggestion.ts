@@ -1,6 +1,6 @@
 /** The terms of autocomplete (entries, recents, suggestions), and the engine's interface for the transport. */
 
-/** How a text can match a query, in rank order. */
+/** The kinds of matches between a text and a query, the best kind first. */
 export const MATCH_KINDS = ['exact', 'prefix', 'word-prefix', 'suffix', 'contains', 'typo'] as const;
 export type MatchKind = (typeof MATCH_KINDS)[number];
 
@@ -8,7 +8,7 @@ export type MatchKind = (typeof MATCH_KINDS)[number];
 export interface Profile {
   /** With 'dropped', `resume` finds `résumé`, and `résumé` finds `resume`. */
   readonly accents: 'kept' | 'dropped';
-  /** Whether queries with typos (edit distance 1 or 2) find entries. */
+  /** True: queries with typos (edit distance 1 or 2) find entries. */
   readonly typos: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface Segment {
 }
 
 export interface Suggestion {
-  /** Empty for a recent without an entry id. */
+  /** Empty: the suggestion is a recent without an entry id. */
   readonly entryId: string;
   readonly text: string;
   readonly segments: readonly Segment[];

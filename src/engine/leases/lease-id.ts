@@ -13,7 +13,7 @@ import { MAX_LEASE_ID_CHARS } from './limits';
 export interface LeaseId {
   readonly resource: Resource;
   readonly requestId: string;
-  /** 22 characters of base64url. */
+  /** The secret as 22 characters of base64url. */
   readonly secret: string;
 }
 

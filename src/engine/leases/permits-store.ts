@@ -51,7 +51,7 @@ export interface PermitsWanted extends CallRef {
 export interface AcquireCommand extends PermitsWanted {
   /** True: join the queue if the permits cannot be granted at once. */
   readonly wait: boolean;
-  /** A lease that the request holds already is taken over and renewed (true, a stream) or only reported (false). */
+  /** True (a stream): take over and renew a lease that the request holds. False: only report such a lease. */
   readonly takeOver: boolean;
   readonly maxWaiters: number;
 }
@@ -65,7 +65,7 @@ export interface WithdrawCommand extends CallRef {
   /** True: return a grant that was not reported to the caller. False: keep a grant, and claim an offer. */
   readonly giveBack: boolean;
   /**
-   * With `giveBack`: return only the grant with this token, because the call keeps waiting. Undefined: return any
+   * With `giveBack`: return only the grant with this token, because the call continues to wait. Undefined: return any
    * grant.
    */
   readonly fencingToken?: bigint | undefined;

@@ -129,7 +129,7 @@ export class Permits {
     }
   }
 
-  /** Deletes a semaphore. With `force`, this also ends its leases and waits. */
+  /** Deletes a semaphore. With `force`, its leases and waits end too. */
   async remove(name: string, command: RemoveCommand): Promise<void> {
     const resource = { service: 'semaphore', name } as const;
     const reply = await this.context.store.remove(resource, command).catch((error) => {
@@ -163,7 +163,7 @@ export class Permits {
     };
   }
 
-  /** Passes a hint on. A hint may come before the reply that makes its request known to this server. */
+  /** Wakes the request's wait or stream. A hint may come before the reply that makes the request known here. */
   private recheck(resource: Resource, requestId: string): void {
     const { queue } = this.context;
     if (queue.recheck(resource, requestId) || this.streams.recheck(resource, requestId)) return;

@@ -173,11 +173,11 @@ export class RedisDictionaryStore implements DictionaryStore {
     const args = [query.kept, query.dropped, kindLetters(kinds), limit, ...positionArgs(after)];
     return this.read(scripts.suggest, name, args, (reply) => {
       if (isUnknown(reply)) return UNKNOWN;
-      const [, profile, cut, next, entries] = reply;
+      const [, profile, partial, next, entries] = reply;
       return {
         kind: 'ok',
         profile: readProfile(profile),
-        cut: textOf(cut) === '1',
+        partial: textOf(partial) === '1',
         next: readPosition(next),
         entries: listOf(entries).map(readRankedEntry),
       };

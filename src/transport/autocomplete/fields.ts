@@ -188,7 +188,7 @@ function checkListLength(violations: Violations, field: string, length: number):
   return false;
 }
 
-/** Checks the client's count of the entries that it sent. */
+/** Checks the number of sent entries that the client reports. */
 export function checkSentCount(violations: Violations, field: string, count: bigint): number {
   if (count < 0n || count > MAX_COUNT_INT64)
     violations.add(field, `is ${count} and must be from 0 to 2^53 - 1`);

@@ -16,7 +16,7 @@ export function checkHolderId(violations: Violations, field: string, holderId: s
   if (holderId !== '') checkText(violations, field, holderId, MAX_HOLDER_ID_BYTES);
 }
 
-/** Keys must be labels. Values may contain any character. */
+/** A key must not be empty, and must not contain a control character or U+FFFD. A value may contain any character. */
 export function checkMetadata(
   violations: Violations,
   field: string,

@@ -133,8 +133,8 @@ function holdEventCase(event: HoldEvent): NonNullable<proto.HoldEvent['event']> 
 }
 
 /**
- * Events with the same key replace each other while a slow client does not read: a newer queue position the older
- * position, a newer renewal result the older result. All other events are delivered.
+ * While a client does not read, a newer queue position replaces the older position, and a newer renewal result replaces
+ * the older result. All other events are delivered.
  */
 export function holdEventCoalesceKey(event: HoldEvent): string | undefined {
   switch (event.kind) {
