@@ -5,7 +5,6 @@ import type { RedisProcess } from '../support/processes/redis-process';
 import type { DictionaryClient } from './dictionary-client';
 import { PREFIX } from './observer';
 
-/** All keys of a dictionary. */
 export async function keysOf(redis: RedisProcess, name: string): Promise<string[]> {
   const meta = dictionaryKey(PREFIX, name);
   const head = meta.slice(0, meta.indexOf('}:d:') + '}:d:'.length);
@@ -14,7 +13,6 @@ export async function keysOf(redis: RedisProcess, name: string): Promise<string[
   return keys.filter((key) => key === meta || own(key.slice(head.length).replace(/^[a-z]+:\d+:/, '')));
 }
 
-/** The generations of a dictionary that have keys in Redis. */
 export async function generationsOf(redis: RedisProcess, name: string): Promise<string[]> {
   const found = (await keysOf(redis, name)).map((key) => /}:d:[a-z]+:(\d+):/.exec(key)?.[1]);
   return [...new Set(found)].filter((generation) => generation !== undefined);

@@ -5,7 +5,6 @@ import { ms } from '../support/clients/lease-client';
 import type { LossCause, Micros } from '../support/history';
 import { hashLeaseId } from '../support/history-recorder';
 
-/** A call that ended with an error status. */
 export class CallEnded extends Error {
   override readonly name = 'CallEnded';
 

@@ -67,7 +67,6 @@ async function handThrough(scenario: Scenario, handOvers: number): Promise<Cost>
   return { handOvers, touches, calls };
 }
 
-/** The number of scripts per hand-over. */
 function scriptsEach({ handOvers, touches, calls }: Cost): number {
   return ((calls.get('evalsha') ?? 0) - touches) / handOvers;
 }

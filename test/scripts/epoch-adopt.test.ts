@@ -28,7 +28,6 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-/** The epoch of one bucket. */
 class Bucket {
   readonly key = `test:{${(keys += 1)}}:epoch`;
 

@@ -11,7 +11,6 @@ import { freePort } from '../support/processes/free-port';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess } from '../support/processes/redis-process';
 
-/** The whole reply of a script. */
 const whole = (reply: Reply[], sentAt: number) => ({ reply, sentAt });
 
 const COMMAND_TIMEOUT_MS = 600;

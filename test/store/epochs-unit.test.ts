@@ -80,7 +80,6 @@ class Scene {
     }
   }
 
-  /** The epoch arguments of a command for a bucket. */
   commandArguments(bucket: number) {
     const keys = Array.from({ length: 8 }, () => epochKey('test', bucket));
     return this.epochs.epochArguments(this.clock.now() + 2000, keys);

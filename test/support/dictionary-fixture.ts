@@ -139,7 +139,6 @@ export class DictionaryFixture {
     return this.redis.command('HGET', this.key(name), field);
   }
 
-  /** The key of a part of a generation. */
   partKey(name: string, part: string, generation: unknown): string {
     return this.key(name).replace(':meta:', () => `:${part}:${String(generation)}:`);
   }

@@ -134,7 +134,6 @@ export class PermitsFixture {
     return permitsKeys(PREFIX, semaphore)[PARTS.length + 1] as string;
   }
 
-  /** The key of the epoch of the resource's bucket. */
   epochKey(resource: Resource): string {
     return permitsKeys(PREFIX, resource)[PARTS.length] as string;
   }

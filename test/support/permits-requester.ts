@@ -25,7 +25,6 @@ export interface RequesterOptions {
   readonly stream?: boolean;
 }
 
-/** A server with its id and its store. */
 export interface SpeakingServer {
   readonly id: string;
   readonly store: PermitsStore;

@@ -34,7 +34,6 @@ const PIECES = [
   ...['👩‍👩‍👧', '👍🏽', '🇩🇪', '🇫🇷🇪', '1️⃣', '❤️', '①', 'Ⅷ', '½', '…', '´', '𝔘', '𝒳'],
 ];
 
-/** Random texts of the pieces above. */
 export const scriptText = fc.string({ unit: fc.constantFrom(...PIECES), maxLength: 12 });
 
 /** Random texts of all code points, mostly of rare code points. */

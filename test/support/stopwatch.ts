@@ -44,7 +44,6 @@ export class Stopwatch {
     return performance.now() - this.startedAt;
   }
 
-  /** The waits for a core. */
   get coreWaitMs(): number {
     return this.waits.totalMs();
   }

@@ -117,7 +117,6 @@ export async function untilReplicated(master: RedisProcess, replicaCount: number
   await eventually(`${replicaCount} replicas to be in sync`, isReplicated, { timeoutMs: 60_000 });
 }
 
-/** The number of scripts that a Redis has run. */
 export async function scriptCount(redis: RedisProcess): Promise<number> {
   const [, calls = '0'] =
     /^cmdstat_evalsha:calls=(\d+)/m.exec(String(await redis.command('INFO', 'commandstats'))) ?? [];

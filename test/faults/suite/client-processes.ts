@@ -21,7 +21,6 @@ export class ClientProcesses {
     private readonly until: number,
   ) {}
 
-  /** Starts another client process. */
   async start(): Promise<void> {
     this.started += 1;
     const client = await ClientProcess.start(

@@ -56,7 +56,6 @@ export class Stage {
     return this.parts.clients;
   }
 
-  /** A random master. */
   async master(random: Random): Promise<RedisProcess> {
     return oneOf(random, await this.fleet.redis.masters());
   }

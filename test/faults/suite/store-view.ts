@@ -40,7 +40,6 @@ export class StoreView {
     return [...before].filter(([lease, end]) => end > now && !after.has(lease)).length;
   }
 
-  /** The time of a master. */
   async timeUs(): Promise<number> {
     const [redis] = await this.store.masters();
     if (redis === undefined) throw new Error('the store has no master now');

@@ -76,7 +76,6 @@ export class BehaviourFixture {
     await eventually('an offer', async () => (await waiter.touch()).waiters[0] === 'recheck', WAIT);
   }
 
-  /** Waits for a hint at a server. */
   async hinted(server: StoreServer, { requestId }: Requester): Promise<void> {
     await eventually('a hint', () => server.hints.includes(requestId), WAIT);
   }

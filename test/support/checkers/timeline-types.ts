@@ -41,7 +41,6 @@ export interface Request {
   readonly grants: Grant[];
 }
 
-/** A renew or release call with its answer. */
 export interface LeaseCall {
   readonly asked: RenewAsked | ReleaseAsked;
   answer: Renewed | ReleaseAnswered | null;

@@ -42,7 +42,6 @@ export class AutocompleteClient extends AutocompleteConnection {
     }
   }
 
-  /** The texts of one page of suggestions. */
   async texts(wanted: Partial<SuggestRequest>): Promise<string[]> {
     return (await this.suggest(wanted)).suggestions.map(({ text }) => text);
   }

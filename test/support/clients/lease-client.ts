@@ -17,7 +17,6 @@ export interface Wanted {
   readonly requestId?: string;
 }
 
-/** The fields that the requests of both services have in common. */
 export function commonFields({ name, ttlMs, waitMs, holderId = '', metadata = {}, requestId = '' }: Wanted) {
   return {
     name,

@@ -86,7 +86,6 @@ export class RedisClusterProcesses {
     return winner;
   }
 
-  /** A replica of this master. */
   async replicaOf(master: ClusterNode): Promise<ClusterNode> {
     const lines = String(await master.redis.command('CLUSTER', 'NODES')).split('\n');
     const line = lines.find((one) => one.includes(' slave ') && one.split(' ')[3] === master.id);

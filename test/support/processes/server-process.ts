@@ -22,7 +22,6 @@ export interface ServerProcessOptions {
   readonly onLine?: (line: string) => void;
 }
 
-/** One line of the server's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
 
 /** All time limits suit a machine with busy cores. On an idle machine a server starts in half a second. */
@@ -50,7 +49,6 @@ function parseLine(line: string): LogLine | undefined {
 
 /** The built server in a separate process, which ends with the test run. A test still closes its server. */
 export class ServerProcess {
-  /** The printed log lines. */
   readonly logs: LogLine[] = [];
   private readonly child: ChildProgram;
   private address = '';
@@ -133,7 +131,6 @@ export class ServerProcess {
     this.child.signal(signal);
   }
 
-  /** Finds a log line, or waits for the line. */
   logLine(what: string, matches: (line: LogLine) => boolean, timeoutMs = LOG_TIMEOUT_MS): Promise<LogLine> {
     return eventually(`a log line: ${what}`, () => this.logs.find(matches), { timeoutMs });
   }

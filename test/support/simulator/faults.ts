@@ -10,7 +10,6 @@ import type { SimStore } from './store';
 
 const KEEP_ALIVE: Micros = 3_000_000;
 
-/** The steps of a plan that are faults. */
 export type FaultStep = Exclude<Step, { readonly do: 'set_limit' | 'observe' }>;
 
 interface FaultScope {

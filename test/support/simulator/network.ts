@@ -54,7 +54,6 @@ export class SimNetwork implements ClientNetwork, ServerNetwork {
     this.connectedTo.set(client.name, others.find((index) => this.servers[index]?.alive) ?? from);
   }
 
-  /** The server that received a call. */
   serverOf(callId: string): SimServer | undefined {
     return this.callServer.get(callId);
   }

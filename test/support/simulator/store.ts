@@ -171,7 +171,6 @@ export class SimStore {
     return holders.filter((holder) => holder.endUs > this.clockUs);
   }
 
-  /** The free permits of a name. */
   free(name: string): number {
     return this.open(name).free;
   }

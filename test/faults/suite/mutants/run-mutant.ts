@@ -4,7 +4,6 @@ import { runRound, type RoundOutcome } from '../round';
 import { buildMutant } from './build-mutant';
 import { mutantOf, type MutantName } from './mutants';
 
-/** The result of running a mutant. */
 export interface MutantResult {
   readonly mutant: MutantName;
   readonly about: string;

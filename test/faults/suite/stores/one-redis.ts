@@ -2,7 +2,6 @@ import { RedisProcess, type RedisProcessOptions } from '../../../support/process
 import { COMMAND_TIMEOUT_MS } from '../../fleet';
 import type { SuiteStore } from './store';
 
-/** A store of a single Redis. */
 export class OneRedis implements SuiteStore {
   private constructor(private readonly redis: RedisProcess) {}
 

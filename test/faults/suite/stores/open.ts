@@ -11,7 +11,6 @@ const ARGUMENTS = ['--enable-debug-command', 'local'];
 /** The settings that Holdfast requires with replicas. In a split, one of the two masters soon refuses writes. */
 const PROTECTED = ['--min-replicas-to-write', '1', '--min-replicas-max-lag', '10'];
 
-/** Starts the store of a round. */
 export async function openStore(
   { topology, appendfsync }: RoundPlan,
   clocks: Clocks | undefined,
