@@ -115,6 +115,7 @@ class ComposedServer implements HoldfastServer {
     // A start in progress must end first, so that its store and gRPC server are closed too. `listen` reports a failure.
     await this.listening?.catch(() => undefined);
     await this.grpc?.drain(this.config.drainTimeoutMs);
+    this.permits?.close();
     this.store?.close();
   }
 }

@@ -45,6 +45,27 @@ async function behindProxy(use: (proxy: TcpProxy, client: LockClient) => Promise
   }
 }
 
+test.concurrent('a drained server does not retry a give-back to a store that does not answer', async () => {
+  const proxy = await TcpProxy.open({ targetPort: redis.port, protocol: 'redis' });
+  const env = { HOLDFAST_COMMAND_TIMEOUT: `${COMMAND_TIMEOUT_MS}ms` };
+  const server = await InProcessServer.start(`redis://${proxy.address}`, env);
+  try {
+    const holder = await onlooker.client().acquire({ name: 'given back', ttlMs: 20_000 });
+    const waiter = refusal(server.client().acquire({ name: 'given back', waitMs: 60_000 }));
+    await eventually('the waiter to be in the queue', async () => {
+      return (await onlooker.client().get('given back')).waiterCount === 1;
+    });
+    proxy.blackHole('both');
+    await server.drain();
+    expect((await waiter).reason).toBe('OUTCOME_UNKNOWN');
+    await server.idle();
+    await onlooker.client().release(holder.leaseId);
+  } finally {
+    await server.drain();
+    await proxy.close();
+  }
+});
+
 describe('a hold stream', () => {
   test.concurrent(
     'sends renewal_failed when the store does not answer, and lost at the last confirmed end',

@@ -152,6 +152,11 @@ export class Permits {
     });
   }
 
+  /** Ends the work in the background. Call this after `drain`, before the store is closed. */
+  close(): void {
+    this.context.withdrawals.close();
+  }
+
   stats(): PermitsStats {
     const { queue, timers, withdrawals } = this.context;
     return {

@@ -3,7 +3,7 @@ import { reportDefect, StoreFailure } from '../errors';
 import type { Resource } from './lease';
 import { notAnswered, translateStoreFailure } from './lease-errors';
 import type { Granted, PermitsStore, PermitsWanted, WithdrawCommand, WithdrawReply } from './permits-store';
-import type { TimerQueue } from './timer-queue';
+import type { TimerEntry, TimerQueue } from './timer-queue';
 
 const FIRST_PAUSE_MS = 500;
 /** Pauses grow up to this bound, so that thousands of retries do not overload a store that is down. */
@@ -20,6 +20,8 @@ const MAX_RUNNING = 10_000;
 /** Ends waits, and gives back grants that were not reported to their callers. */
 export class Withdrawals {
   private running = 0;
+  private readonly retries = new Set<TimerEntry>();
+  private closed = false;
 
   constructor(
     private readonly store: PermitsStore,
@@ -50,10 +52,18 @@ export class Withdrawals {
    * a lease that was reported to another call.
    */
   giveBackLater(resource: Resource, { requestId, attach, ttlMs }: PermitsWanted): void {
-    if (this.running >= MAX_RUNNING) return;
+    if (this.closed || this.running >= MAX_RUNNING) return;
     this.running += 1;
     const until = this.clock.now() + Math.max(ttlMs, MIN_DURATION_MS);
     this.giveBack(resource, { requestId, attach, giveBack: true }, FIRST_PAUSE_MS, until);
+  }
+
+  /** Ends all retries, before the store is closed. An unreported grant then stays taken until its ttl ends. */
+  close(): void {
+    this.closed = true;
+    for (const retry of this.retries) retry.cancel();
+    this.running -= this.retries.size;
+    this.retries.clear();
   }
 
   private giveBack(resource: Resource, command: WithdrawCommand, pauseMs: number, until: number): void {
@@ -63,9 +73,15 @@ export class Withdrawals {
         reportDefect(error, this.onDefect);
         const retryAt = this.clock.now() + pauseMs;
         const nextPauseMs = Math.min(PAUSE_GROWTH * pauseMs, LONGEST_PAUSE_MS);
-        if (retryAt < until)
-          this.timers.at(retryAt, () => this.giveBack(resource, command, nextPauseMs, until));
-        else this.running -= 1;
+        if (this.closed || retryAt >= until) {
+          this.running -= 1;
+          return;
+        }
+        const retry = this.timers.at(retryAt, () => {
+          this.retries.delete(retry);
+          this.giveBack(resource, command, nextPauseMs, until);
+        });
+        this.retries.add(retry);
       },
     );
   }

@@ -124,6 +124,47 @@ describe('a draining server', () => {
     expect((await releasing).released).toBe(true);
   });
 
+  /** A call that waited, and a withdrawal that failed: the engine gives the place in the queue back in the background. */
+  async function failedWithdrawal(): Promise<void> {
+    on.acquire();
+    await answerWaiting(on);
+    await drain();
+    await (await on.store.next('withdraw')).fail('unknown');
+    await settled();
+  }
+
+  it('goes on with give-backs in the background until it is closed', async () => {
+    await failedWithdrawal();
+    expect(drained).toBe(true);
+    await (await on.store.next('withdraw')).fail('unknown');
+    await settled();
+    expect(on.permits.stats()).toMatchObject({ givingBackCount: 1, timerCount: 1 });
+    on.permits.close();
+    on.expectRest();
+  });
+
+  it('does not retry a give-back that fails after the close', async () => {
+    await failedWithdrawal();
+    const giveBack = await on.store.next('withdraw');
+    on.permits.close();
+    expect(on.permits.stats().givingBackCount).toBe(1);
+    await giveBack.fail('unknown');
+    await settled();
+    on.expectRest();
+  });
+
+  it('gives nothing back in the background for a call that ends after the close', async () => {
+    on.acquire();
+    await answerWaiting(on);
+    await drain();
+    const withdrawal = await on.store.next('withdraw');
+    on.permits.close();
+    await withdrawal.fail('unknown');
+    await settled();
+    expect(on.store.inFlight).toEqual([]);
+    on.expectRest();
+  });
+
   it('ends all calls even if the store does not answer', async () => {
     const stream = on.hold({ ttlMs: 3000 });
     const sent = await on.store.next('acquire');
