@@ -27,4 +27,6 @@ module.exports = {
   testTimeout: 90_000,
   // Many tests measure times, and more workers than cores would slow each other.
   maxWorkers: 2,
+  // At its end a worker frees up to 1 GB of memory. On a busy machine this takes longer than the default of 500 ms.
+  workerGracefulExitTimeout: 10_000,
 };
