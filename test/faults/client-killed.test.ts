@@ -7,7 +7,7 @@ import type { Stopwatch } from '../support/stopwatch';
 
 const TTL_MS = 2000;
 const KEEPALIVE_MS = 500;
-/** The contract allows 250 ms; the rest is for messages on their way. */
+/** The bound of the next grant: 250 ms by the contract, and the delays of messages. */
 const RECOVERY_MS = 250 + 500;
 const CHECKS = { keepAliveUs: 2 * KEEPALIVE_MS * 1000 };
 

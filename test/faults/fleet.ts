@@ -11,7 +11,7 @@ const SOCKETS_TIMEOUT_MS = 30_000;
 
 /** The store of a fleet's servers: one Redis, or several behind one address. */
 export interface FleetStore extends Pick<RedisProcess, 'url' | 'command' | 'close'> {
-  /** The port of the only Redis; undefined for a store of several Redis. */
+  /** The port of the only Redis. Undefined for a store of several Redis. */
   readonly port?: number | undefined;
 }
 

@@ -59,7 +59,7 @@ describe('the epoch check of scripts', () => {
   const names = Object.keys(reasons) as (keyof typeof reasons)[];
   const wordOf = (name: string) => name.split(' ')[0];
 
-  /** A semaphore with a limit of 2: held by alice and by an expired lease; carol and bob wait. */
+  /** A semaphore with a limit of 2. Alice and an expired lease hold the permits. Carol and bob wait. */
   async function scene() {
     const semaphore = fixture.resource('semaphore');
     await fixture.setLimit(semaphore, 2);

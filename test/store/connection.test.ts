@@ -138,7 +138,7 @@ describe('RedisConnection', () => {
     await clock.advance(1);
     expect(await first).toMatchObject({ carriedOut: 'no', kind: 'unavailable' });
     await clock.advance(RECONNECT_PATIENCE_MS - COMMAND_TIMEOUT_MS);
-    // The clock stands still, so this failure comes at once.
+    // The clock does not advance here, so this failure is immediate.
     expect((await failureOf(increment(connection))).carriedOut).toBe('no');
     const ready = expect(connection.ready(50)).rejects.toThrow(StoreFailure);
     await clock.advance(50);

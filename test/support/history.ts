@@ -211,7 +211,7 @@ export interface HoldersObserved extends Stamped {
 export interface ResidueObserved extends Stamped {
   readonly type: 'residue_observed';
   readonly when: 'baseline' | 'rest';
-  /** Keys of Redis, without those that are kept for a retention time. */
+  /** The keys of Redis, without the keys that are kept for a retention time. */
   readonly keys: readonly string[];
   /** Sizes of maps and numbers of timers and sockets, by name. */
   readonly gauges: Readonly<Record<string, number>>;

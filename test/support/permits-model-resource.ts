@@ -18,7 +18,7 @@ export class ModelResource {
   limit: number | undefined;
   readonly requests: ModelRequest[] = [];
   lastToken = 0;
-  /** Requests that a command told a server to recheck, as [server, request id]. */
+  /** The requests that servers must recheck after a command, as [server, request id]. */
   told: [server: string, id: string][] = [];
   protected lastTicket = 0;
   private lastSeen = 0;

@@ -130,7 +130,7 @@ async function playRound(
       await settle(fleet, scenario);
       await scenario.comeToRest(OFFERS_LAPSE_MS);
     } catch (error) {
-      // The history so far is still checked.
+      // The history up to this failure is still checked.
       defects.push(`the round failed: ${(error as Error).message}`);
     } finally {
       await sampler.stop();

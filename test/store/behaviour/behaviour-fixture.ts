@@ -7,7 +7,7 @@ import { Requester, type RequesterOptions } from '../../support/permits-requeste
 import { is } from '../../support/reply-kinds';
 import type { Topology } from './topology';
 
-/** Each behaviour runs on so many names at once that every node of a Cluster serves some of them. */
+/** The number of names of each behaviour, which is enough for every node of a Cluster to serve some of the names. */
 const NAME_COUNT = 6;
 const START_TIMEOUT_MS = 60_000;
 const WAIT = { timeoutMs: 60_000 };
@@ -48,7 +48,7 @@ export class BehaviourFixture {
     return `name ${this.names}`;
   }
 
-  /** Runs a behaviour on several names at once. */
+  /** Runs a behaviour on several names at the same time. */
   async everywhere(service: Service, behaviour: (resource: Resource) => Promise<void>): Promise<void> {
     const resources = Array.from({ length: NAME_COUNT }, () => ({ service, name: this.name() }));
     await Promise.all(resources.map(behaviour));
@@ -71,7 +71,7 @@ export class BehaviourFixture {
     return { holder, waiters };
   }
 
-  /** Waits until the store offers the waiter a grant; the waiter's server touches the resource as an engine does. */
+  /** Waits for an offer to the waiter. The waiter's server touches the resource meanwhile, as an engine does. */
   async offered(waiter: Requester): Promise<void> {
     await eventually('an offer', async () => (await waiter.touch()).waiters[0] === 'recheck', WAIT);
   }

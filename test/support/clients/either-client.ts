@@ -5,7 +5,7 @@ import type { ClientOptions, Wanted } from './lease-client';
 import { acquireRequest, LockClient } from './lock-client';
 import { acquirePermitsRequest, SemaphoreClient } from './semaphore-client';
 
-/** An acquire of either service. A lock has a mode; a semaphore has permits and a limit. */
+/** An acquire of either service. A lock has a mode. A semaphore has permits and a limit. */
 export interface EitherWanted extends Wanted {
   readonly mode?: LockMode;
   readonly permits?: number;

@@ -107,7 +107,7 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
     for (const connection of [...this.connections]) connection.cut();
   }
 
-  /** Resets new connections at once. Open connections stay. */
+  /** Resets new connections immediately. Open connections stay. */
   refuseNew(refuse = true): void {
     this.refusing = refuse;
   }
