@@ -5,7 +5,7 @@ import { fetchPackages, type PackageSet } from './apt-fetch';
 import { cacheDirectory } from './cache-directory';
 import type { RedisServerProgram, Refusal } from './redis-program';
 import { runCommand } from './run-command';
-import { machineName, moveIntoPlace, removeLeftovers, SCRATCH_PREFIX, serverIn } from './unpacked-folder';
+import { machineName, moveTo, removeLeftovers, SCRATCH_PREFIX, serverIn } from './unpacked-folder';
 
 /** The package sets to try, in this order. A Debian release may lack one of both sets. */
 const PACKAGES: readonly PackageSet[] = [
@@ -26,8 +26,8 @@ export interface UnpackOptions {
 export async function unpackedServer({ env, note }: UnpackOptions): Promise<RedisServerProgram | Refusal> {
   const cache = await cacheDirectory(env);
   if (cache === undefined) return { refused: 'there is no writable folder to unpack a package into' };
-  const place = join(cache, `redis-${await machineName()}`);
-  const cached = await serverIn(place, env);
+  const target = join(cache, `redis-${await machineName()}`);
+  const cached = await serverIn(target, env);
   if (!('refused' in cached)) return cached;
 
   for (const tool of ['apt-get', 'dpkg']) {
@@ -36,14 +36,14 @@ export async function unpackedServer({ env, note }: UnpackOptions): Promise<Redi
       return { refused: `no package can be downloaded: there is no ${tool} on this machine` };
     }
   }
-  note(`no redis-server on the PATH: unpacking the distribution's package into ${place}`);
+  note(`no redis-server on the PATH: unpacking the distribution's package into ${target}`);
   await removeLeftovers(cache);
-  return (await downloadInto(place, cache, env)) ?? serverIn(place, env);
+  return (await downloadInto(target, cache, env)) ?? serverIn(target, env);
 }
 
-/** Downloads and unpacks the packages, then moves the folder to `place`. Returns the reason of a failure. */
+/** Downloads and unpacks the packages, then moves the folder to `target`. Returns the reason of a failure. */
 async function downloadInto(
-  place: string,
+  target: string,
   cache: string,
   env: NodeJS.ProcessEnv,
 ): Promise<Refusal | undefined> {
@@ -57,7 +57,7 @@ async function downloadInto(
     }
     const unpacked = await serverIn(root, env);
     if ('refused' in unpacked) return unpacked;
-    await moveIntoPlace(root, place, env);
+    await moveTo(root, target, env);
     return undefined;
   } finally {
     await rm(scratch, { recursive: true, force: true });

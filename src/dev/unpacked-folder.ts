@@ -48,13 +48,13 @@ export async function removeLeftovers(cache: string): Promise<void> {
 }
 
 /**
- * Renames the finished folder to `place` in one step. Another process may have done the same before. A folder with a
+ * Renames the finished folder to `target` in one step. Another process may have done the same before. A folder with a
  * program that runs stays, because the other process may use it. A folder with a broken program is replaced.
  */
-export async function moveIntoPlace(finished: string, place: string, env: NodeJS.ProcessEnv): Promise<void> {
-  if (!('refused' in (await serverIn(place, env)))) return;
-  if (existsSync(place)) await rename(place, `${finished}-broken`).catch(() => undefined);
-  await rename(finished, place).catch((error: NodeJS.ErrnoException) => {
+export async function moveTo(finished: string, target: string, env: NodeJS.ProcessEnv): Promise<void> {
+  if (!('refused' in (await serverIn(target, env)))) return;
+  if (existsSync(target)) await rename(target, `${finished}-broken`).catch(() => undefined);
+  await rename(finished, target).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
   });
 }

@@ -17,7 +17,7 @@ export type PagePosition =
     }
   | { readonly of: 'entries'; readonly at: RankPosition };
 
-interface PlacedSuggestion {
+interface PositionedSuggestion {
   readonly suggestion: Suggestion;
   /** A function, because only the last suggestion of a page needs its position. */
   position(): PagePosition;
@@ -38,7 +38,7 @@ export function rankAfter(position: PagePosition | undefined): RankPosition | un
 
 /**
  * Merges one page of a dictionary's entries with the caller's recents. Within each kind, recents come first. An entry
- * that is also a recent appears once, at the recent's place.
+ * that is also a recent appears once, at the position of the recent.
  */
 export function mergePage(
   ranking: Ranking,
@@ -49,21 +49,22 @@ export function mergePage(
 ): Page {
   const { accents } = ranking.profile;
   const shown = recentsAfter(recents, after);
-  const placed: PlacedSuggestion[] = [];
+  const merged: PositionedSuggestion[] = [];
   const others = withoutRecents(ranking.entries, recents, accents);
   for (const kind of MATCH_KINDS) {
-    // The store has not ranked all entries of the kinds before this kind, so this kind belongs to a later page.
+    // The store has not ranked all entries of a better kind, so this kind belongs to a later page.
     if (ranking.next && rankOf(kind) > rankOf(ranking.next.kind)) break;
     const recentsOfKind = recents.filter((ranked) => ranked.kind === kind);
     for (const ranked of shown) {
       if (ranked.kind === kind)
-        placed.push(placeRecent(ranked, recentsOfKind.indexOf(ranked), ranking, query));
+        merged.push(suggestionOfRecent(ranked, recentsOfKind.indexOf(ranked), ranking, query));
     }
-    for (const entry of others) if (entry.kind === kind) placed.push(placeEntry(entry, query, accents));
+    for (const entry of others)
+      if (entry.kind === kind) merged.push(suggestionOfEntry(entry, query, accents));
   }
-  const page = placed.slice(0, pageSize);
+  const page = merged.slice(0, pageSize);
   const suggestions = page.map(({ suggestion }) => suggestion);
-  if (placed.length > pageSize) return { suggestions, next: page[page.length - 1]?.position() };
+  if (merged.length > pageSize) return { suggestions, next: page[page.length - 1]?.position() };
   return { suggestions, next: ranking.next && { of: 'entries', at: ranking.next } };
 }
 
@@ -100,34 +101,43 @@ function recentsAfter(
   return [...ofKind.slice(next), ...later];
 }
 
-function placeRecent(
+function suggestionOfRecent(
   { recent, kind, folded }: RankedRecent,
   index: number,
   ranking: Ranking,
   query: string,
-): PlacedSuggestion {
+): PositionedSuggestion {
   const { entryId, text, payload } = recent;
   const { accents } = ranking.profile;
-  const twin = ranking.entries.find((entry) => isTwin(entry, entryId, folded, accents));
+  const sameEntry = ranking.entries.find((entry) => isSameSuggestion(entry, entryId, folded, accents));
   return {
     suggestion: {
-      entryId: entryId === '' ? (twin?.entryId ?? '') : entryId,
+      entryId: entryId === '' ? (sameEntry?.entryId ?? '') : entryId,
       text,
       segments: segments(text, query, kind, accents),
-      payload: payload.length === 0 && twin ? twin.payload : payload,
+      payload: payload.length === 0 && sameEntry ? sameEntry.payload : payload,
       kind,
-      score: twin?.score ?? 0,
+      score: sameEntry?.score ?? 0,
       recent: true,
     },
     position: () => ({ of: 'recents', kind, index, entryId, text }),
   };
 }
 
-function isTwin(entry: RankedEntry, entryId: string, folded: string, accents: Profile['accents']): boolean {
+function isSameSuggestion(
+  entry: RankedEntry,
+  entryId: string,
+  folded: string,
+  accents: Profile['accents'],
+): boolean {
   return entryId === '' ? fold(entry.text, accents) === folded : entry.entryId === entryId;
 }
 
-function placeEntry(entry: RankedEntry, query: string, accents: Profile['accents']): PlacedSuggestion {
+function suggestionOfEntry(
+  entry: RankedEntry,
+  query: string,
+  accents: Profile['accents'],
+): PositionedSuggestion {
   const { entryId, text, payload, kind, score } = entry;
   const shown = segments(text, query, kind, accents);
   return {
@@ -146,13 +156,13 @@ export function isPagePosition(value: unknown): value is PagePosition {
     );
   }
   const at = value['at'];
-  return value['of'] === 'entries' && isObject(at) && isKind(at['kind']) && isPlace(at['at']);
+  return value['of'] === 'entries' && isObject(at) && isKind(at['kind']) && isEntryPosition(at['at']);
 }
 
-/** The position of a record, in hexadecimal: the key of its list, a zero byte, and the place in the list. */
+/** The position of a record, in hexadecimal: the key of its list, a zero byte, and the position in this list. */
 const RECORD = /^([0-9a-f]{2}){1,20}00([0-9a-f]{2}){6,200}$/;
 
-function isPlace(at: unknown): boolean {
+function isEntryPosition(at: unknown): boolean {
   if (!isObject(at)) return false;
   if (isText(at['record'])) return RECORD.test(at['record']) && isText(at['past']) && isPast(at['past']);
   return Number.isSafeInteger(at['score']) && isText(at['text']) && isText(at['entryId']);
