@@ -45,22 +45,24 @@ async function expectRecovery(
   await scenario.client('releaser', fleet.member(0)).release(held);
 }
 
-test.concurrent('grants the next waiter when the ttl of a killed unary holder is over (chapter 14)', () =>
-  runScenario({ fleet, title: 'killed unary holder', ...CHECKS }, async (scenario) => {
-    const name = scenario.lock('lock');
-    const { address } = fleet.member(0);
-    const task = { client: 'victim of unary', address, call: 'acquire', name, ttlMs: TTL_MS } as const;
-    const victim = await ClientProcess.start(scenario, task);
-    const { at, deadline } = await victim.said('granted');
-    const stopwatch = scenario.stopwatch();
-    const endMs = TTL_MS - (monotonicMicros() - at) / 1000;
-    const next = await waitBehind(scenario, name);
-    victim.kill();
-    await expectRecovery(scenario, next, deadline, [stopwatch, endMs]);
-  }),
+test.concurrent(
+  'the next waiter gets the lock when the ttl of a killed unary holder is over (chapter 14)',
+  () =>
+    runScenario({ fleet, title: 'killed unary holder', ...CHECKS }, async (scenario) => {
+      const name = scenario.lock('lock');
+      const { address } = fleet.member(0);
+      const task = { client: 'victim of unary', address, call: 'acquire', name, ttlMs: TTL_MS } as const;
+      const victim = await ClientProcess.start(scenario, task);
+      const { at, deadline } = await victim.said('granted');
+      const stopwatch = scenario.stopwatch();
+      const endMs = TTL_MS - (monotonicMicros() - at) / 1000;
+      const next = await waitBehind(scenario, name);
+      victim.kill();
+      await expectRecovery(scenario, next, deadline, [stopwatch, endMs]);
+    }),
 );
 
-test.concurrent('grants the next waiter within a ttl of the kill of a streaming holder', () =>
+test.concurrent('the next waiter gets the lock within a ttl of the kill of a streaming holder', () =>
   runScenario({ fleet, title: 'killed stream holder', ...CHECKS }, async (scenario) => {
     const name = scenario.lock('lock');
     const { address } = fleet.member(0);
@@ -76,28 +78,30 @@ test.concurrent('grants the next waiter within a ttl of the kill of a streaming 
   }),
 );
 
-test.concurrent.each(['acquire', 'hold'] as const)('skips a waiter killed during its %s call', (call) =>
-  runScenario({ fleet, title: `killed waiter by ${call}`, ...CHECKS }, async (scenario) => {
-    const name = scenario.lock('lock');
-    const holder = scenario.client('holder', fleet.member(0));
-    const first = await holder.hold({ name, ttlMs: TTL_MS }).granted();
-    const { address } = fleet.member(0);
-    const victim = await ClientProcess.start(scenario, {
-      client: `victim of ${call}`,
-      address,
-      call,
-      name,
-      ttlMs: TTL_MS,
-    });
-    await scenario.observer.waiterCount(name, 1);
-    const next = await waitBehind(scenario, name);
-    expect(next.positions).toEqual([2]);
-    victim.kill();
-    await scenario.observer.waiterCount(name, 1);
-    const stopwatch = scenario.stopwatch();
-    await holder.release(first);
-    const held = await next.granted();
-    expect(stopwatch.chargedMs).toBeLessThan(RECOVERY_MS);
-    await scenario.client('releaser', fleet.member(0)).release(held);
-  }),
+test.concurrent.each(['acquire', 'hold'] as const)(
+  'the queue skips a waiter that is killed during its %s call',
+  (call) =>
+    runScenario({ fleet, title: `killed waiter by ${call}`, ...CHECKS }, async (scenario) => {
+      const name = scenario.lock('lock');
+      const holder = scenario.client('holder', fleet.member(0));
+      const first = await holder.hold({ name, ttlMs: TTL_MS }).granted();
+      const { address } = fleet.member(0);
+      const victim = await ClientProcess.start(scenario, {
+        client: `victim of ${call}`,
+        address,
+        call,
+        name,
+        ttlMs: TTL_MS,
+      });
+      await scenario.observer.waiterCount(name, 1);
+      const next = await waitBehind(scenario, name);
+      expect(next.positions).toEqual([2]);
+      victim.kill();
+      await scenario.observer.waiterCount(name, 1);
+      const stopwatch = scenario.stopwatch();
+      await holder.release(first);
+      const held = await next.granted();
+      expect(stopwatch.chargedMs).toBeLessThan(RECOVERY_MS);
+      await scenario.client('releaser', fleet.member(0)).release(held);
+    }),
 );

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => fleet?.close());
 
 test.concurrent(
-  'grants the next waiter after keep-alive and ttl when a streaming holder is stopped, and ends its stream',
+  'the next waiter gets the lock after keep-alive and ttl when a streaming holder is stopped, and the stream of the holder ends',
   () =>
     runScenario({ fleet, title: 'stopped stream holder', ...CHECKS }, async (scenario) => {
       const name = scenario.lock('lock');
@@ -45,7 +45,7 @@ test.concurrent(
 );
 
 test.concurrent(
-  'grants the next waiter after keep-alive and ttl when the connection of a streaming holder is cut',
+  'the next waiter gets the lock after keep-alive and ttl when the connection of a streaming holder is cut',
   () =>
     runScenario({ fleet, title: 'silent stream holder', ...CHECKS }, async (scenario) => {
       const name = scenario.lock('lock');

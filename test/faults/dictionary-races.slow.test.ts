@@ -109,7 +109,7 @@ function possibleTexts(writes: readonly Write[]): (string | undefined)[] {
   return writes.filter(({ to }) => !writes.some(({ from }) => from > to)).map(({ text }) => text);
 }
 
-test('keeps the last write of each id and counts each selection once when four clients write at two servers', async () => {
+test('a dictionary has the last write of each id and counts each selection once when four clients write at two servers', async () => {
   const [dictionary, client] = ['contended', clients.at(fleet.member(0))];
   await client.create(dictionary);
   const first = performance.now();
@@ -153,7 +153,7 @@ test('keeps the last write of each id and counts each selection once when four c
 
 const MINE = ['mine', 'yours'] as const;
 
-test('commits exactly one of two simultaneous imports as a whole, and ends the other with IMPORT_CONFLICT', async () => {
+test('exactly one of two simultaneous imports is committed, and the other import ends with IMPORT_CONFLICT', async () => {
   const dictionary = 'imported twice';
   for (let round = 1; round <= 4; round += 1) {
     const imports = MINE.map((version, index) => {
@@ -174,7 +174,7 @@ test('commits exactly one of two simultaneous imports as a whole, and ends the o
   }
 });
 
-test('lets puts, deletes and selections override the batches of an import that runs at another server', async () => {
+test('puts, deletes and selections override the batches of an import that runs at another server', async () => {
   const [dictionary, client, other] = ['kept', clients.at(fleet.member(0)), clients.at(fleet.member(1))];
   await client.create(dictionary);
   const old = towns(40, 'old');
@@ -213,7 +213,7 @@ test('lets puts, deletes and selections override the batches of an import that r
   await expectSound(fleet.redis, client, dictionary);
 });
 
-test('lists a dictionary whose first import runs while another server removes its name from the list', async () => {
+test('a dictionary is listed although another server removes its name from the list during its first import', async () => {
   const [name, client] = ['listed', clients.at(fleet.member(0))];
   const { redisProxy } = fleet.member(2);
   const seen: RedisCommand[] = [];

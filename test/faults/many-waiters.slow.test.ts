@@ -72,7 +72,7 @@ function scriptsEach({ handOvers, touches, calls }: Cost): number {
 }
 
 test(
-  'serves 500 waiters of one lock in order, at the same cost per hand-over as 10 waiters (chapter 17)',
+  '500 waiters of one lock are granted in order, at the same cost per hand-over as 10 waiters (chapter 17)',
   () =>
     runScenario({ fleet, title: 'many waiters', limitMs: 50_000 }, async (scenario) => {
       const few = await handThrough(scenario, FEW);

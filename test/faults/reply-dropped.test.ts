@@ -45,13 +45,13 @@ interface Stage {
 
 /** Acts of a client with their expected results. The results must be the same if a command is lost. */
 const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
-  acquire: async ({ scenario, name, requestId, member, lost }) => {
+  'an acquire': async ({ scenario, name, requestId, member, lost }) => {
     const trap = lost('acquire');
     const held = await scenario.client('client', member).acquire({ name, ttlMs: TTL_MS, requestId });
     await trap;
     return held;
   },
-  'acquire that has to wait': async ({ scenario, name, requestId, member, lost }) => {
+  'an acquire that waits': async ({ scenario, name, requestId, member, lost }) => {
     const first = await scenario.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
     const trap = lost('acquire');
     const stream = scenario.client('client', member).hold({ name, ttlMs: TTL_MS, requestId });
@@ -60,7 +60,7 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
     await scenario.client('releaser', fleet.member(0)).release(first);
     return stream.granted();
   },
-  claim: async ({ scenario, name, requestId, member, lost }) => {
+  'a claim': async ({ scenario, name, requestId, member, lost }) => {
     const first = await scenario.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
     const stream = scenario.client('client', member).hold({ name, ttlMs: TTL_MS, requestId });
     await stream.queued();
@@ -70,7 +70,7 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
     await trap;
     return held;
   },
-  withdraw: async ({ scenario, name, requestId, member, lost }) => {
+  'a withdrawal': async ({ scenario, name, requestId, member, lost }) => {
     const first = await scenario.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
     const trap = lost('withdraw');
     const client = scenario.client('client', member);
@@ -83,7 +83,7 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
     await scenario.client('releaser', fleet.member(0)).release(first);
     return client.acquire({ name, ttlMs: TTL_MS, requestId });
   },
-  touch: async ({ scenario, name, requestId, member, lost }) => {
+  'a touch': async ({ scenario, name, requestId, member, lost }) => {
     const first = await scenario.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS });
     const trap = lost('touch');
     const stream = scenario.client('client', member).hold({ name, ttlMs: TTL_MS, requestId });
@@ -91,7 +91,7 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
     await scenario.client('releaser', fleet.member(0)).release(first);
     return stream.granted();
   },
-  'renew by the holder': async ({ scenario, name, requestId, member, lost }) => {
+  'a renewal by the holder': async ({ scenario, name, requestId, member, lost }) => {
     const client = scenario.client('client', member);
     const held = await client.acquire({ name, ttlMs: TTL_MS, requestId });
     const trap = lost('renew');
@@ -100,7 +100,7 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
     expect(renewed.token).toBe(held.token);
     return renewed;
   },
-  'renew by a stream': async ({ scenario, name, requestId, member, lost }) => {
+  'a renewal by a stream': async ({ scenario, name, requestId, member, lost }) => {
     const stream = scenario.client('client', member).hold({ name, ttlMs: STREAM_TTL_MS, requestId });
     const held = await stream.granted();
     const trap = lost('renew');
@@ -109,7 +109,7 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
     expect(stream.kinds).not.toContain('renewalFailed');
     return held;
   },
-  attach: async ({ scenario, name, requestId, member, lost }) => {
+  'an attach': async ({ scenario, name, requestId, member, lost }) => {
     const held = await scenario.client('first', fleet.member(0)).acquire({ name, ttlMs: TTL_MS, requestId });
     const trap = lost('renew');
     const again = await scenario.client('client', member).attach(held).granted();
@@ -117,7 +117,7 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
     expect(again.token).toBe(held.token);
     return again;
   },
-  release: async ({ scenario, name, requestId, member, lost }) => {
+  'a release': async ({ scenario, name, requestId, member, lost }) => {
     const client = scenario.client('client', member);
     const held = await client.acquire({ name, ttlMs: TTL_MS, requestId });
     const next = scenario.client('next', fleet.member(0));
@@ -131,21 +131,19 @@ const ACTS: Readonly<Record<string, (stage: Stage) => Promise<Held>>> = {
 };
 
 describe('the loss of a connection with its command or reply', () => {
-  test.concurrent.each(Object.entries(ACTS))(
-    'is repeated without any effect on the client: %s',
-    (title, act) =>
-      runScenario({ fleet, title: `lost, ${title}` }, async (scenario) => {
-        for (const way of WAYS) {
-          const name = scenario.lock(`lock, ${way}`);
-          const member = fleet.member(1);
-          const requestId = randomUUID();
-          const lost = (kind: ScriptKind): Promise<unknown> => {
-            const end = scenario.fault('reply_dropped', `the ${way} of ${kind}`, { names: [name] });
-            return lose(member, way, kind, requestId).then(end);
-          };
-          const held = await act({ scenario, name, requestId, member, lost });
-          expect((await scenario.client('last', fleet.member(0)).release(held)).released).toBe(true);
-        }
-      }),
+  test.concurrent.each(Object.entries(ACTS))("does not change the client's result of %s", (title, act) =>
+    runScenario({ fleet, title: `lost, ${title}` }, async (scenario) => {
+      for (const way of WAYS) {
+        const name = scenario.lock(`lock, ${way}`);
+        const member = fleet.member(1);
+        const requestId = randomUUID();
+        const lost = (kind: ScriptKind): Promise<unknown> => {
+          const end = scenario.fault('reply_dropped', `the ${way} of ${kind}`, { names: [name] });
+          return lose(member, way, kind, requestId).then(end);
+        };
+        const held = await act({ scenario, name, requestId, member, lost });
+        expect((await scenario.client('last', fleet.member(0)).release(held)).released).toBe(true);
+      }
+    }),
   );
 });
