@@ -58,7 +58,7 @@ export class Ledger {
     }
   }
 
-  /** The highest token that has written. Reads the folder each time, because another process may have changed it. */
+  /** The highest token that has written. Reads the folder, because another process may have changed the folder. */
   private highest(): bigint {
     // A directory listing may miss a folder that is being renamed, so the listing is repeated.
     for (let reads = 0; reads < MAX_READS; reads++) {

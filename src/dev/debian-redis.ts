@@ -7,7 +7,7 @@ import type { RedisServerProgram, Refusal } from './redis-program';
 import { runCommand } from './run-command';
 import { machineName, moveTo, removeLeftovers, SCRATCH_PREFIX, serverIn } from './unpacked-folder';
 
-/** The package sets to try, in this order. A Debian release may lack one of both sets. */
+/** The package sets to try, in this order. A Debian release may lack one of the two sets. */
 const PACKAGES: readonly PackageSet[] = [
   ['redis-server', 'redis-tools'],
   ['valkey-server', 'valkey-tools'],

@@ -77,7 +77,7 @@ export class EmbeddedRedis {
     const lock = tryPidLock(join(options.folder, 'start.lock'));
     if (!lock.taken) {
       throw new Error(
-        `Holdfast is already running in this folder (pid ${lock.pid}, ${options.folder}): stop that process or use it`,
+        `Holdfast is already running in this folder (pid ${lock.pid}, ${options.folder}): stop that process, or use its server`,
       );
     }
     try {

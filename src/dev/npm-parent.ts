@@ -2,7 +2,7 @@ const POLL_MS = 500;
 
 /**
  * Sends SIGTERM to this process when its parent npm has been killed. A killed npm passes no signal on, so this process
- * would keep its port and its Redis. Other parents, such as `nohup`, may end earlier than this process.
+ * would keep its port and its Redis. Without npm nothing is sent, because a parent such as `nohup` may end early.
  */
 export function endWithNpm(env: NodeJS.ProcessEnv): void {
   if (env['npm_lifecycle_event'] === undefined) return;

@@ -52,7 +52,7 @@ function nothingFound(refusals: readonly string[]): Error {
     [
       `No Redis ${OLDEST_REDIS} or newer was found, and none could be downloaded:`,
       ...refusals.map((refused) => `  - ${refused}`),
-      'Do one of these and start again:',
+      'Do one of the following, then start again:',
       '  - install redis-server or valkey-server, so that it is on the PATH:',
       '      Debian, Ubuntu: apt-get install redis-server     Fedora: dnf install valkey',
       '      Alpine: apk add redis                            macOS: brew install redis',

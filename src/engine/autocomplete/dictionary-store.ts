@@ -10,7 +10,7 @@ export interface FoldedEntry extends Entry {
   readonly folded: string;
 }
 
-/** A text folded with accents kept, and with accents dropped. The dictionary's profile selects one of both forms. */
+/** A text folded with accents kept, and with accents dropped. The dictionary's profile selects one of the two forms. */
 export interface BothFolded {
   readonly kept: string;
   readonly dropped: string;
@@ -85,9 +85,7 @@ export interface OtherProfile {
   readonly profile: StoredProfile;
 }
 
-/**
- * The import does not exist any more: another import was committed, or this import expired, or the store lost its data.
- */
+/** The import has ended: another import was committed, or the import expired, or the store lost its data. */
 export interface LostImport {
   readonly kind: 'lost';
 }
@@ -154,9 +152,7 @@ export interface DictionaryStore {
   /** Adds the name to the list of dictionaries. */
   register(name: string): Promise<void>;
   unregister(name: string): Promise<void>;
-  /**
-   * The registered names with this prefix, after the name `after`, in byte order. Such a dictionary may not exist.
-   */
+  /** The registered names with this prefix, after the name `after`, in byte order. Such a dictionary may not exist. */
   names(prefix: string, after: string | undefined, limit: number): Promise<readonly string[]>;
 }
 

@@ -49,7 +49,7 @@ export function rankRecents(recents: readonly Recent[], wanted: RecentsMatchQuer
   return [...byKind.values()].flat();
 }
 
-/** The suggestion for a recent. Its score is 0: only a dictionary knows scores. */
+/** The suggestion for a recent. Its score is 0, because only a dictionary has scores. */
 export function toSuggestion({ recent, kind }: RankedRecent, wanted: RecentsMatchQuery): Suggestion {
   const { entryId, text, payload } = recent;
   const shown = segments(text, wanted.query, kind, wanted.accents);
@@ -57,9 +57,9 @@ export function toSuggestion({ recent, kind }: RankedRecent, wanted: RecentsMatc
 }
 
 /**
- * The recents and entries seen so far. Two suggestions with entry ids are the same if their ids are equal. Otherwise two
- * suggestions are the same if their folded texts are equal. So two people of one name stay two suggestions if both have
- * an id.
+ * The recents and entries seen so far. Two suggestions with entry ids are the same if their ids are equal. Any other
+ * two suggestions are the same if their folded texts are equal. So two people of one name stay two suggestions if both
+ * have an id.
  */
 export class SeenSuggestions {
   readonly #ids = new Set<string>();

@@ -72,7 +72,7 @@ function spanIn(folded: string, query: string, kind: MatchKind): Span | undefine
 function inOriginal(text: string, folded: string, span: Span, accents: Profile['accents']): Span {
   if (ASCII.test(text)) return span;
   const pieces = piecesOf(text, folded, accents);
-  // A piece that folds to nothing is matched between matched pieces, and at a matched end of the text.
+  // A piece that folds to nothing is matched only between matched pieces, or at a matched end of the text.
   const first = span.from === 0 ? 0 : pieces.findIndex(({ foldedEnd }) => foldedEnd > span.from);
   const last =
     span.to === folded.length ? pieces.length - 1 : pieces.findIndex(({ foldedEnd }) => foldedEnd >= span.to);

@@ -33,9 +33,7 @@ export class HoldStreams {
     return this.held.size;
   }
 
-  /**
-   * Resolves when the lease was released, or when the client is gone. Rejects with the error that ends the stream.
-   */
+  /** Resolves when the lease was released, or when the client is gone. Rejects with the error that ends the stream. */
   async hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void> {
     const { isDraining, limits } = this.context;
     if (isDraining) throw errors.draining();

@@ -14,7 +14,7 @@ const PAUSE_GROWTH = 1.5;
  * queue for as long as this server touches the queue, and costs the next waiter an offer.
  */
 const MIN_DURATION_MS = 300_000;
-/** The bound of simultaneous give-backs, to limit memory. Above the bound, an unreported grant lasts for its ttl. */
+/** The largest number of simultaneous give-backs, to limit memory. Above this number, an unreported grant expires. */
 const MAX_RUNNING = 10_000;
 
 /** Ends waits, and gives back grants that were not reported to their callers. */

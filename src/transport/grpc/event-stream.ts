@@ -2,9 +2,7 @@ import type { ServerWritableStream } from '@grpc/grpc-js';
 
 export interface EventShape<Event, Message> {
   toMessage(event: Event): Message;
-  /**
-   * A newer event replaces a waiting event with the same key. Undefined: the event is never replaced.
-   */
+  /** A newer event replaces a waiting event with the same key. Undefined: the event is never replaced. */
   coalesceKey(event: Event): string | undefined;
 }
 
