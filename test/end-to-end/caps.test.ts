@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { closeAll } from '../support/close-all';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer } from './in-process-server';
@@ -14,10 +15,7 @@ beforeAll(async () => {
   redis = await RedisProcess.start();
 });
 
-afterAll(async () => {
-  await Promise.all(servers.map((server) => server.close()));
-  await redis?.close();
-});
+afterAll(() => closeAll(...servers.map((server) => () => server.close()), () => redis?.close()));
 
 async function started(env: Record<string, string>): Promise<InProcessServer> {
   const server = await InProcessServer.start(redis.url, env);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { closeAll } from '../support/close-all';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer, SLOW_MS } from './in-process-server';
 import { untilWaiterCount } from './server-pair';
@@ -17,10 +18,12 @@ beforeAll(async () => {
   client = server.client();
 });
 
-afterAll(async () => {
-  await server?.close();
-  await redis?.close();
-});
+afterAll(() =>
+  closeAll(
+    () => server?.close(),
+    () => redis?.close(),
+  ),
+);
 
 describe('a stream that holds a lock', () => {
   test.concurrent('sends granted as its first event for a free lock', async () => {

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { readConfig } from '../../src/config/config';
 import { createServer, type HoldfastServer } from '../../src/server';
+import { closeAll } from '../support/close-all';
 import { AutocompleteClient } from '../support/clients/autocomplete-client';
 import { eventuallyPasses } from '../support/eventually';
 import { LockClient } from '../support/clients/lock-client';
@@ -75,13 +76,26 @@ export class InProcessServer {
     });
   }
 
-  /** Ends the server. Fails if the server logged a warning or has an open operation. */
-  async close(): Promise<void> {
-    await this.server.drain();
-    for (const client of this.clients) client.close();
-    await this.idle();
-    if (this.warnings.length > 0) {
-      throw new Error(`the server logged warnings: ${JSON.stringify(this.warnings, undefined, 2)}`);
-    }
+  /** Ends the server. Fails if the server logged a warning, or has an open operation or a give-back. */
+  close(): Promise<void> {
+    return closeAll(
+      // The end of the server would end a give-back that the store never confirmed.
+      () => this.givenBack(),
+      () => this.drain(),
+      ...this.clients.map((client) => () => client.close()),
+      () => this.idle(),
+      () => this.expectNoWarnings(),
+    );
+  }
+
+  private async givenBack(): Promise<void> {
+    await eventuallyPasses('no give-back in the background', () => {
+      expect(this.stats['givingBackCount'] ?? 0).toBe(0);
+    });
+  }
+
+  private expectNoWarnings(): void {
+    if (this.warnings.length === 0) return;
+    throw new Error(`the server logged warnings: ${JSON.stringify(this.warnings, undefined, 2)}`);
   }
 }

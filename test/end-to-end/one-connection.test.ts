@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { duration } from '../../clients/typescript';
+import { closeAll } from '../support/close-all';
 import { endingOf, refusal } from '../support/clients/call-ending';
 import { ms } from '../support/clients/lease-client';
 import { acquireRequest, LockClient } from '../support/clients/lock-client';
@@ -18,11 +19,13 @@ beforeAll(async () => {
   client = new LockClient(server.address);
 });
 
-afterAll(async () => {
-  client?.close();
-  await server?.close();
-  await redis?.close();
-});
+afterAll(() =>
+  closeAll(
+    () => client?.close(),
+    () => server?.close(),
+    () => redis?.close(),
+  ),
+);
 
 /** Makes the calls of a caller with its own lock, and checks that every answer is about this lock. */
 async function work(caller: number): Promise<void> {

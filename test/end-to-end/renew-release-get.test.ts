@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LockMode, LossCause } from '../../generated/typescript/holdfast/v1/lease';
+import { closeAll } from '../support/close-all';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import { InProcessServer, SHORT_TTL_MS } from './in-process-server';
@@ -17,10 +18,12 @@ beforeAll(async () => {
   client = server.client();
 });
 
-afterAll(async () => {
-  await server?.close();
-  await redis?.close();
-});
+afterAll(() =>
+  closeAll(
+    () => server?.close(),
+    () => redis?.close(),
+  ),
+);
 
 async function isFree(name: string): Promise<void> {
   await eventually(`${name} to be free`, async () => (await client.get(name)).holderCount === 0);

@@ -1,3 +1,4 @@
+import { closeAll } from '../support/close-all';
 import type { AutocompleteClient } from '../support/clients/autocomplete-client';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
@@ -30,9 +31,11 @@ describe('a replica for queries', () => {
   afterAll(async () => {
     // The server warns when the replica disconnects. The warning is correct here.
     server?.warnings.splice(0);
-    await server?.close();
-    await replica?.close();
-    await primary?.close();
+    await closeAll(
+      () => server?.close(),
+      () => replica?.close(),
+      () => primary?.close(),
+    );
   });
 
   const info = async (redis: RedisProcess) => String(await redis.command('INFO', 'replication'));

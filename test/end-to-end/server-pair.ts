@@ -1,3 +1,4 @@
+import { closeAll } from '../support/close-all';
 import { eventually } from '../support/eventually';
 import { RedisProcess } from '../support/processes/redis-process';
 import type { Stopwatch } from '../support/stopwatch';
@@ -22,9 +23,12 @@ export class ServerPair {
     return this.redis.stopwatch();
   }
 
-  async close(): Promise<void> {
-    await Promise.all([this.first.close(), this.second.close()]);
-    await this.redis.close();
+  close(): Promise<void> {
+    return closeAll(
+      () => this.first.close(),
+      () => this.second.close(),
+      () => this.redis.close(),
+    );
   }
 }
 

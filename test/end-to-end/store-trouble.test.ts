@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LossCause } from '../../generated/typescript/holdfast/v1/lease';
+import { closeAll } from '../support/close-all';
 import { eventually } from '../support/eventually';
 import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess } from '../support/processes/redis-process';
@@ -19,10 +20,12 @@ beforeAll(async () => {
   onlooker = await InProcessServer.start(redis.url);
 });
 
-afterAll(async () => {
-  await onlooker?.close();
-  await redis?.close();
-});
+afterAll(() =>
+  closeAll(
+    () => onlooker?.close(),
+    () => redis?.close(),
+  ),
+);
 
 /** Runs a server behind a proxy, so that the test can block the server's connection to Redis. */
 async function behindProxy(use: (proxy: TcpProxy, client: LockClient) => Promise<void>): Promise<void> {

@@ -17,6 +17,7 @@ import type { BeforeWrite } from '../../examples/marketplace/trade';
 import { WatchedTrade } from '../../examples/marketplace/watched-trade';
 import { Servers } from '../../examples/worker-typescript/servers';
 import { InProcessServer } from '../end-to-end/in-process-server';
+import { closeAll } from '../support/close-all';
 import { RedisProcess } from '../support/processes/redis-process';
 
 export const PRICE = 100;
@@ -63,11 +64,14 @@ export class MarketStage {
     return market;
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
     for (const market of this.markets) market.disconnect();
     this.servers.close();
-    await this.server.close();
-    await Promise.all([this.holdfastRedis.close(), this.marketRedis.close()]);
+    return closeAll(
+      () => this.server.close(),
+      () => this.holdfastRedis.close(),
+      () => this.marketRedis.close(),
+    );
   }
 }
 

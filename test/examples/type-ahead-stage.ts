@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { autocompleteServers } from '../../examples/type-ahead/calls';
 import { loadWords } from '../../examples/type-ahead/load';
 import { InProcessServer } from '../end-to-end/in-process-server';
+import { closeAll } from '../support/close-all';
 import { RedisProcess } from '../support/processes/redis-process';
 import { builtFile } from './launchers';
 
@@ -85,8 +86,10 @@ export class TypeAheadStage {
     return { lines: `${stdout}${stderr}`.split('\n').slice(0, -1), code };
   }
 
-  async close(): Promise<void> {
-    await this.server.close();
-    await this.redis.close();
+  close(): Promise<void> {
+    return closeAll(
+      () => this.server.close(),
+      () => this.redis.close(),
+    );
   }
 }

@@ -1,5 +1,6 @@
 import { StoreState } from '../../generated/typescript/holdfast/v1/server_service';
 import { bucketOf, slotOfBucket } from '../../src/redis/keys';
+import { closeAll } from '../support/close-all';
 import { eventually } from '../support/eventually';
 import { refusal } from '../support/clients/call-ending';
 import { serverInfo } from '../support/clients/server-calls';
@@ -27,10 +28,12 @@ describe('a server over a Redis Cluster', () => {
     cluster = await RedisClusterProcesses.start();
     stage = await Stage.open(cluster.url);
   });
-  afterAll(async () => {
-    await stage?.close();
-    await cluster?.close();
-  });
+  afterAll(() =>
+    closeAll(
+      () => stage?.close(),
+      () => cluster?.close(),
+    ),
+  );
 
   it('serves locks, semaphores, hand-overs and autocomplete on names of all nodes without a warning', async () => {
     await everythingWorks(stage);

@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { InProcessServer } from '../end-to-end/in-process-server';
+import { closeAll } from '../support/close-all';
 import { endQuarantine as callEndQuarantine } from '../support/clients/server-calls';
 import { eventually } from '../support/eventually';
 import type { RedisProcess } from '../support/processes/redis-process';
@@ -57,11 +58,9 @@ export class Stage {
   }
 
   /** Ends the servers. Throws if an engine still has a waiter or a lease. */
-  async close(): Promise<void> {
-    for (const server of this.servers) {
-      server.warnings.splice(0);
-      await server.close();
-    }
+  close(): Promise<void> {
+    for (const { warnings } of this.servers) warnings.splice(0);
+    return closeAll(...this.servers.map((server) => () => server.close()));
   }
 }
 
