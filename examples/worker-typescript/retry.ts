@@ -2,6 +2,7 @@ import { status, type ServiceError } from '@grpc/grpc-js';
 import { holdfastError } from '../../clients/typescript';
 
 const FIRST_PAUSE_MS = 50;
+/** Shorter than the delay of QUARANTINED, because an operator may end a quarantine early. */
 const LONGEST_PAUSE_MS = 1000;
 
 /** Status codes of a broken connection, apart from UNAVAILABLE. With an error reason of Holdfast the reason decides. */

@@ -6,21 +6,17 @@ export function storeUnavailable(subject: string): HoldfastError {
   return new HoldfastError(
     'STORE_UNAVAILABLE',
     `the store does not take commands: nothing was done for ${subject}; try again`,
-    { retryAfterMs: 1000 },
   );
 }
 
 /** `effect`: the part of the work that was done. `advice`: the caller's next step. */
 export function storeFull(effect: string, advice: string): HoldfastError {
-  return new HoldfastError('STORE_FULL', `the store is out of memory: ${effect}; ${advice}`, {
-    retryAfterMs: 5000,
-  });
+  return new HoldfastError('STORE_FULL', `the store is out of memory: ${effect}; ${advice}`);
 }
 
 /** `effect`: the work that may have been done. `advice`: the caller's next step. */
 export function outcomeUnknown(effect: string, advice: string, requestId?: string): HoldfastError {
   return new HoldfastError('OUTCOME_UNKNOWN', `the store did not answer: ${effect}; ${advice}`, {
-    ...(requestId !== undefined && { metadata: { request_id: requestId } }),
-    retryAfterMs: 200,
+    metadata: requestId === undefined ? {} : { request_id: requestId },
   });
 }

@@ -33,7 +33,7 @@ const TABLE: Readonly<Record<Reason, readonly [status, number | undefined, 'push
   QUOTA_EXCEEDED: [status.RESOURCE_EXHAUSTED, 1000],
   STORE_FULL: [status.RESOURCE_EXHAUSTED, 5000],
   STORE_UNAVAILABLE: [status.UNAVAILABLE, 1000],
-  OUTCOME_UNKNOWN: [status.UNAVAILABLE, undefined],
+  OUTCOME_UNKNOWN: [status.UNAVAILABLE, 200],
   DRAINING: [status.UNAVAILABLE, 100, 'pushback'],
   QUARANTINED: [status.UNAVAILABLE, 1000, 'pushback'],
   REATTACH: [status.UNAVAILABLE, 0, 'pushback'],

@@ -180,7 +180,7 @@ export function queueFull(resource: Resource, waiterCount: number): HoldfastErro
   return new HoldfastError(
     'QUEUE_FULL',
     `the queue of ${resourceText(resource)} is full, with ${waiterCount} waiting; try again later`,
-    { metadata: { waiter_count: String(waiterCount) }, retryAfterMs: 1000 },
+    { metadata: { waiter_count: String(waiterCount) } },
   );
 }
 
@@ -188,7 +188,6 @@ export function tooManyWaiting(resource: Resource, maxCount: number): HoldfastEr
   return new HoldfastError(
     'QUOTA_EXCEEDED',
     `${resourceText(resource)} is not free, and the limit of ${maxCount} waiting calls on this connection is reached; use another connection, or ${resource.service === 'lock' ? 'HoldLock' : 'HoldPermits'}`,
-    { retryAfterMs: 1000 },
   );
 }
 
@@ -196,7 +195,6 @@ export function tooManyStreams(maxCount: number): HoldfastError {
   return new HoldfastError(
     'QUOTA_EXCEEDED',
     `this server has reached its limit of ${maxCount} hold streams; open the stream at another server`,
-    { retryAfterMs: 1000 },
   );
 }
 
@@ -221,7 +219,6 @@ export function answeredTooLate(resource: Resource): HoldfastError {
   return new HoldfastError(
     'STORE_UNAVAILABLE',
     `the store answered too late for the ttl: nothing is held of ${resourceText(resource)}; try again`,
-    { retryAfterMs: 1000 },
   );
 }
 

@@ -29,7 +29,7 @@ export const ERROR_TABLE: Readonly<Record<Reason, ErrorRow>> = {
   QUOTA_EXCEEDED: { code: status.RESOURCE_EXHAUSTED, retryAfterMs: 1000 },
   STORE_FULL: { code: status.RESOURCE_EXHAUSTED, retryAfterMs: 5000 },
   STORE_UNAVAILABLE: { code: status.UNAVAILABLE, retryAfterMs: 1000 },
-  OUTCOME_UNKNOWN: { code: status.UNAVAILABLE },
+  OUTCOME_UNKNOWN: { code: status.UNAVAILABLE, retryAfterMs: 200 },
   DRAINING: { code: status.UNAVAILABLE, retryAfterMs: 100, pushback: true },
   QUARANTINED: { code: status.UNAVAILABLE, retryAfterMs: 1000, pushback: true },
   REATTACH: { code: status.UNAVAILABLE, retryAfterMs: 0, pushback: true },

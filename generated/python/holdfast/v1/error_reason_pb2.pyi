@@ -180,9 +180,10 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
 
       - Code: UNAVAILABLE.
       - Metadata: `request_id`, if the call has a `request_id`.
-      - Retry: helps.
-      - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless. For
-        any other call, the comment of the call describes the effect of a retry.
+      - Retry: helps, after the delay in RetryInfo.
+      - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless.
+        Never repeat RecordSelection, which counts each call. For any other call, the comment of the
+        call describes the effect of a retry.
     """
     ERROR_REASON_DRAINING: _ErrorReason.ValueType  # 20
     """This server is shutting down. Leases and places in the queue stay.
@@ -428,9 +429,10 @@ ERROR_REASON_OUTCOME_UNKNOWN: ErrorReason.ValueType  # 19
 
   - Code: UNAVAILABLE.
   - Metadata: `request_id`, if the call has a `request_id`.
-  - Retry: helps.
-  - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless. For
-    any other call, the comment of the call describes the effect of a retry.
+  - Retry: helps, after the delay in RetryInfo.
+  - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless.
+    Never repeat RecordSelection, which counts each call. For any other call, the comment of the
+    call describes the effect of a retry.
 """
 ERROR_REASON_DRAINING: ErrorReason.ValueType  # 20
 """This server is shutting down. Leases and places in the queue stay.

@@ -1,4 +1,4 @@
--- Every script calls `grant_next` after its own step. `grant_next` offers free permits to the head of the queue.
+-- `grant_next` offers free permits to the head of the queue. Every script that can free permits calls `grant_next`.
 -- @include servers.lua
 -- @include transitions.lua
 

@@ -280,9 +280,10 @@ public enum ErrorReason
    *
    *   - Code: UNAVAILABLE.
    *   - Metadata: `request_id`, if the call has a `request_id`.
-   *   - Retry: helps.
-   *   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless. For
-   *     any other call, the comment of the call describes the effect of a retry.
+   *   - Retry: helps, after the delay in RetryInfo.
+   *   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless.
+   *     Never repeat RecordSelection, which counts each call. For any other call, the comment of the
+   *     call describes the effect of a retry.
    * </pre>
    *
    * <code>ERROR_REASON_OUTCOME_UNKNOWN = 19;</code>
@@ -655,9 +656,10 @@ public enum ErrorReason
    *
    *   - Code: UNAVAILABLE.
    *   - Metadata: `request_id`, if the call has a `request_id`.
-   *   - Retry: helps.
-   *   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless. For
-   *     any other call, the comment of the call describes the effect of a retry.
+   *   - Retry: helps, after the delay in RetryInfo.
+   *   - Client: retry with that `request_id`, or with the same `lease_id`: such a retry is harmless.
+   *     Never repeat RecordSelection, which counts each call. For any other call, the comment of the
+   *     call describes the effect of a retry.
    * </pre>
    *
    * <code>ERROR_REASON_OUTCOME_UNKNOWN = 19;</code>
