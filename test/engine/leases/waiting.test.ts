@@ -384,7 +384,6 @@ describe('a waiting call', () => {
       const held = on.acquire({ requestId: id(5) }, { connection });
       await (await on.store.next('acquire')).answer({ kind: 'refused', snapshot: EMPTY_SNAPSHOT });
       expect(held.outcome).toBe('QUOTA_EXCEEDED');
-      expect(held.failure.details.retryAfterMs).toBeGreaterThan(0);
     });
 
     it('does not wait, even if all calls arrive at the same moment', async () => {
