@@ -10,6 +10,4 @@ module.exports = {
   testTimeout: 240_000,
   // A test file starts up to seven Redis processes. Under load they would miss each other's timeouts.
   maxWorkers: 1,
-  // With a single worker the tests run in this process, and a handle that a test leaves open would keep the process alive.
-  forceExit: true,
 };
