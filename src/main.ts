@@ -59,7 +59,7 @@ function exitOnDefect(log: Logger): void {
   process.on('unhandledRejection', exit('unhandled rejection'));
 }
 
-/** The first signal starts the drain. A second signal, or a drain that takes too long, ends the process at once. */
+/** The first signal starts the drain. A second signal, or a drain that takes too long, ends the process immediately. */
 function exitOnSignal(
   server: HoldfastServer,
   config: Config,

@@ -23,7 +23,10 @@ async function installedPackages(env: NodeJS.ProcessEnv): Promise<Set<string>> {
   return new Set(lines.map((line) => line.slice('installed '.length)));
 }
 
-/** The packages to download for the first set that the package lists contain. Empty if the lists contain no set. */
+/**
+ * `sets` are alternatives, and an earlier set is preferred. Returns the packages to download for the first set that the
+ * package lists contain, or an empty list if the package lists contain no set.
+ */
 async function resolvePackages(apt: Apt, sets: readonly PackageSet[]): Promise<string[]> {
   const installed = await installedPackages(apt.env);
   const kinds = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'];
@@ -106,9 +109,9 @@ async function fetchLists(
 }
 
 /**
- * Unpacks the first set that the package lists contain into `target`, with the libraries that the machine lacks. A
- * second attempt downloads new package lists. Root is not required. The caller must remove `scratch`. Returns the
- * reason of a failure; undefined: success.
+ * Downloads the first set of packages that apt's package lists contain, with the libraries that the machine lacks, and
+ * unpacks the packages into `target`. After a failure, downloads new package lists and tries a second time. The user
+ * need not be root. The caller must remove `scratch`. Returns the reason of a failure; undefined: success.
  */
 export async function fetchPackages(
   sets: readonly PackageSet[],

@@ -20,7 +20,7 @@ function clientAddress(listen: string): string {
 
 /**
  * The command for a first call. `buf curl` finds the methods by reflection, so no proto files are needed. With
- * `wait_timeout` 0 a second call is refused at once and does not wait.
+ * `wait_timeout` 0 a second call is refused immediately and does not wait.
  */
 function firstCall(listen: string): string {
   const data = '{"name":"hello","holder_id":"alice","ttl":"30s","wait_timeout":"0s"}';

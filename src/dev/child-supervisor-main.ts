@@ -2,7 +2,7 @@
  * The supervisor process. It runs one child for a parent, and ends the child when the parent ends, even by SIGKILL.
  *
  * The supervisor watches its IPC channel. The kernel closes this channel when the parent ends, and keeps the channel
- * open while the parent is stopped (SIGSTOP). The supervisor runs in its own session, so Ctrl-C in the terminal reaches
+ * open while the parent is paused (SIGSTOP). The supervisor runs in its own session, so Ctrl-C in the terminal reaches
  * neither the supervisor nor the child. The parent may need the child during its drain.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -69,7 +69,7 @@ function end(): void {
   const last = child;
   const graceMs = setup?.graceMs ?? 0;
   if (graceMs > 0) last.kill('SIGTERM');
-  // A stopped or hanging child does not react to SIGTERM.
+  // A paused or hanging child does not react to SIGTERM.
   const timer = setTimeout(() => last.kill('SIGKILL'), graceMs);
   last.on('exit', () => clearTimeout(timer));
 }

@@ -9,7 +9,7 @@ export interface SupervisorSetup {
   readonly env: NodeJS.ProcessEnv;
   /** The file for the child's output. Undefined: the parent reads the output from the supervisor's pipes. */
   readonly logFile?: string;
-  /** The time between SIGTERM and SIGKILL for the child (ms). 0: the supervisor sends SIGKILL at once. */
+  /** The time between SIGTERM and SIGKILL for the child (ms). 0: the supervisor sends SIGKILL immediately. */
   readonly graceMs: number;
   /** A folder that the supervisor removes after the child has ended. */
   readonly removeAtEnd?: string;

@@ -41,8 +41,9 @@ function isLibrary(name: string): boolean {
 }
 
 /**
- * The packages to unpack: the wanted packages, and each library that they need and that is not installed. The C library
- * is always installed. A second C library with the machine's loader would crash.
+ * The packages to unpack: the wanted packages, and each library that they need and that is not installed. A Debian
+ * machine always has the C library installed, so the result never contains the C library. A program with another C
+ * library would crash, because the machine's loader fits only the installed C library.
  */
 export function packagesToUnpack(
   wanted: readonly string[],

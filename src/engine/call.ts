@@ -10,6 +10,6 @@ export interface Call {
   readonly transportRetry: boolean;
   /** True: the client has cancelled the call or is gone, so no answer reaches the client. */
   readonly cancelled: boolean;
-  /** Runs `listener` once when the call is cancelled, or at once if the call was cancelled before. */
+  /** Runs `listener` once when the call is cancelled, or immediately if the call was cancelled before. */
   onCancelled(listener: () => void): void;
 }

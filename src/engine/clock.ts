@@ -12,7 +12,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** A longer timeout overflows in Node's setTimeout, and fires at once. */
+/** A longer timeout overflows in Node's setTimeout, and fires immediately. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -5,9 +5,10 @@
 const DRIFT = 0.0005;
 
 /**
- * How long after `receivedAt` a lease ends (ms). `sentAt` is the time just before the server sent the command, and
- * `remainingMs` comes from the reply to this command. The store reads its clock after `sentAt`, and the offset is
- * shortened by DRIFT. So the offset never ends after the lease. See docs/design/leases.md, rule 1.
+ * The `expire_offset` of a lease (ms). The server received the client's call at `receivedAt`, and sent its command to
+ * the store just after `sentAt`. `remainingMs` comes from the store's reply. The store counts `remainingMs` from a time
+ * after `sentAt`, and DRIFT shortens the offset. So `receivedAt` plus the offset is never later than the end of the
+ * lease. See docs/design/leases.md, rule 1.
  */
 export function expireOffsetMs(receivedAt: number, sentAt: number, remainingMs: number): number {
   return (sentAt - receivedAt + remainingMs) * (1 - DRIFT);

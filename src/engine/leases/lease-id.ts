@@ -32,7 +32,7 @@ export function encodeLeaseId({ resource, requestId, secret }: LeaseId): string 
   return bytes.toString('base64url');
 }
 
-/** Returns undefined if this service cannot have issued the text. */
+/** Returns undefined if the text does not have the form of a lease id of this service. Does not check the secret. */
 export function decodeLeaseId(service: Service, text: string): LeaseId | undefined {
   if (text.length > MAX_LEASE_ID_CHARS) return undefined;
   const bytes = Buffer.from(text, 'base64url');

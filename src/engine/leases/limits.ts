@@ -9,7 +9,7 @@ export interface Limits {
    */
   readonly maxStreamAgeMs: number;
   readonly maxWaitersPerName: number;
-  /** If a client cancels more calls at once, gRPC may end the connection and so all its hold streams. */
+  /** If a client cancels more calls at the same time, gRPC may end the connection and so all its hold streams. */
   readonly maxWaitingCallsPerConnection: number;
   /** An open hold stream costs about 20 kB of memory. */
   readonly maxStreams: number;

@@ -49,7 +49,7 @@ export interface PermitsWanted extends CallRef {
 }
 
 export interface AcquireCommand extends PermitsWanted {
-  /** True: join the queue if the permits cannot be granted at once. */
+  /** True: join the queue if the permits cannot be granted immediately. */
   readonly wait: boolean;
   /** True (a stream): take over and renew a lease that the request holds. False: only report such a lease. */
   readonly takeOver: boolean;

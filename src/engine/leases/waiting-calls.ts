@@ -1,6 +1,6 @@
 /**
- * Limits the waiting unary calls of each connection. gRPC ends a connection that cancels too many calls at once, with
- * every hold stream on the connection (docs/design/leases.md, rule 13).
+ * Limits the waiting unary calls of each connection. gRPC ends a connection that cancels too many calls at the same
+ * time, with every hold stream on the connection (docs/design/leases.md, rule 13).
  */
 export class WaitingCalls {
   private readonly counts = new WeakMap<object, number>();

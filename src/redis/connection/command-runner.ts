@@ -27,7 +27,9 @@ import {
 /** How stores run commands. In a Cluster the first key decides which node runs the command. */
 export type Commands = Pick<CommandRunner, 'run' | 'runGuarded' | 'runRaw' | 'query'>;
 
-/** The pause before a retry: if ioredis still calls a lost connection ready, and after a failed epoch check. */
+/**
+ * The pause before a retry after a failed epoch check, and while ioredis still reports a lost connection as ready (ms).
+ */
 const RETRY_PAUSE_MS = 10;
 
 const ASKING = commandBytes(['ASKING']).toString();

@@ -132,7 +132,7 @@ export class RedisConnection implements CommandLink {
     return this.probe.probe();
   }
 
-  /** Sends one of Redis's own commands about the node, once. Rejects at once if the command cannot be sent. */
+  /** Sends one of Redis's own commands about the node, once. Rejects immediately if the command cannot be sent. */
   ask(...[command, ...args]: [string, ...string[]]): Promise<unknown> {
     return this.client.call(command, args);
   }

@@ -80,7 +80,7 @@ export class NodeProbe {
     });
   }
 
-  /** A stopped Redis keeps its connections: only an unanswered PING shows that Redis has stopped. */
+  /** A paused Redis (SIGSTOP) keeps its connections: only an unanswered PING shows the pause. */
   private async ping(): Promise<void> {
     const { stream } = this.client;
     const bytesBefore = stream.bytesRead;
@@ -99,7 +99,7 @@ export class NodeProbe {
     if (failureClassOf(error) === 'not-written') return;
     if (!isReplyError(error) && hasSentBytes) return; // slow, but Redis answers
     this.observe(false);
-    // An error reply (LOADING, BUSY, MISCONF) shows that the connection works. Without a reply, Redis is stopped or the
+    // An error reply (LOADING, BUSY, MISCONF) shows that the connection works. Without a reply, Redis is paused or the
     // connection is half open, and only a new connection shows which.
     if (!isReplyError(error)) this.client.disconnect(true);
   }

@@ -5,8 +5,8 @@ import type { GuardedReply } from './guarded-reply';
 /** Keeps a script from running on the wrong run of Redis, or too late. See docs/design/epochs.md. */
 export interface EpochGuard {
   /**
-   * The epoch arguments of a script that the present connection sends now, for a caller that waits until `deadline`.
-   * Undefined: the script must not be sent over this connection.
+   * Returns the epoch arguments of a script that is sent now over the present connection. With these arguments, the
+   * script does nothing if it runs after `deadline`. Undefined: the script must not be sent over this connection.
    */
   epochArguments(deadline: number, keys: readonly string[]): readonly (string | number)[] | undefined;
   /**

@@ -17,9 +17,13 @@ const MOST_TRIES = 3;
 
 /** The facts that a server sends with an adoption. */
 export interface AdoptionFacts {
+  /** The run of Redis for which the epochs are put in force. */
   readonly runId: string;
+  /** The run that this server knew before; '': this server knew no run. */
   readonly previousRunId: string;
+  /** True: a bucket without an epoch was never used. False: the store has lost the epoch, so grants pause. */
   readonly mayBeNew: boolean;
+  /** How far Redis's clock was set forward (us); 0: not. */
   readonly setForwardUs: number;
 }
 

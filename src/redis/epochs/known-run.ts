@@ -4,8 +4,8 @@ import type { ClockSample } from '../connection/server-clock';
 /** The largest error of the uptime that Redis reports, in whole seconds by two clocks. */
 const UPTIME_SLACK_MS = 2000;
 /**
- * The time of three probes (ms). An older report may be out of date even if the connection lasted: another Redis may have
- * been master while this process was stopped.
+ * The maximum age of a node's report (ms): the time of three probes. While this process is paused, another Redis may
+ * become master, and the connection to the old master may stay open. So an old report may be wrong.
  */
 export const REPORT_VALID_MS = 3000;
 /** Stands for an unknown run: no run id has this value. */

@@ -38,7 +38,7 @@ export class ClusterMap {
     return [...bucketsBySlot].flatMap(([slot, buckets]) => (this.current[slot] === address ? [buckets] : []));
   }
 
-  /** Answers the slots with buckets that have moved from one node to another. */
+  /** Takes the owners of all slots from `view`. Returns the slots with buckets that have moved to another node. */
   adopt(view: ClusterView, askedAt: number, now: number): number[] {
     if (!view.working) this.confirmedAt = -Infinity;
     if (!this.isUnbroken(now)) this.moves.clear();
@@ -49,7 +49,9 @@ export class ClusterMap {
     return moved;
   }
 
-  /** Corrects the owner of one slot, as a node has named it in a redirection. Answers as `adopt` does. */
+  /**
+   * Sets the owner of one slot, after a redirection has named the owner. Returns the slot if `adopt` would return it.
+   */
   correct(slot: number, address: string, now: number): number[] {
     const before = this.current[slot];
     this.current[slot] = address;

@@ -76,7 +76,7 @@ export function longestOf(all: readonly (Quarantine | undefined)[]): Quarantine 
   return all.reduce((a, b) => ((b?.remainingMs ?? 0) > (a?.remainingMs ?? 0) ? b : a), undefined);
 }
 
-/** Ends the quarantines of all nodes that answer. Answers the longest ended quarantine. */
+/** Ends the quarantines of all nodes that answer. Returns the longest of these quarantines. */
 export async function endQuarantines(nodes: readonly RedisNode[]): Promise<Quarantine | undefined> {
   const answering = nodes.filter(({ reachable }) => reachable);
   if (answering.length === 0) throw new StoreFailure('no', 'unavailable');
@@ -84,7 +84,7 @@ export async function endQuarantines(nodes: readonly RedisNode[]): Promise<Quara
   return longestOf(
     outcomes.map((outcome) => {
       if (outcome.status === 'fulfilled') return outcome.value;
-      // Other nodes may have ended their quarantines.
+      // The outcome is unknown, because the quarantines of other nodes may have ended.
       throw new StoreFailure('unknown', 'unavailable', { cause: outcome.reason });
     }),
   );

@@ -3,8 +3,9 @@ import { StoreFailure } from '../../engine/errors';
 const ADOPTIONS_IN_FLIGHT = 16;
 
 /**
- * Adopts the epochs of slots that have moved to a node, at once. An unadopted epoch still names the run of the former
- * node. After the slot's next move, no server could tell whether this node lost grants in between.
+ * Adopts the epochs of a slot immediately after the slot has moved to another node. An epoch that is not adopted still
+ * names the run of the former node. If such a slot moved again, no server could tell whether the node in between has
+ * lost grants.
  */
 export class MovedSlots {
   private readonly waiting = new Set<number>();

@@ -12,7 +12,7 @@ const DISCONNECT_TIMEOUT_MS = 50;
 
 /**
  * A connector for ioredis: each connection goes to the present master of the sentinels. A connection to a Redis that is
- * not the master, or no longer the master, is closed at once.
+ * not the master, or no longer the master, is closed immediately.
  */
 export function connectorFor(sentinels: Sentinels, { tls }: Pick<RedisOptions, 'tls'>) {
   return class MasterConnector extends AbstractConnector {

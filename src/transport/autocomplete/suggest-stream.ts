@@ -48,7 +48,7 @@ export class QueryStream<Query, Answer> {
     this.advance();
   }
 
-  /** Ends the stream at once, without further answers. */
+  /** Ends the stream immediately, without further answers. */
   abort(error?: unknown): void {
     this.aborted = true;
     this.newest = undefined;

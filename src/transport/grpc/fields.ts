@@ -45,7 +45,7 @@ export function checkName(violations: Violations, field: string, name: string): 
   else checkText(violations, field, name, MAX_NAME_BYTES);
 }
 
-/** Throws INVALID_FIELD at once. Only for requests with no other field to check. */
+/** Throws INVALID_FIELD immediately. Only for requests with no other field to check. */
 export function requireName(field: string, name: string): void {
   const violations = new Violations();
   checkName(violations, field, name);

@@ -8,7 +8,7 @@ import type { Server } from '@grpc/grpc-js';
  * throws if a field is missing, and test/contract checks the behaviour.
  */
 
-/** grpc-js computes timeouts in 32 bits. A timeout above 24.8 days overflows, and the call ends at once. */
+/** grpc-js computes timeouts in 32 bits. A timeout above 24.8 days overflows, and the call ends immediately. */
 export const LONGEST_TIMEOUT_DAYS = 24;
 const LONGEST_TIMEOUT_SECONDS = LONGEST_TIMEOUT_DAYS * 86_400;
 const SECONDS_OF_UNIT: Readonly<Record<string, number>> = {
@@ -18,7 +18,7 @@ const SECONDS_OF_UNIT: Readonly<Record<string, number>> = {
 };
 
 export interface Connections {
-  /** Closes all open connections at once. */
+  /** Closes all open connections immediately. */
   destroyAll(): void;
 }
 

@@ -34,8 +34,8 @@ const HOLD_EVENTS: EventShape<HoldEvent, { holdEvent: proto.HoldEvent | undefine
 };
 
 /**
- * The handlers that LockService and SemaphoreService share. Their messages differ only in the fields that `readAmount`
- * reads.
+ * The handlers that LockService and SemaphoreService share. `readAmount` reads the fields in which the requests of the
+ * two services differ.
  */
 export function leaseHandlers<Request extends AcquireFields>(
   context: CallContext,

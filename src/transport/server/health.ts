@@ -69,7 +69,9 @@ export class Health {
     this.draining = true;
   }
 
-  /** Ends all watches, because an open watch keeps its connection open, and an open connection the server. */
+  /**
+   * Ends all health watches. An open watch keeps its connection open, and the server can stop only without connections.
+   */
   endWatches(): void {
     for (const [stream, states] of this.watches) {
       states.finish();

@@ -1726,7 +1726,7 @@ func (x *RecordSelectionResponse) GetSelectionCount() int64 {
 	return 0
 }
 
-// The typed text and the dictionary.
+// The typed text, and the dictionary in which the server looks for matching entries.
 type SuggestRequest struct {
 	state         protoimpl.MessageState
 	sizeCache     protoimpl.SizeCache

@@ -161,7 +161,7 @@ type AutocompleteServiceClient interface {
 	// Errors: INVALID_FIELD (also for a malformed `page_token`).
 	ListDictionaries(ctx context.Context, in *ListDictionariesRequest, opts ...grpc.CallOption) (*ListDictionariesResponse, error)
 	// Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
-	// name can be used again at once, with any profile. Lists of recents stay.
+	// name can be used again immediately, with any profile. Lists of recents stay.
 	//
 	// Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
 	// meanwhile, a retry deletes the new dictionary.
@@ -482,7 +482,7 @@ type AutocompleteServiceServer interface {
 	// Errors: INVALID_FIELD (also for a malformed `page_token`).
 	ListDictionaries(context.Context, *ListDictionariesRequest) (*ListDictionariesResponse, error)
 	// Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
-	// name can be used again at once, with any profile. Lists of recents stay.
+	// name can be used again immediately, with any profile. Lists of recents stay.
 	//
 	// Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
 	// meanwhile, a retry deletes the new dictionary.

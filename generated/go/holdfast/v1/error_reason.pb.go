@@ -70,7 +70,7 @@ const (
 	//   - Code: ABORTED.
 	//   - Metadata: `cause`, a LossCause without its prefix.
 	//   - Retry: does not help.
-	//   - Client: stop the protected work at once.
+	//   - Client: stop the protected work immediately.
 	ErrorReason_ERROR_REASON_LEASE_LOST ErrorReason = 4
 	// A newer call has taken over the lease or the place in the queue. The lease is not lost.
 	//
@@ -202,7 +202,7 @@ const (
 	//
 	//   - Code: UNAVAILABLE.
 	//   - Metadata: none.
-	//   - Retry: helps, at once. RetryInfo and pushback have a delay of 0.
+	//   - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
 	//   - Client: open a new stream: with the `lease_id` after `granted`, with the same `request_id`
 	//     before.
 	ErrorReason_ERROR_REASON_REATTACH ErrorReason = 22

@@ -620,7 +620,7 @@ func (*HoldEvent_Released) isHoldEvent_Event() {}
 
 func (*HoldEvent_Lost) isHoldEvent_Event() {}
 
-// The request has a place in the queue. Sent at once when the request must wait, then at most every 2
+// The request has a place in the queue. Sent immediately when the request must wait, then at most every 2
 // seconds while the position changes.
 type HoldQueued struct {
 	state         protoimpl.MessageState
@@ -899,7 +899,7 @@ func (*HoldReleased) Descriptor() ([]byte, []int) {
 }
 
 // The lease is lost. Sent at most a few milliseconds after the end of the lease: the client's own
-// deadline is decisive. Stop the protected work at once. Before the work continues under a new lease,
+// deadline is decisive. Stop the protected work immediately. Before the work continues under a new lease,
 // check the changes that other holders have made.
 type HoldLost struct {
 	state         protoimpl.MessageState

@@ -595,7 +595,7 @@ type GetLockResponse struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// The lock. An unused name is a free lock.
+	// The lock. For a name that was never used: a free lock, not an error.
 	Lock *Lock `protobuf:"bytes,1,opt,name=lock,proto3" json:"lock,omitempty"`
 }
 

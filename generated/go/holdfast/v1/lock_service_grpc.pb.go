@@ -50,13 +50,13 @@ type LockServiceClient interface {
 	// Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
 	// a failover of the store).
 	RenewLock(ctx context.Context, in *RenewLockRequest, opts ...grpc.CallOption) (*RenewLockResponse, error)
-	// Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+	// Releases a lease, and grants the first waiter in the queue immediately. Idempotent. Never changes
 	// another lease, even after this lease has ended. An ended lease is an answer, not an error.
 	//
 	// Errors: INVALID_FIELD.
 	ReleaseLock(ctx context.Context, in *ReleaseLockRequest, opts ...grpc.CallOption) (*ReleaseLockResponse, error)
 	// Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
-	// and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+	// and sends `lost` immediately when the lease is lost. Call HoldLock without a deadline.
 	//
 	// After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
 	// the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
@@ -178,13 +178,13 @@ type LockServiceServer interface {
 	// Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
 	// a failover of the store).
 	RenewLock(context.Context, *RenewLockRequest) (*RenewLockResponse, error)
-	// Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+	// Releases a lease, and grants the first waiter in the queue immediately. Idempotent. Never changes
 	// another lease, even after this lease has ended. An ended lease is an answer, not an error.
 	//
 	// Errors: INVALID_FIELD.
 	ReleaseLock(context.Context, *ReleaseLockRequest) (*ReleaseLockResponse, error)
 	// Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
-	// and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+	// and sends `lost` immediately when the lease is lost. Call HoldLock without a deadline.
 	//
 	// After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
 	// the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock

@@ -562,7 +562,7 @@ type SetSemaphoreLimitRequest struct {
 
 	// The semaphore's name, as in AcquirePermitsRequest. Required.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+	// The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
 	// semaphore, to 2147483647.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// The limit must have this value before the change, or nothing is changed. Unset: any value is
@@ -778,8 +778,8 @@ type DeleteSemaphoreRequest struct {
 
 	// The semaphore's name, as in AcquirePermitsRequest. Required.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Also deletes a semaphore with holders or waiters. Default: false, which answers SEMAPHORE_IN_USE for
-	// such a semaphore.
+	// True: a semaphore with holders or waiters is deleted too. False (default): such a semaphore is not
+	// deleted, and the call ends with SEMAPHORE_IN_USE.
 	Force bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
 }
 
@@ -829,7 +829,7 @@ func (x *DeleteSemaphoreRequest) GetForce() bool {
 	return false
 }
 
-// The semaphore no longer exists.
+// The answer after the deletion.
 type DeleteSemaphoreResponse struct {
 	state         protoimpl.MessageState
 	sizeCache     protoimpl.SizeCache
@@ -876,7 +876,7 @@ type Semaphore struct {
 
 	// The semaphore's name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The largest number of permits that may be held at once. 0 means that the semaphore is paused.
+	// The largest number of permits that may be held at the same time. 0 means that the semaphore is paused.
 	Limit int32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
 	// Number of permits that are held or in a hand-over.
 	UsedCount int32 `protobuf:"varint,3,opt,name=used_count,json=usedCount,proto3" json:"used_count,omitempty"`
@@ -888,7 +888,7 @@ type Semaphore struct {
 	// The fencing token of the latest grant, or 0 if the store has forgotten that grant. Later grants have
 	// greater tokens in both cases.
 	LastFencingToken int64 `protobuf:"varint,6,opt,name=last_fencing_token,json=lastFencingToken,proto3" json:"last_fencing_token,omitempty"`
-	// The first 16 holders, in the order of the ends of their leases.
+	// At most 16 holders: the holders with the earliest lease ends, the earliest end first.
 	Holders []*Holder `protobuf:"bytes,7,rep,name=holders,proto3" json:"holders,omitempty"`
 	// The first 16 waiters, in queue order.
 	Waiters []*Waiter `protobuf:"bytes,8,rep,name=waiters,proto3" json:"waiters,omitempty"`

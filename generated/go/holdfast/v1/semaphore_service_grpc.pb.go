@@ -34,11 +34,11 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 type SemaphoreServiceClient interface {
-	// Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+	// Acquires permits: all requested permits together, or none. Waits in the queue for up to
 	// `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
 	// retries.
 	//
-	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
 	// the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
 	// semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
 	// wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
@@ -49,13 +49,13 @@ type SemaphoreServiceClient interface {
 	// Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
 	// a failover of the store).
 	RenewPermits(ctx context.Context, in *RenewPermitsRequest, opts ...grpc.CallOption) (*RenewPermitsResponse, error)
-	// Releases a lease with all its permits, and grants the first waiters in the queue at once.
+	// Releases a lease with all its permits, and grants the first waiters in the queue immediately.
 	// Idempotent. Never changes another lease. An ended lease is an answer, not an error.
 	//
 	// Errors: INVALID_FIELD.
 	ReleasePermits(ctx context.Context, in *ReleasePermitsRequest, opts ...grpc.CallOption) (*ReleasePermitsResponse, error)
 	// Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
-	// and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+	// and sends `lost` immediately when the lease is lost. Call HoldPermits without a deadline. See
 	// LockService.HoldLock, which has the same events.
 	//
 	// Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
@@ -81,8 +81,8 @@ type SemaphoreServiceClient interface {
 	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
 	GetSemaphore(ctx context.Context, in *GetSemaphoreRequest, opts ...grpc.CallOption) (*GetSemaphoreResponse, error)
 	// Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
-	// deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
-	// cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+	// deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end immediately with a lost lease of
+	// cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
 	// the revoked leases.
 	//
 	// Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
@@ -190,11 +190,11 @@ func (c *semaphoreServiceClient) DeleteSemaphore(ctx context.Context, in *Delete
 // All implementations must embed UnimplementedSemaphoreServiceServer
 // for forward compatibility
 type SemaphoreServiceServer interface {
-	// Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+	// Acquires permits: all requested permits together, or none. Waits in the queue for up to
 	// `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
 	// retries.
 	//
-	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+	// Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
 	// the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
 	// semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
 	// wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
@@ -205,13 +205,13 @@ type SemaphoreServiceServer interface {
 	// Errors: INVALID_FIELD, LEASE_NOT_HELD, QUARANTINED (only shortly before the end of the lease, after
 	// a failover of the store).
 	RenewPermits(context.Context, *RenewPermitsRequest) (*RenewPermitsResponse, error)
-	// Releases a lease with all its permits, and grants the first waiters in the queue at once.
+	// Releases a lease with all its permits, and grants the first waiters in the queue immediately.
 	// Idempotent. Never changes another lease. An ended lease is an answer, not an error.
 	//
 	// Errors: INVALID_FIELD.
 	ReleasePermits(context.Context, *ReleasePermitsRequest) (*ReleasePermitsResponse, error)
 	// Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
-	// and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+	// and sends `lost` immediately when the lease is lost. Call HoldPermits without a deadline. See
 	// LockService.HoldLock, which has the same events.
 	//
 	// Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
@@ -237,8 +237,8 @@ type SemaphoreServiceServer interface {
 	// Errors: INVALID_FIELD, NO_SUCH_SEMAPHORE.
 	GetSemaphore(context.Context, *GetSemaphoreRequest) (*GetSemaphoreResponse, error)
 	// Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
-	// deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
-	// cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+	// deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end immediately with a lost lease of
+	// cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
 	// the revoked leases.
 	//
 	// Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a

@@ -748,7 +748,7 @@ global___RecordSelectionResponse = RecordSelectionResponse
 
 @typing.final
 class SuggestRequest(google.protobuf.message.Message):
-    """The typed text and the dictionary."""
+    """The typed text, and the dictionary in which the server looks for matching entries."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

@@ -337,7 +337,7 @@ class AutocompleteServiceServicer(object):
 
     def DeleteDictionary(self, request, context):
         """Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
-        name can be used again at once, with any profile. Lists of recents stay.
+        name can be used again immediately, with any profile. Lists of recents stay.
 
         Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
         meanwhile, a retry deletes the new dictionary.

@@ -242,7 +242,7 @@ class AutocompleteServiceStub:
         holdfast.v1.autocomplete_service_pb2.DeleteDictionaryResponse,
     ]
     """Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
-    name can be used again at once, with any profile. Lists of recents stay.
+    name can be used again immediately, with any profile. Lists of recents stay.
 
     Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
     meanwhile, a retry deletes the new dictionary.
@@ -472,7 +472,7 @@ class AutocompleteServiceAsyncStub:
         holdfast.v1.autocomplete_service_pb2.DeleteDictionaryResponse,
     ]
     """Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
-    name can be used again at once, with any profile. Lists of recents stay.
+    name can be used again immediately, with any profile. Lists of recents stay.
 
     Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
     meanwhile, a retry deletes the new dictionary.
@@ -732,7 +732,7 @@ class AutocompleteServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[holdfast.v1.autocomplete_service_pb2.DeleteDictionaryResponse, collections.abc.Awaitable[holdfast.v1.autocomplete_service_pb2.DeleteDictionaryResponse]]:
         """Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
-        name can be used again at once, with any profile. Lists of recents stay.
+        name can be used again immediately, with any profile. Lists of recents stay.
 
         Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
         meanwhile, a retry deletes the new dictionary.

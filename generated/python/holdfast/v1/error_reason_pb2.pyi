@@ -58,7 +58,7 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
       - Code: ABORTED.
       - Metadata: `cause`, a LossCause without its prefix.
       - Retry: does not help.
-      - Client: stop the protected work at once.
+      - Client: stop the protected work immediately.
     """
     ERROR_REASON_SUPERSEDED: _ErrorReason.ValueType  # 5
     """A newer call has taken over the lease or the place in the queue. The lease is not lost.
@@ -208,7 +208,7 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
 
       - Code: UNAVAILABLE.
       - Metadata: none.
-      - Retry: helps, at once. RetryInfo and pushback have a delay of 0.
+      - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
       - Client: open a new stream: with the `lease_id` after `granted`, with the same `request_id`
         before.
     """
@@ -307,7 +307,7 @@ ERROR_REASON_LEASE_LOST: ErrorReason.ValueType  # 4
   - Code: ABORTED.
   - Metadata: `cause`, a LossCause without its prefix.
   - Retry: does not help.
-  - Client: stop the protected work at once.
+  - Client: stop the protected work immediately.
 """
 ERROR_REASON_SUPERSEDED: ErrorReason.ValueType  # 5
 """A newer call has taken over the lease or the place in the queue. The lease is not lost.
@@ -457,7 +457,7 @@ ERROR_REASON_REATTACH: ErrorReason.ValueType  # 22
 
   - Code: UNAVAILABLE.
   - Metadata: none.
-  - Retry: helps, at once. RetryInfo and pushback have a delay of 0.
+  - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
   - Client: open a new stream: with the `lease_id` after `granted`, with the same `request_id`
     before.
 """

@@ -348,7 +348,7 @@ global___HoldEvent = HoldEvent
 
 @typing.final
 class HoldQueued(google.protobuf.message.Message):
-    """The request has a place in the queue. Sent at once when the request must wait, then at most every 2
+    """The request has a place in the queue. Sent immediately when the request must wait, then at most every 2
     seconds while the position changes.
     """
 
@@ -474,7 +474,7 @@ global___HoldReleased = HoldReleased
 @typing.final
 class HoldLost(google.protobuf.message.Message):
     """The lease is lost. Sent at most a few milliseconds after the end of the lease: the client's own
-    deadline is decisive. Stop the protected work at once. Before the work continues under a new lease,
+    deadline is decisive. Stop the protected work immediately. Before the work continues under a new lease,
     check the changes that other holders have made.
     """
 

@@ -286,7 +286,7 @@ class GetLockResponse(google.protobuf.message.Message):
     LOCK_FIELD_NUMBER: builtins.int
     @property
     def lock(self) -> global___Lock:
-        """The lock. An unused name is a free lock."""
+        """The lock. For a name that was never used: a free lock, not an error."""
 
     def __init__(
         self,

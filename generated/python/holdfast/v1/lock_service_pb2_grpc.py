@@ -93,7 +93,7 @@ class LockServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ReleaseLock(self, request, context):
-        """Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+        """Releases a lease, and grants the first waiter in the queue immediately. Idempotent. Never changes
         another lease, even after this lease has ended. An ended lease is an answer, not an error.
 
         Errors: INVALID_FIELD.
@@ -104,7 +104,7 @@ class LockServiceServicer(object):
 
     def HoldLock(self, request, context):
         """Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
-        and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+        and sends `lost` immediately when the lease is lost. Call HoldLock without a deadline.
 
         After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
         the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock

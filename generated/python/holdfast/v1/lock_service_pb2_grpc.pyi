@@ -63,7 +63,7 @@ class LockServiceStub:
         holdfast.v1.lock_service_pb2.ReleaseLockRequest,
         holdfast.v1.lock_service_pb2.ReleaseLockResponse,
     ]
-    """Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+    """Releases a lease, and grants the first waiter in the queue immediately. Idempotent. Never changes
     another lease, even after this lease has ended. An ended lease is an answer, not an error.
 
     Errors: INVALID_FIELD.
@@ -74,7 +74,7 @@ class LockServiceStub:
         holdfast.v1.lock_service_pb2.HoldLockResponse,
     ]
     """Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
-    and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+    and sends `lost` immediately when the lease is lost. Call HoldLock without a deadline.
 
     After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
     the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
@@ -147,7 +147,7 @@ class LockServiceAsyncStub:
         holdfast.v1.lock_service_pb2.ReleaseLockRequest,
         holdfast.v1.lock_service_pb2.ReleaseLockResponse,
     ]
-    """Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+    """Releases a lease, and grants the first waiter in the queue immediately. Idempotent. Never changes
     another lease, even after this lease has ended. An ended lease is an answer, not an error.
 
     Errors: INVALID_FIELD.
@@ -158,7 +158,7 @@ class LockServiceAsyncStub:
         holdfast.v1.lock_service_pb2.HoldLockResponse,
     ]
     """Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
-    and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+    and sends `lost` immediately when the lease is lost. Call HoldLock without a deadline.
 
     After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
     the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
@@ -237,7 +237,7 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         request: holdfast.v1.lock_service_pb2.ReleaseLockRequest,
         context: _ServicerContext,
     ) -> typing.Union[holdfast.v1.lock_service_pb2.ReleaseLockResponse, collections.abc.Awaitable[holdfast.v1.lock_service_pb2.ReleaseLockResponse]]:
-        """Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+        """Releases a lease, and grants the first waiter in the queue immediately. Idempotent. Never changes
         another lease, even after this lease has ended. An ended lease is an answer, not an error.
 
         Errors: INVALID_FIELD.
@@ -250,7 +250,7 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[holdfast.v1.lock_service_pb2.HoldLockResponse], collections.abc.AsyncIterator[holdfast.v1.lock_service_pb2.HoldLockResponse]]:
         """Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
-        and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+        and sends `lost` immediately when the lease is lost. Call HoldLock without a deadline.
 
         After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
         the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock

@@ -286,7 +286,7 @@ class SetSemaphoreLimitRequest(google.protobuf.message.Message):
     name: builtins.str
     """The semaphore's name, as in AcquirePermitsRequest. Required."""
     limit: builtins.int
-    """The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+    """The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
     semaphore, to 2147483647.
     """
     expected_limit: builtins.int
@@ -380,8 +380,8 @@ class DeleteSemaphoreRequest(google.protobuf.message.Message):
     name: builtins.str
     """The semaphore's name, as in AcquirePermitsRequest. Required."""
     force: builtins.bool
-    """Also deletes a semaphore with holders or waiters. Default: false, which answers SEMAPHORE_IN_USE for
-    such a semaphore.
+    """True: a semaphore with holders or waiters is deleted too. False (default): such a semaphore is not
+    deleted, and the call ends with SEMAPHORE_IN_USE.
     """
     def __init__(
         self,
@@ -395,7 +395,7 @@ global___DeleteSemaphoreRequest = DeleteSemaphoreRequest
 
 @typing.final
 class DeleteSemaphoreResponse(google.protobuf.message.Message):
-    """The semaphore no longer exists."""
+    """The answer after the deletion."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -423,7 +423,7 @@ class Semaphore(google.protobuf.message.Message):
     name: builtins.str
     """The semaphore's name."""
     limit: builtins.int
-    """The largest number of permits that may be held at once. 0 means that the semaphore is paused."""
+    """The largest number of permits that may be held at the same time. 0 means that the semaphore is paused."""
     used_count: builtins.int
     """Number of permits that are held or in a hand-over."""
     overcommitted_count: builtins.int
@@ -440,7 +440,7 @@ class Semaphore(google.protobuf.message.Message):
     """Number of leases that hold permits."""
     @property
     def holders(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[holdfast.v1.lease_pb2.Holder]:
-        """The first 16 holders, in the order of the ends of their leases."""
+        """At most 16 holders: the holders with the earliest lease ends, the earliest end first."""
 
     @property
     def waiters(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[holdfast.v1.lease_pb2.Waiter]:

@@ -77,11 +77,11 @@ class SemaphoreServiceServicer(object):
     """
 
     def AcquirePermits(self, request, context):
-        """Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+        """Acquires permits: all requested permits together, or none. Waits in the queue for up to
         `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
         retries.
 
-        Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+        Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
         the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
         semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
         wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
@@ -102,7 +102,7 @@ class SemaphoreServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ReleasePermits(self, request, context):
-        """Releases a lease with all its permits, and grants the first waiters in the queue at once.
+        """Releases a lease with all its permits, and grants the first waiters in the queue immediately.
         Idempotent. Never changes another lease. An ended lease is an answer, not an error.
 
         Errors: INVALID_FIELD.
@@ -113,7 +113,7 @@ class SemaphoreServiceServicer(object):
 
     def HoldPermits(self, request, context):
         """Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
-        and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+        and sends `lost` immediately when the lease is lost. Call HoldPermits without a deadline. See
         LockService.HoldLock, which has the same events.
 
         Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
@@ -154,8 +154,8 @@ class SemaphoreServiceServicer(object):
 
     def DeleteSemaphore(self, request, context):
         """Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
-        deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
-        cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+        deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end immediately with a lost lease of
+        cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
         the revoked leases.
 
         Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a

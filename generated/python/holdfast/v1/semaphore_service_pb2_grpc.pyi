@@ -36,11 +36,11 @@ class SemaphoreServiceStub:
         holdfast.v1.semaphore_service_pb2.AcquirePermitsRequest,
         holdfast.v1.semaphore_service_pb2.AcquirePermitsResponse,
     ]
-    """Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+    """Acquires permits: all requested permits together, or none. Waits in the queue for up to
     `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
     retries.
 
-    Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+    Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
     the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
     semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
     wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
@@ -61,7 +61,7 @@ class SemaphoreServiceStub:
         holdfast.v1.semaphore_service_pb2.ReleasePermitsRequest,
         holdfast.v1.semaphore_service_pb2.ReleasePermitsResponse,
     ]
-    """Releases a lease with all its permits, and grants the first waiters in the queue at once.
+    """Releases a lease with all its permits, and grants the first waiters in the queue immediately.
     Idempotent. Never changes another lease. An ended lease is an answer, not an error.
 
     Errors: INVALID_FIELD.
@@ -72,7 +72,7 @@ class SemaphoreServiceStub:
         holdfast.v1.semaphore_service_pb2.HoldPermitsResponse,
     ]
     """Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
-    and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+    and sends `lost` immediately when the lease is lost. Call HoldPermits without a deadline. See
     LockService.HoldLock, which has the same events.
 
     Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
@@ -113,8 +113,8 @@ class SemaphoreServiceStub:
         holdfast.v1.semaphore_service_pb2.DeleteSemaphoreResponse,
     ]
     """Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
-    deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
-    cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+    deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end immediately with a lost lease of
+    cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
     the revoked leases.
 
     Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
@@ -141,11 +141,11 @@ class SemaphoreServiceAsyncStub:
         holdfast.v1.semaphore_service_pb2.AcquirePermitsRequest,
         holdfast.v1.semaphore_service_pb2.AcquirePermitsResponse,
     ]
-    """Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+    """Acquires permits: all requested permits together, or none. Waits in the queue for up to
     `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
     retries.
 
-    Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+    Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
     the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
     semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
     wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
@@ -166,7 +166,7 @@ class SemaphoreServiceAsyncStub:
         holdfast.v1.semaphore_service_pb2.ReleasePermitsRequest,
         holdfast.v1.semaphore_service_pb2.ReleasePermitsResponse,
     ]
-    """Releases a lease with all its permits, and grants the first waiters in the queue at once.
+    """Releases a lease with all its permits, and grants the first waiters in the queue immediately.
     Idempotent. Never changes another lease. An ended lease is an answer, not an error.
 
     Errors: INVALID_FIELD.
@@ -177,7 +177,7 @@ class SemaphoreServiceAsyncStub:
         holdfast.v1.semaphore_service_pb2.HoldPermitsResponse,
     ]
     """Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
-    and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+    and sends `lost` immediately when the lease is lost. Call HoldPermits without a deadline. See
     LockService.HoldLock, which has the same events.
 
     Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
@@ -218,8 +218,8 @@ class SemaphoreServiceAsyncStub:
         holdfast.v1.semaphore_service_pb2.DeleteSemaphoreResponse,
     ]
     """Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
-    deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
-    cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+    deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end immediately with a lost lease of
+    cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
     the revoked leases.
 
     Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
@@ -248,11 +248,11 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         request: holdfast.v1.semaphore_service_pb2.AcquirePermitsRequest,
         context: _ServicerContext,
     ) -> typing.Union[holdfast.v1.semaphore_service_pb2.AcquirePermitsResponse, collections.abc.Awaitable[holdfast.v1.semaphore_service_pb2.AcquirePermitsResponse]]:
-        """Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+        """Acquires permits: all requested permits together, or none. Waits in the queue for up to
         `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
         retries.
 
-        Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+        Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
         the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
         semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
         wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
@@ -277,7 +277,7 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         request: holdfast.v1.semaphore_service_pb2.ReleasePermitsRequest,
         context: _ServicerContext,
     ) -> typing.Union[holdfast.v1.semaphore_service_pb2.ReleasePermitsResponse, collections.abc.Awaitable[holdfast.v1.semaphore_service_pb2.ReleasePermitsResponse]]:
-        """Releases a lease with all its permits, and grants the first waiters in the queue at once.
+        """Releases a lease with all its permits, and grants the first waiters in the queue immediately.
         Idempotent. Never changes another lease. An ended lease is an answer, not an error.
 
         Errors: INVALID_FIELD.
@@ -290,7 +290,7 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[holdfast.v1.semaphore_service_pb2.HoldPermitsResponse], collections.abc.AsyncIterator[holdfast.v1.semaphore_service_pb2.HoldPermitsResponse]]:
         """Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
-        and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+        and sends `lost` immediately when the lease is lost. Call HoldPermits without a deadline. See
         LockService.HoldLock, which has the same events.
 
         Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
@@ -337,8 +337,8 @@ class SemaphoreServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[holdfast.v1.semaphore_service_pb2.DeleteSemaphoreResponse, collections.abc.Awaitable[holdfast.v1.semaphore_service_pb2.DeleteSemaphoreResponse]]:
         """Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
-        deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
-        cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+        deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end immediately with a lost lease of
+        cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
         the revoked leases.
 
         Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a

@@ -375,7 +375,7 @@ export interface RecordSelectionResponse {
   selectionCount: bigint;
 }
 
-/** The typed text and the dictionary. */
+/** The typed text, and the dictionary in which the server looks for matching entries. */
 export interface SuggestRequest {
   /** The dictionary's name, as in CreateDictionaryRequest. Required. */
   dictionary: string;
@@ -4426,7 +4426,7 @@ export const AutocompleteServiceService = {
   },
   /**
    * Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
-   * name can be used again at once, with any profile. Lists of recents stay.
+   * name can be used again immediately, with any profile. Lists of recents stay.
    *
    * Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
    * meanwhile, a retry deletes the new dictionary.
@@ -4594,7 +4594,7 @@ export interface AutocompleteServiceServer extends UntypedServiceImplementation 
   listDictionaries: handleUnaryCall<ListDictionariesRequest, ListDictionariesResponse>;
   /**
    * Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
-   * name can be used again at once, with any profile. Lists of recents stay.
+   * name can be used again immediately, with any profile. Lists of recents stay.
    *
    * Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
    * meanwhile, a retry deletes the new dictionary.
@@ -4940,7 +4940,7 @@ export interface AutocompleteServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
-   * name can be used again at once, with any profile. Lists of recents stay.
+   * name can be used again immediately, with any profile. Lists of recents stay.
    *
    * Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
    * meanwhile, a retry deletes the new dictionary.

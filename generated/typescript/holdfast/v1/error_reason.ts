@@ -62,7 +62,7 @@ export enum ErrorReason {
    *   - Code: ABORTED.
    *   - Metadata: `cause`, a LossCause without its prefix.
    *   - Retry: does not help.
-   *   - Client: stop the protected work at once.
+   *   - Client: stop the protected work immediately.
    */
   ERROR_REASON_LEASE_LOST = 4,
   /**
@@ -230,7 +230,7 @@ export enum ErrorReason {
    *
    *   - Code: UNAVAILABLE.
    *   - Metadata: none.
-   *   - Retry: helps, at once. RetryInfo and pushback have a delay of 0.
+   *   - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
    *   - Client: open a new stream: with the `lease_id` after `granted`, with the same `request_id`
    *     before.
    */

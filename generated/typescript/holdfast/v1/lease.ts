@@ -210,7 +210,7 @@ export interface HoldEvent {
 }
 
 /**
- * The request has a place in the queue. Sent at once when the request must wait, then at most every 2
+ * The request has a place in the queue. Sent immediately when the request must wait, then at most every 2
  * seconds while the position changes.
  */
 export interface HoldQueued {
@@ -268,7 +268,7 @@ export interface HoldReleased {
 
 /**
  * The lease is lost. Sent at most a few milliseconds after the end of the lease: the client's own
- * deadline is decisive. Stop the protected work at once. Before the work continues under a new lease,
+ * deadline is decisive. Stop the protected work immediately. Before the work continues under a new lease,
  * check the changes that other holders have made.
  */
 export interface HoldLost {

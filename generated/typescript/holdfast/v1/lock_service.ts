@@ -148,7 +148,7 @@ export interface GetLockRequest {
 
 /** The state of the lock. */
 export interface GetLockResponse {
-  /** The lock. An unused name is a free lock. */
+  /** The lock. For a name that was never used: a free lock, not an error. */
   lock: Lock | undefined;
 }
 
@@ -1249,7 +1249,7 @@ export const LockServiceService = {
     responseDeserialize: (value: Buffer): RenewLockResponse => RenewLockResponse.decode(value),
   },
   /**
-   * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+   * Releases a lease, and grants the first waiter in the queue immediately. Idempotent. Never changes
    * another lease, even after this lease has ended. An ended lease is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
@@ -1265,7 +1265,7 @@ export const LockServiceService = {
   },
   /**
    * Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
-   * and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+   * and sends `lost` immediately when the lease is lost. Call HoldLock without a deadline.
    *
    * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
    * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
@@ -1332,7 +1332,7 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    */
   renewLock: handleUnaryCall<RenewLockRequest, RenewLockResponse>;
   /**
-   * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+   * Releases a lease, and grants the first waiter in the queue immediately. Idempotent. Never changes
    * another lease, even after this lease has ended. An ended lease is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
@@ -1340,7 +1340,7 @@ export interface LockServiceServer extends UntypedServiceImplementation {
   releaseLock: handleUnaryCall<ReleaseLockRequest, ReleaseLockResponse>;
   /**
    * Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
-   * and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+   * and sends `lost` immediately when the lease is lost. Call HoldLock without a deadline.
    *
    * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
    * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
@@ -1419,7 +1419,7 @@ export interface LockServiceClient extends Client {
     callback: (error: ServiceError | null, response: RenewLockResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+   * Releases a lease, and grants the first waiter in the queue immediately. Idempotent. Never changes
    * another lease, even after this lease has ended. An ended lease is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
@@ -1441,7 +1441,7 @@ export interface LockServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
-   * and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+   * and sends `lost` immediately when the lease is lost. Call HoldLock without a deadline.
    *
    * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
    * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock

@@ -158,7 +158,7 @@ export interface SetSemaphoreLimitRequest {
   /** The semaphore's name, as in AcquirePermitsRequest. Required. */
   name: string;
   /**
-   * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+   * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
    * semaphore, to 2147483647.
    */
   limit?:
@@ -194,13 +194,13 @@ export interface DeleteSemaphoreRequest {
   /** The semaphore's name, as in AcquirePermitsRequest. Required. */
   name: string;
   /**
-   * Also deletes a semaphore with holders or waiters. Default: false, which answers SEMAPHORE_IN_USE for
-   * such a semaphore.
+   * True: a semaphore with holders or waiters is deleted too. False (default): such a semaphore is not
+   * deleted, and the call ends with SEMAPHORE_IN_USE.
    */
   force: boolean;
 }
 
-/** The semaphore no longer exists. */
+/** The answer after the deletion. */
 export interface DeleteSemaphoreResponse {
 }
 
@@ -208,7 +208,7 @@ export interface DeleteSemaphoreResponse {
 export interface Semaphore {
   /** The semaphore's name. */
   name: string;
-  /** The largest number of permits that may be held at once. 0 means that the semaphore is paused. */
+  /** The largest number of permits that may be held at the same time. 0 means that the semaphore is paused. */
   limit: number;
   /** Number of permits that are held or in a hand-over. */
   usedCount: number;
@@ -224,7 +224,7 @@ export interface Semaphore {
    * greater tokens in both cases.
    */
   lastFencingToken: bigint;
-  /** The first 16 holders, in the order of the ends of their leases. */
+  /** At most 16 holders: the holders with the earliest lease ends, the earliest end first. */
   holders: Holder[];
   /** The first 16 waiters, in queue order. */
   waiters: Waiter[];
@@ -1630,11 +1630,11 @@ export const Semaphore: MessageFns<Semaphore> = {
 export type SemaphoreServiceService = typeof SemaphoreServiceService;
 export const SemaphoreServiceService = {
   /**
-   * Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+   * Acquires permits: all requested permits together, or none. Waits in the queue for up to
    * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
    * retries.
    *
-   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
    * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
    * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
    * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
@@ -1668,7 +1668,7 @@ export const SemaphoreServiceService = {
     responseDeserialize: (value: Buffer): RenewPermitsResponse => RenewPermitsResponse.decode(value),
   },
   /**
-   * Releases a lease with all its permits, and grants the first waiters in the queue at once.
+   * Releases a lease with all its permits, and grants the first waiters in the queue immediately.
    * Idempotent. Never changes another lease. An ended lease is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
@@ -1686,7 +1686,7 @@ export const SemaphoreServiceService = {
   },
   /**
    * Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
-   * and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+   * and sends `lost` immediately when the lease is lost. Call HoldPermits without a deadline. See
    * LockService.HoldLock, which has the same events.
    *
    * Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
@@ -1745,8 +1745,8 @@ export const SemaphoreServiceService = {
   },
   /**
    * Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
-   * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
-   * cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+   * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end immediately with a lost lease of
+   * cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
    * the revoked leases.
    *
    * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
@@ -1769,11 +1769,11 @@ export const SemaphoreServiceService = {
 
 export interface SemaphoreServiceServer extends UntypedServiceImplementation {
   /**
-   * Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+   * Acquires permits: all requested permits together, or none. Waits in the queue for up to
    * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
    * retries.
    *
-   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
    * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
    * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
    * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
@@ -1788,7 +1788,7 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    */
   renewPermits: handleUnaryCall<RenewPermitsRequest, RenewPermitsResponse>;
   /**
-   * Releases a lease with all its permits, and grants the first waiters in the queue at once.
+   * Releases a lease with all its permits, and grants the first waiters in the queue immediately.
    * Idempotent. Never changes another lease. An ended lease is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
@@ -1796,7 +1796,7 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
   releasePermits: handleUnaryCall<ReleasePermitsRequest, ReleasePermitsResponse>;
   /**
    * Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
-   * and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+   * and sends `lost` immediately when the lease is lost. Call HoldPermits without a deadline. See
    * LockService.HoldLock, which has the same events.
    *
    * Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
@@ -1828,8 +1828,8 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
   getSemaphore: handleUnaryCall<GetSemaphoreRequest, GetSemaphoreResponse>;
   /**
    * Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
-   * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
-   * cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+   * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end immediately with a lost lease of
+   * cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
    * the revoked leases.
    *
    * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a
@@ -1842,11 +1842,11 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
 
 export interface SemaphoreServiceClient extends Client {
   /**
-   * Acquires permits: all requested permits at once, or none. Waits in the queue for up to
+   * Acquires permits: all requested permits together, or none. Waits in the queue for up to
    * `wait_timeout`, and no longer than the call's deadline. See LockService.AcquireLock for leases and
    * retries.
    *
-   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (at once if `permit_count` is above
+   * Errors: INVALID_FIELD, REQUEST_MISMATCH, CONTENDED, NEVER_FITS (immediately if `permit_count` is above
    * the limit, or during the wait, if the limit is lowered below `permit_count`), NO_SUCH_SEMAPHORE (the
    * semaphore does not exist and `initial_limit` is unset, or the semaphore was deleted during the
    * wait), SUPERSEDED, REQUEST_FINISHED, QUEUE_FULL, QUOTA_EXCEEDED, STORE_FULL, QUARANTINED.
@@ -1889,7 +1889,7 @@ export interface SemaphoreServiceClient extends Client {
     callback: (error: ServiceError | null, response: RenewPermitsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Releases a lease with all its permits, and grants the first waiters in the queue at once.
+   * Releases a lease with all its permits, and grants the first waiters in the queue immediately.
    * Idempotent. Never changes another lease. An ended lease is an answer, not an error.
    *
    * Errors: INVALID_FIELD.
@@ -1911,7 +1911,7 @@ export interface SemaphoreServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Acquires permits, and keeps the permits as long as the stream is open: the server renews the lease,
-   * and sends `lost` at once when the lease is lost. Call HoldPermits without a deadline. See
+   * and sends `lost` immediately when the lease is lost. Call HoldPermits without a deadline. See
    * LockService.HoldLock, which has the same events.
    *
    * Errors: those of AcquirePermits; LEASE_LOST, LEASE_NOT_HELD (attach to an ended lease), REATTACH.
@@ -1976,8 +1976,8 @@ export interface SemaphoreServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Deletes a semaphore without holders and waiters; with `force`, any semaphore. After a forced
-   * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end at once with a lost lease of
-   * cause REVOKED. The name can be used again at once, so only the fencing token protects the work of
+   * deletion, waiters end with NO_SUCH_SEMAPHORE, and hold streams end immediately with a lost lease of
+   * cause REVOKED. The name can be used again immediately, so only the fencing token protects the work of
    * the revoked leases.
    *
    * Idempotent: a retry within a minute answers OK. If the semaphore was created again meanwhile, a

@@ -4,8 +4,8 @@
 -- KEYS  the dictionary's meta (shared/generations.lua)
 -- ARGV  1 import id  2 'commit' or 'abandon'
 -- Reply OK | AGAIN (entries are still being indexed) | LOST (no such import)
--- Holds A commit replaces the live generation at once, and all other imports are lost. A repeated commit gets the same
---       answer. Keys that are no longer needed become garbage, which dictionary-sweep removes.
+-- Holds A commit replaces the live generation in a single step, and ends all other imports. A repeated commit gets the
+--       same answer. Keys that are no longer needed become garbage, which dictionary-sweep removes.
 --
 -- @include shared/jobs.lua
 local import, verb = ARGV[1], ARGV[2]

@@ -172,12 +172,14 @@ local function walk(lists, kind, otherwise)
       if new then found[#found + 1] = candidate end
     end, list)
     last = place_at(reached)
-    -- A later record may belong in front of entries with the rank of the last record.
+    -- The order of candidates with the rank of the last record is not final, because the next record may have the same
+    -- rank. So only the candidates before these candidates count.
     local closed = #found
     while not by_records and closed > 0 and found[closed].rank == rank_of(last, of_grams) do closed = closed - 1 end
     if closed >= needed then last = nil end
   until not last or out_of_time(allowed)
-  -- If the page is full, only the existence of more matches counts.
+  -- If the page is full (`room` is 0), this walk only finds out whether there is another match. One found match is
+  -- enough.
   local cut_here = last and cut and (room > 0 or #found == 0)
   if (cut_here or by_records) and #found > room then last = found[room].place end
   if (cut_here or by_records) and (cut_here or #found > room) then

@@ -1,5 +1,5 @@
 #!lua
--- Changes entries in bounded steps. Each entry changes at once.
+-- Changes entries in bounded steps. A reader sees an entry before or after its change.
 --
 -- KEYS  the dictionary's meta (shared/generations.lua)
 -- ARGV  1 profile of the forms ("": no forms)  2 import id ("": the live generation and all imports)

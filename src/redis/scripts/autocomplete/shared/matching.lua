@@ -30,7 +30,7 @@ local SPARE = 4
 -- A gram's list in fewer parts of the index than this is examined as a whole.
 local SIFTED_PARTS = 10
 
--- Entries that are fetched at once, and the bytes of an entry that count as one unit of work.
+-- Entries that are fetched by one command, and the bytes of an entry that count as one unit of work.
 local FETCHED = 24
 
 local WORK_BYTES = 256

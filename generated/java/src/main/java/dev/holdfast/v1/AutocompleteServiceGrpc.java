@@ -781,7 +781,7 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
-     * name can be used again at once, with any profile. Lists of recents stay.
+     * name can be used again immediately, with any profile. Lists of recents stay.
      * Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
      * meanwhile, a retry deletes the new dictionary.
      * Errors: INVALID_FIELD.
@@ -1090,7 +1090,7 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
-     * name can be used again at once, with any profile. Lists of recents stay.
+     * name can be used again immediately, with any profile. Lists of recents stay.
      * Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
      * meanwhile, a retry deletes the new dictionary.
      * Errors: INVALID_FIELD.
@@ -1306,7 +1306,7 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
-     * name can be used again at once, with any profile. Lists of recents stay.
+     * name can be used again immediately, with any profile. Lists of recents stay.
      * Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
      * meanwhile, a retry deletes the new dictionary.
      * Errors: INVALID_FIELD.
@@ -1533,7 +1533,7 @@ public final class AutocompleteServiceGrpc {
     /**
      * <pre>
      * Deletes a dictionary with all its entries and selections. Open imports end with IMPORT_CONFLICT. The
-     * name can be used again at once, with any profile. Lists of recents stay.
+     * name can be used again immediately, with any profile. Lists of recents stay.
      * Idempotent: a missing dictionary is an answer, not an error. If the dictionary was created again
      * meanwhile, a retry deletes the new dictionary.
      * Errors: INVALID_FIELD.

@@ -95,8 +95,8 @@ private static final long serialVersionUID = 0L;
   private boolean force_ = false;
   /**
    * <pre>
-   * Also deletes a semaphore with holders or waiters. Default: false, which answers SEMAPHORE_IN_USE for
-   * such a semaphore.
+   * True: a semaphore with holders or waiters is deleted too. False (default): such a semaphore is not
+   * deleted, and the call ends with SEMAPHORE_IN_USE.
    * </pre>
    *
    * <code>bool force = 2 [json_name = "force"];</code>
@@ -556,8 +556,8 @@ private static final long serialVersionUID = 0L;
     private boolean force_ ;
     /**
      * <pre>
-     * Also deletes a semaphore with holders or waiters. Default: false, which answers SEMAPHORE_IN_USE for
-     * such a semaphore.
+     * True: a semaphore with holders or waiters is deleted too. False (default): such a semaphore is not
+     * deleted, and the call ends with SEMAPHORE_IN_USE.
      * </pre>
      *
      * <code>bool force = 2 [json_name = "force"];</code>
@@ -569,8 +569,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Also deletes a semaphore with holders or waiters. Default: false, which answers SEMAPHORE_IN_USE for
-     * such a semaphore.
+     * True: a semaphore with holders or waiters is deleted too. False (default): such a semaphore is not
+     * deleted, and the call ends with SEMAPHORE_IN_USE.
      * </pre>
      *
      * <code>bool force = 2 [json_name = "force"];</code>
@@ -586,8 +586,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Also deletes a semaphore with holders or waiters. Default: false, which answers SEMAPHORE_IN_USE for
-     * such a semaphore.
+     * True: a semaphore with holders or waiters is deleted too. False (default): such a semaphore is not
+     * deleted, and the call ends with SEMAPHORE_IN_USE.
      * </pre>
      *
      * <code>bool force = 2 [json_name = "force"];</code>

@@ -30,8 +30,8 @@ public interface DeleteSemaphoreRequestOrBuilder extends
 
   /**
    * <pre>
-   * Also deletes a semaphore with holders or waiters. Default: false, which answers SEMAPHORE_IN_USE for
-   * such a semaphore.
+   * True: a semaphore with holders or waiters is deleted too. False (default): such a semaphore is not
+   * deleted, and the call ends with SEMAPHORE_IN_USE.
    * </pre>
    *
    * <code>bool force = 2 [json_name = "force"];</code>

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The semaphore no longer exists.
+ * The answer after the deletion.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.DeleteSemaphoreResponse}
@@ -191,7 +191,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The semaphore no longer exists.
+   * The answer after the deletion.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.DeleteSemaphoreResponse}

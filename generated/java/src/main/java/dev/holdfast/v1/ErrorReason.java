@@ -83,7 +83,7 @@ public enum ErrorReason
    *   - Code: ABORTED.
    *   - Metadata: `cause`, a LossCause without its prefix.
    *   - Retry: does not help.
-   *   - Client: stop the protected work at once.
+   *   - Client: stop the protected work immediately.
    * </pre>
    *
    * <code>ERROR_REASON_LEASE_LOST = 4;</code>
@@ -323,7 +323,7 @@ public enum ErrorReason
    *
    *   - Code: UNAVAILABLE.
    *   - Metadata: none.
-   *   - Retry: helps, at once. RetryInfo and pushback have a delay of 0.
+   *   - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
    *   - Client: open a new stream: with the `lease_id` after `granted`, with the same `request_id`
    *     before.
    * </pre>
@@ -459,7 +459,7 @@ public enum ErrorReason
    *   - Code: ABORTED.
    *   - Metadata: `cause`, a LossCause without its prefix.
    *   - Retry: does not help.
-   *   - Client: stop the protected work at once.
+   *   - Client: stop the protected work immediately.
    * </pre>
    *
    * <code>ERROR_REASON_LEASE_LOST = 4;</code>
@@ -699,7 +699,7 @@ public enum ErrorReason
    *
    *   - Code: UNAVAILABLE.
    *   - Metadata: none.
-   *   - Retry: helps, at once. RetryInfo and pushback have a delay of 0.
+   *   - Retry: helps immediately. RetryInfo and pushback have a delay of 0.
    *   - Client: open a new stream: with the `lease_id` after `granted`, with the same `request_id`
    *     before.
    * </pre>

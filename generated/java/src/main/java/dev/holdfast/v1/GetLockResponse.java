@@ -48,7 +48,7 @@ private static final long serialVersionUID = 0L;
   private dev.holdfast.v1.Lock lock_;
   /**
    * <pre>
-   * The lock. An unused name is a free lock.
+   * The lock. For a name that was never used: a free lock, not an error.
    * </pre>
    *
    * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>
@@ -60,7 +60,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock. An unused name is a free lock.
+   * The lock. For a name that was never used: a free lock, not an error.
    * </pre>
    *
    * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>
@@ -72,7 +72,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock. An unused name is a free lock.
+   * The lock. For a name that was never used: a free lock, not an error.
    * </pre>
    *
    * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>
@@ -438,7 +438,7 @@ private static final long serialVersionUID = 0L;
         dev.holdfast.v1.Lock, dev.holdfast.v1.Lock.Builder, dev.holdfast.v1.LockOrBuilder> lockBuilder_;
     /**
      * <pre>
-     * The lock. An unused name is a free lock.
+     * The lock. For a name that was never used: a free lock, not an error.
      * </pre>
      *
      * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>
@@ -449,7 +449,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock. An unused name is a free lock.
+     * The lock. For a name that was never used: a free lock, not an error.
      * </pre>
      *
      * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>
@@ -464,7 +464,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock. An unused name is a free lock.
+     * The lock. For a name that was never used: a free lock, not an error.
      * </pre>
      *
      * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>
@@ -484,7 +484,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock. An unused name is a free lock.
+     * The lock. For a name that was never used: a free lock, not an error.
      * </pre>
      *
      * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>
@@ -502,7 +502,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock. An unused name is a free lock.
+     * The lock. For a name that was never used: a free lock, not an error.
      * </pre>
      *
      * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>
@@ -527,7 +527,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock. An unused name is a free lock.
+     * The lock. For a name that was never used: a free lock, not an error.
      * </pre>
      *
      * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>
@@ -544,7 +544,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock. An unused name is a free lock.
+     * The lock. For a name that was never used: a free lock, not an error.
      * </pre>
      *
      * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>
@@ -556,7 +556,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock. An unused name is a free lock.
+     * The lock. For a name that was never used: a free lock, not an error.
      * </pre>
      *
      * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>
@@ -571,7 +571,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The lock. An unused name is a free lock.
+     * The lock. For a name that was never used: a free lock, not an error.
      * </pre>
      *
      * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>

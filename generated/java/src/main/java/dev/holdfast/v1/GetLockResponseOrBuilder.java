@@ -10,7 +10,7 @@ public interface GetLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * The lock. An unused name is a free lock.
+   * The lock. For a name that was never used: a free lock, not an error.
    * </pre>
    *
    * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>
@@ -19,7 +19,7 @@ public interface GetLockResponseOrBuilder extends
   boolean hasLock();
   /**
    * <pre>
-   * The lock. An unused name is a free lock.
+   * The lock. For a name that was never used: a free lock, not an error.
    * </pre>
    *
    * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>
@@ -28,7 +28,7 @@ public interface GetLockResponseOrBuilder extends
   dev.holdfast.v1.Lock getLock();
   /**
    * <pre>
-   * The lock. An unused name is a free lock.
+   * The lock. For a name that was never used: a free lock, not an error.
    * </pre>
    *
    * <code>.holdfast.v1.Lock lock = 1 [json_name = "lock"];</code>

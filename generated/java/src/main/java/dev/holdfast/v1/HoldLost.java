@@ -7,7 +7,7 @@ package dev.holdfast.v1;
 /**
  * <pre>
  * The lease is lost. Sent at most a few milliseconds after the end of the lease: the client's own
- * deadline is decisive. Stop the protected work at once. Before the work continues under a new lease,
+ * deadline is decisive. Stop the protected work immediately. Before the work continues under a new lease,
  * check the changes that other holders have made.
  * </pre>
  *
@@ -231,7 +231,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The lease is lost. Sent at most a few milliseconds after the end of the lease: the client's own
-   * deadline is decisive. Stop the protected work at once. Before the work continues under a new lease,
+   * deadline is decisive. Stop the protected work immediately. Before the work continues under a new lease,
    * check the changes that other holders have made.
    * </pre>
    *

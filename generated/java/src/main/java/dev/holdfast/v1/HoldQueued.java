@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The request has a place in the queue. Sent at once when the request must wait, then at most every 2
+ * The request has a place in the queue. Sent immediately when the request must wait, then at most every 2
  * seconds while the position changes.
  * </pre>
  *
@@ -364,7 +364,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The request has a place in the queue. Sent at once when the request must wait, then at most every 2
+   * The request has a place in the queue. Sent immediately when the request must wait, then at most every 2
    * seconds while the position changes.
    * </pre>
    *

@@ -268,7 +268,7 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+     * Releases a lease, and grants the first waiter in the queue immediately. Idempotent. Never changes
      * another lease, even after this lease has ended. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
@@ -281,7 +281,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
-     * and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+     * and sends `lost` immediately when the lease is lost. Call HoldLock without a deadline.
      * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
      * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
      * releases the lease earlier; a cancellation does not. A stream ends with REATTACH after an hour, or
@@ -395,7 +395,7 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+     * Releases a lease, and grants the first waiter in the queue immediately. Idempotent. Never changes
      * another lease, even after this lease has ended. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
@@ -409,7 +409,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
-     * and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+     * and sends `lost` immediately when the lease is lost. Call HoldLock without a deadline.
      * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
      * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
      * releases the lease earlier; a cancellation does not. A stream ends with REATTACH after an hour, or
@@ -502,7 +502,7 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+     * Releases a lease, and grants the first waiter in the queue immediately. Idempotent. Never changes
      * another lease, even after this lease has ended. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>
@@ -515,7 +515,7 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Acquires the lock, and keeps the lock as long as the stream is open: the server renews the lease,
-     * and sends `lost` at once when the lease is lost. Call HoldLock without a deadline.
+     * and sends `lost` immediately when the lease is lost. Call HoldLock without a deadline.
      * After the stream ends, for any reason (network, drain, crash, cancellation), the lease continues to
      * the end of its `ttl`: a broken connection does not prove that the worker has stopped. ReleaseLock
      * releases the lease earlier; a cancellation does not. A stream ends with REATTACH after an hour, or
@@ -609,7 +609,7 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Releases a lease, and grants the first waiter in the queue at once. Idempotent. Never changes
+     * Releases a lease, and grants the first waiter in the queue immediately. Idempotent. Never changes
      * another lease, even after this lease has ended. An ended lease is an answer, not an error.
      * Errors: INVALID_FIELD.
      * </pre>

@@ -97,7 +97,7 @@ private static final long serialVersionUID = 0L;
   private int limit_ = 0;
   /**
    * <pre>
-   * The largest number of permits that may be held at once. 0 means that the semaphore is paused.
+   * The largest number of permits that may be held at the same time. 0 means that the semaphore is paused.
    * </pre>
    *
    * <code>int32 limit = 2 [json_name = "limit"];</code>
@@ -175,7 +175,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.holdfast.v1.Holder> holders_;
   /**
    * <pre>
-   * The first 16 holders, in the order of the ends of their leases.
+   * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -186,7 +186,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, in the order of the ends of their leases.
+   * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -198,7 +198,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, in the order of the ends of their leases.
+   * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -209,7 +209,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, in the order of the ends of their leases.
+   * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -220,7 +220,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The first 16 holders, in the order of the ends of their leases.
+   * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1011,7 +1011,7 @@ private static final long serialVersionUID = 0L;
     private int limit_ ;
     /**
      * <pre>
-     * The largest number of permits that may be held at once. 0 means that the semaphore is paused.
+     * The largest number of permits that may be held at the same time. 0 means that the semaphore is paused.
      * </pre>
      *
      * <code>int32 limit = 2 [json_name = "limit"];</code>
@@ -1023,7 +1023,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest number of permits that may be held at once. 0 means that the semaphore is paused.
+     * The largest number of permits that may be held at the same time. 0 means that the semaphore is paused.
      * </pre>
      *
      * <code>int32 limit = 2 [json_name = "limit"];</code>
@@ -1039,7 +1039,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest number of permits that may be held at once. 0 means that the semaphore is paused.
+     * The largest number of permits that may be held at the same time. 0 means that the semaphore is paused.
      * </pre>
      *
      * <code>int32 limit = 2 [json_name = "limit"];</code>
@@ -1248,7 +1248,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1262,7 +1262,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1276,7 +1276,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1290,7 +1290,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1311,7 +1311,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1329,7 +1329,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1349,7 +1349,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1370,7 +1370,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1388,7 +1388,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1406,7 +1406,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1425,7 +1425,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1442,7 +1442,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1459,7 +1459,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1470,7 +1470,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1484,7 +1484,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1499,7 +1499,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1510,7 +1510,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -1522,7 +1522,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The first 16 holders, in the order of the ends of their leases.
+     * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
      * </pre>
      *
      * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>

@@ -30,7 +30,7 @@ public interface SemaphoreOrBuilder extends
 
   /**
    * <pre>
-   * The largest number of permits that may be held at once. 0 means that the semaphore is paused.
+   * The largest number of permits that may be held at the same time. 0 means that the semaphore is paused.
    * </pre>
    *
    * <code>int32 limit = 2 [json_name = "limit"];</code>
@@ -82,7 +82,7 @@ public interface SemaphoreOrBuilder extends
 
   /**
    * <pre>
-   * The first 16 holders, in the order of the ends of their leases.
+   * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -91,7 +91,7 @@ public interface SemaphoreOrBuilder extends
       getHoldersList();
   /**
    * <pre>
-   * The first 16 holders, in the order of the ends of their leases.
+   * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -99,7 +99,7 @@ public interface SemaphoreOrBuilder extends
   dev.holdfast.v1.Holder getHolders(int index);
   /**
    * <pre>
-   * The first 16 holders, in the order of the ends of their leases.
+   * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -107,7 +107,7 @@ public interface SemaphoreOrBuilder extends
   int getHoldersCount();
   /**
    * <pre>
-   * The first 16 holders, in the order of the ends of their leases.
+   * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>
@@ -116,7 +116,7 @@ public interface SemaphoreOrBuilder extends
       getHoldersOrBuilderList();
   /**
    * <pre>
-   * The first 16 holders, in the order of the ends of their leases.
+   * At most 16 holders: the holders with the earliest lease ends, the earliest end first.
    * </pre>
    *
    * <code>repeated .holdfast.v1.Holder holders = 7 [json_name = "holders"];</code>

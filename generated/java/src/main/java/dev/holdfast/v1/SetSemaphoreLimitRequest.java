@@ -96,7 +96,7 @@ private static final long serialVersionUID = 0L;
   private int limit_ = 0;
   /**
    * <pre>
-   * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+   * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
    * semaphore, to 2147483647.
    * </pre>
    *
@@ -109,7 +109,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+   * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
    * semaphore, to 2147483647.
    * </pre>
    *
@@ -635,7 +635,7 @@ private static final long serialVersionUID = 0L;
     private int limit_ ;
     /**
      * <pre>
-     * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+     * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
      * semaphore, to 2147483647.
      * </pre>
      *
@@ -648,7 +648,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+     * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
      * semaphore, to 2147483647.
      * </pre>
      *
@@ -661,7 +661,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+     * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
      * semaphore, to 2147483647.
      * </pre>
      *
@@ -678,7 +678,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+     * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
      * semaphore, to 2147483647.
      * </pre>
      *

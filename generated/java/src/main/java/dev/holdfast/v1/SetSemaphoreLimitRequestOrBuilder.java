@@ -30,7 +30,7 @@ public interface SetSemaphoreLimitRequestOrBuilder extends
 
   /**
    * <pre>
-   * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+   * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
    * semaphore, to 2147483647.
    * </pre>
    *
@@ -40,7 +40,7 @@ public interface SetSemaphoreLimitRequestOrBuilder extends
   boolean hasLimit();
   /**
    * <pre>
-   * The largest number of permits that may be held at once. Required. Range: 0, which pauses the
+   * The largest number of permits that may be held at the same time. Required. Range: 0, which pauses the
    * semaphore, to 2147483647.
    * </pre>
    *

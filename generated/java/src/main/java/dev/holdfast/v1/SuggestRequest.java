@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The typed text and the dictionary.
+ * The typed text, and the dictionary in which the server looks for matching entries.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.SuggestRequest}
@@ -559,7 +559,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The typed text and the dictionary.
+   * The typed text, and the dictionary in which the server looks for matching entries.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.SuggestRequest}
