@@ -4,7 +4,10 @@ import type { Contender, Permit, Place } from './contender';
 import { poll } from './polling';
 import { repliesOf } from './transaction';
 
-/** Chapter 29 to 31: a sorted set of identifiers. The score is the time of the request on the caller's clock. */
+/**
+ * Rows 29 to 31 of docs/design/chapter.md: a sorted set of identifiers. The score of an identifier is the time of its
+ * request on the caller's clock.
+ */
 export class BasicSemaphore implements Contender {
   constructor(private readonly place: Place) {}
 

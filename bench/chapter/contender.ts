@@ -10,7 +10,7 @@ export interface Place {
   readonly limit: number;
   /** The time of day on this machine's clock (ms). */
   readonly clock: () => number;
-  /** A contender calls this between two steps. Resolves at once, or later if the machine pauses. */
+  /** A contender calls this between two steps. Resolves immediately, or later if the machine pauses. */
   readonly pause: () => Promise<void>;
 }
 

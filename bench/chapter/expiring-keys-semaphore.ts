@@ -3,7 +3,10 @@ import { monotonicMs } from '../support/monotonic';
 import type { Contender, Permit, Place } from './contender';
 import { poll } from './polling';
 
-/** Chapter 34: a counter gives the order, and each permit has an expiring key. No clock of a caller is read. */
+/**
+ * Row 34 of docs/design/chapter.md: a counter gives the order, and each permit has an expiring key. The algorithm reads
+ * no caller's clock.
+ */
 export class ExpiringKeysSemaphore implements Contender {
   constructor(private readonly place: Place) {}
 

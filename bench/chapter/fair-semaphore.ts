@@ -5,7 +5,8 @@ import { poll } from './polling';
 import { repliesOf } from './transaction';
 
 /**
- * Chapter 32, 33, 35 and 36: a counter gives the order. Time stamps in another set show only which permits have expired.
+ * Rows 32, 33, 35 and 36 of docs/design/chapter.md: a counter gives the order. Time stamps in another set show only
+ * which permits have expired.
  */
 export class FairSemaphore implements Contender {
   constructor(private readonly place: Place) {}
@@ -46,7 +47,7 @@ export class FairSemaphore implements Contender {
   }
 }
 
-/** Chapter 33: removes the identifier from both sets in a single transaction. */
+/** Row 33 of docs/design/chapter.md: removes the identifier from both sets in a single transaction. */
 async function withdraw({ redis }: Place, name: string, identifier: string): Promise<void> {
   await repliesOf(redis.multi().zrem(name, identifier).zrem(`${name}:owner`, identifier));
 }
@@ -60,7 +61,10 @@ class FairPermit implements Permit {
     public until: number,
   ) {}
 
-  /** Chapter 35: an identifier that was not in the set has lost its permit, so the refresh removes the identifier again. */
+  /**
+   * Row 35 of docs/design/chapter.md: a refresh that adds the identifier shows that the permit was lost, so the refresh
+   * removes the identifier again.
+   */
   async refresh(): Promise<boolean> {
     const { redis, clock, pause } = this.place;
     const until = monotonicMs() + this.ttlMs;

@@ -7,7 +7,7 @@ const MARGIN_MS = 1;
 
 type TakeOver = (name: string, ttlMs: number) => Promise<Permit | undefined>;
 
-/** Chapter 26: the value is the end time of the lock on its holder's clock. */
+/** Row 26 of docs/design/chapter.md: the value is the end time of the lock on its holder's clock. */
 class EndTimeLock implements Contender {
   constructor(
     protected readonly place: Place,

@@ -5,7 +5,7 @@ import { SetnxLock } from './setnx-lock';
 
 const LOCK_WAIT_MS = 10;
 
-/** Chapter 37: the fair semaphore with a lock around each attempt. */
+/** Row 37 of docs/design/chapter.md: the fair semaphore. A lock lets only one caller at a time attempt an acquire. */
 export class LockedSemaphore implements Contender {
   private readonly semaphore: FairSemaphore;
   private readonly lock: SetnxLock;

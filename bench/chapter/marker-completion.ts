@@ -6,8 +6,9 @@ const MOST = 10;
 const AFTER_LETTERS = '{';
 
 /**
- * Chapter 6 to 9: a sorted set of names, all with score 0. The completion puts two markers around the names with the prefix,
- * reads the names between the markers, and starts again after a write of another client.
+ * Rows 6 to 9 of docs/design/chapter.md: a sorted set of names, all with score 0. The completion puts two markers
+ * around the names with the prefix, reads the names between the markers, and starts again after a write of another
+ * client.
  */
 export class MarkerCompletion {
   /** The number of transactions that were aborted. */

@@ -4,7 +4,10 @@ import type { Permit } from './contender';
 
 const INTERVAL_MS = 1;
 
-/** Chapter 17, 19 and 28: attempts at least once, and repeats the attempt each millisecond until the wait ends. */
+/**
+ * Rows 17, 19 and 28 of docs/design/chapter.md: makes at least one attempt, and repeats the attempt each millisecond
+ * until the wait ends.
+ */
 export async function poll(
   waitMs: number,
   attempt: () => Promise<Permit | undefined>,

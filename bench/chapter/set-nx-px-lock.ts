@@ -6,7 +6,10 @@ import { poll } from './polling';
 const COMPARE_AND_DELETE =
   "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end";
 
-/** Chapter 17 and 18: SET NX PX sets the token and the expiry in a single step. The release compares and deletes. */
+/**
+ * Rows 17 and 18 of docs/design/chapter.md: SET NX PX sets the token and the expiry in a single step. The release
+ * deletes the lock only if the stored token is the caller's token.
+ */
 export class SetNxPxLock implements Contender {
   constructor(private readonly place: Place) {}
 

@@ -5,7 +5,9 @@ import { poll } from './polling';
 
 const NEVER_EXPIRES = -1;
 
-/** Chapter 24: SETNX, then EXPIRE. A caller that finds a lock without an expiry sets an expiry. */
+/**
+ * Row 24 of docs/design/chapter.md: SETNX, then EXPIRE. A caller that finds a lock without an expiry sets an expiry.
+ */
 export class SetnxExpireLock implements Contender {
   constructor(private readonly place: Place) {}
 
@@ -30,7 +32,10 @@ export class SetnxExpireLock implements Contender {
     return undefined;
   }
 
-  /** Chapter 20: deletes only its own lock, and tries again after a change by another caller. */
+  /**
+   * Row 20 of docs/design/chapter.md: deletes the lock only if its holder is this caller. Repeats after a concurrent
+   * change.
+   */
   private async release(name: string, identifier: string): Promise<void> {
     const { redis, pause } = this.place;
     for (;;) {

@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Contender, Permit, Place } from './contender';
 import { poll } from './polling';
 
-/** Chapter 25: acquires by SETNX and releases by DEL. The lock never expires, so the lock of a dead holder never becomes free. */
+/**
+ * Row 25 of docs/design/chapter.md: acquires by SETNX and releases by DEL. The lock never expires, so the lock of a
+ * dead holder never becomes free.
+ */
 export class SetnxLock implements Contender {
   constructor(private readonly place: Place) {}
 

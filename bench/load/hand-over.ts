@@ -93,7 +93,7 @@ const tasks = {
     uncontended = [];
     return Promise.resolve(taken);
   },
-  /** Ends the load. Each waiter releases its grant at once, and does not join the queue again. */
+  /** Ends the load. Each waiter releases its grant immediately, and does not join the queue again. */
   leave: async () => {
     stopping = true;
     while (waiters.size > 0) await Promise.all(waiters);

@@ -158,7 +158,7 @@ export const chapter: Row = {
     'if it is received while the limit is already believed to be held. `clocks 10 ms apart`: two of the four clocks are ' +
     'ahead. `clocks 2 s apart`: the clocks are ahead by 0, 10 ms, 500 ms and 2 s, the TTL is 2.5 s, and some holds take 0.6 ' +
     'to 0.9 s. `pauses`: each worker pauses between two steps about every 200 ms, every fourth time for longer than the TTL ' +
-    'of 300 ms; the Holdfast server is stopped twice for as long. `deaths`: one holder in ten never releases. `mixed TTLs`: ' +
+    'of 300 ms; the Holdfast server is paused twice for as long. `deaths`: one holder in ten never releases. `mixed TTLs`: ' +
     'two machines use a TTL of 300 ms, two use 3 s and sometimes hold for half a second. Cost: `alone` is one worker without ' +
     'contention, `contended` is `equal clocks`. The page [../chapter/README.md](../chapter/README.md) describes the ' +
     'contenders and their differences from the published code. A cost is the median of three rounds in which all contenders ' +

@@ -88,7 +88,10 @@ function figuresOf(size: string, rounds: readonly Round[]): Figure[] {
   return figures;
 }
 
-/** Compares Suggest with the chapter's markers, on the second smallest dictionary. */
+/**
+ * Compares Suggest with the completion of docs/design/chapter.md, rows 6 to 9, which puts two markers around the names
+ * with the prefix. Uses the second smallest dictionary.
+ */
 export async function compareWithMarkers(place: Library, { quick, say }: RowContext): Promise<Figure[]> {
   const count = secondSize(sizesFor(quick));
   const everybody = people(count);

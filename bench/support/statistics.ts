@@ -16,7 +16,7 @@ export function spreadOf(rounds: readonly number[]): Spread {
   };
 }
 
-/** Interpolates linearly between the two neighbours. */
+/** The quantile at `share` (0 to 1). If the quantile lies between two values, interpolates linearly between them. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const place = (sorted.length - 1) * share;
