@@ -27,7 +27,10 @@ async function mapping(status) {
 
 const hex = (codePoint) => codePoint.toString(16);
 
-/** Runs of code points with step 1 or 2 and the same distance to their folded form: `first-last/step+distance`. */
+/**
+ * Compresses sorted pairs. Neighbours with the same distance to their folded form, and with the same step of 1 or 2
+ * between their code points, become one text: `first-last/step+distance`.
+ */
 function runs(pairs) {
   const found = [];
   for (const [from, to] of pairs) {

@@ -9,8 +9,9 @@
 //
 // A script creates all its functions in every run. So a script should include few functions, and a shared file contains
 // one function, or a few functions that are always used together. `@enclose` makes the creation of functions cheaper:
-// Lua finds a variable of an enclosing function at once, but searches all captured variables for a local of the same
-// function. Constants (`local NAME = value`, NAME in capitals) are replaced by their values for the same reason.
+// Lua finds a variable of an enclosing function without a search, but searches all captured variables for a local of
+// the same function. Constants (`local NAME = value`, NAME in capitals) are replaced by their values for the same
+// reason.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -33,7 +33,8 @@ async function prepare(quiet) {
     if (!quiet) log('installed and built: nothing to do');
     return;
   }
-  // If several terminals start at the same time, one process does the work and the other processes wait.
+  // Commands in several terminals may prepare the same folder at the same time. Only the owner of the lock may install
+  // and build. The other processes wait.
   const release = await takePidLock(join(root, '.holdfast', 'prepare.lock'), (pid) =>
     log(`another process (pid ${pid}) is preparing this folder: waiting for it`),
   );

@@ -11,7 +11,7 @@ export interface Fence {
  * The first part of every script. The market stores the highest token of each lock, and refuses every operation with a
  * lower token. Lua numbers are exact for tokens, because tokens are below 2^53.
  *
- * A read also raises the stored token. Otherwise an item could be sold twice: alice reads and is stopped, her lease
+ * A read also raises the stored token. Otherwise an item could be sold twice: alice reads and is paused, her lease
  * expires, bob gets the lock and reads, alice writes, bob writes.
  */
 const FENCE = `

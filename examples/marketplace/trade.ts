@@ -22,5 +22,5 @@ export interface Trade {
   readonly lockTimes: readonly number[];
 }
 
-/** Runs between the last check and the write. At this point a process may be stopped for any time. */
+/** Runs between the last check and the write. At this point a process may be paused for any time. */
 export type BeforeWrite = () => Promise<void>;

@@ -95,7 +95,7 @@ class Traders {
     return randomFrom(seed * 1_000_003 + number * 1000 + index);
   }
 
-  /** Pauses like a stopped process. The trader does not notice that the lease expires during the pause. */
+  /** Pauses like a process after SIGSTOP. The trader does not notice that the lease expires during the pause. */
   private pausing(random: () => number): BeforeWrite {
     const { pauses, ttlMs } = this.assignment;
     return async () => {

@@ -44,7 +44,7 @@ class LeaseOver(Exception):
 
 
 class HeldLease:
-    """A held lease and its deadline. The clock runs on while the process is stopped, when no message can reach the
+    """A held lease and its deadline. The clock runs on while the process is paused, when no message can reach the
     process. Two threads use this class: the thread that reads the stream, and the thread that works."""
 
     def __init__(self, t0: float, lease: lease_pb2.Lease):
@@ -84,7 +84,7 @@ class HeldLease:
     def renewed(self, t0: float, expire_offset: Duration) -> None:
         """Extends the deadline after a renewal. A renewal never shortens the lease, so the latest deadline is valid."""
         with self._lock:
-            # A passed deadline stays passed. A worker that was stopped may later find old renewals in its socket, but
+            # A passed deadline stays passed. A worker that was paused may later find old renewals in its socket, but
             # another worker may have held the lock in the meantime.
             self._end_if_passed()
             if self._reason is None:

@@ -4,7 +4,7 @@
 
 A worker writes `begin` after its grant and `end` before its release, so the `begin` of the next holder comes after this
 `end`. Workers are at work at the same time if some line of the file lies between `begin` and `end` of all of them. The
-clock matters only for a worker that is stopped past its deadline. After its deadline this worker counts as idle, and it
+clock matters only for a worker that is paused past its deadline. After its deadline this worker counts as idle, and it
 must not continue.
 
 The allowed number of permits follows from the fencing tokens, which rise from grant to grant. SetSemaphoreLimit
@@ -64,7 +64,7 @@ class AtWork:
         self._now = 0.0
 
     def apply(self, line: dict) -> None:
-        # The time must not go back, although a process may be stopped between its look at the clock and its write.
+        # The time must not go back, although a process may be paused between its look at the clock and its write.
         self._now = max(self._now, line["at"])
         if line["what"] in ("begin", "step"):
             until = line["at"] + line["left"]
@@ -82,7 +82,7 @@ class AtWork:
         return [job for job in self._jobs.values() if job.until > self._now]
 
     def past_deadline(self) -> List[Job]:
-        """Jobs past their deadline without an `end`. Their process is stopped, or has not checked its deadline yet."""
+        """Jobs past their deadline without an `end`. Their process is paused, or has not checked its deadline yet."""
         return [job for job in self._jobs.values() if job.until <= self._now]
 
 

@@ -1,6 +1,6 @@
 """A small protected store. The ledger stores the highest fencing token that has written, and refuses lower tokens.
 
-Only the store can make this check, because a worker may be stopped between its last look at the clock and its write.
+Only the store can make this check, because a worker may be paused between its last look at the clock and its write.
 
 The check and the write must be one atomic step, although several processes write and each process may be killed or
 stopped at any line. Here rename(2) is this step:

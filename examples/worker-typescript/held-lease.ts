@@ -28,7 +28,7 @@ export class LeaseOver extends Error {
 /**
  * A held lease and its deadline on the worker's own monotonic clock.
  *
- * The clock runs on while the process is stopped, swapped out or busy. No message can reach the process during this
+ * The clock runs on while the process is paused, swapped out or busy. No message can reach the process during this
  * time, so only the clock shows the process afterwards that the lease has ended.
  */
 export class HeldLease {
@@ -70,7 +70,7 @@ export class HeldLease {
 
   /** Extends the deadline after a renewal. A renewal never shortens the lease, so the latest deadline is valid. */
   renewed(t0: number, expireOffset: Duration | undefined): void {
-    // A passed deadline stays passed. A worker that was stopped may later find old renewals in its socket, but another
+    // A passed deadline stays passed. A worker that was paused may later find old renewals in its socket, but another
     // worker may have held the lock in the meantime.
     if (this.isOver) return;
     this.until = Math.max(this.until, deadline(t0, expireOffset, this.ttl));

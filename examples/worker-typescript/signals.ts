@@ -2,7 +2,7 @@
 const SAME_CTRL_C_MS = 500;
 const INTERRUPTED = 130;
 
-/** Aborts at the first Ctrl-C or SIGTERM. A second signal ends the process at once. */
+/** Aborts at the first Ctrl-C or SIGTERM. A second signal ends the process immediately. */
 export function stopOnSignals(print: (text: string) => void): AbortSignal {
   const stop = new AbortController();
   let firstSignalAt = 0;

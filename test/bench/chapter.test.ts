@@ -130,7 +130,7 @@ test('fair semaphore: a refresh keeps a held permit, and does not restore a perm
   await granted(semaphore.acquire(name, LONG_MS, ONCE_MS));
 });
 
-test('semaphore with a lock: no other caller is granted while a caller is stopped within its attempt', async () => {
+test('semaphore with a lock: no other caller is granted while a caller is paused within its attempt', async () => {
   const { pause, go, stopped } = stopAt(2);
   const correct = semaphores['correct, fair with a lock'];
   const slow = correct(place({ limit: 1, pause })).acquire(name, LONG_MS, ONCE_MS);

@@ -42,7 +42,7 @@ test('the ranking model finds the same names as a comparison of each name with t
   );
 });
 
-test('recallOf counts found entries and entries at the right position, and ignores additional entries', () => {
+test('recallOf returns the share of right entries that are found, and the share at the right position', () => {
   expect(recallOf(['a', 'b', 'c', 'd'], ['b', 'a', 'c', 'x'])).toEqual({ found: 0.75, placed: 0.25 });
   expect(recallOf(['a', 'b'], ['a', 'b', 'c'])).toEqual({ found: 1, placed: 1 });
   expect(recallOf(['a', 'b'], [])).toEqual({ found: 0, placed: 0 });

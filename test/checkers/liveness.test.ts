@@ -55,7 +55,7 @@ describe('the FIFO checker', () => {
     }
   });
 
-  it('accepts a grant past the waiters of a stopped server, but not past waiters during a stall of the store', () => {
+  it('accepts a grant past the waiters of a paused server, but not past waiters during a stall of the store', () => {
     const passed = [...first, granted(9_000, 'c', 2), granted(9_010, 'b', 3)] as const;
     expect(found(written(...passed, fault('redis_stopped', 15, 7_000)))).toBe(1);
     expect(found(written(...passed, fault('server_stopped', 15, 7_000, { clients: ['b'] })))).toBe(0);
@@ -122,12 +122,12 @@ describe('the lost-wake-up checker', () => {
     expect(found(written(busy, light, goesOnUntil(5_000)))).toBe(1);
   });
 
-  it('does not count a request without a wait, a dead waiter or a stopped waiter', () => {
+  it('does not count a request without a wait, a dead waiter or a paused waiter', () => {
     const free = [holds(0, 'a', 1), releases(1, 'a', 1)] as const;
     expect(found(written(...free, asked(10, 'b', { waitMs: 0 }), goesOnUntil(5_000)))).toBe(0);
     expect(found(written(...free, waits(10, 'b'), killed(500, 'b'), goesOnUntil(5_000)))).toBe(0);
-    const stopped = fault('client_stopped', 500, 4_900, { clients: ['b'] });
-    expect(found(written(...free, waits(10, 'b'), stopped, goesOnUntil(5_000)))).toBe(0);
+    const pause = fault('client_stopped', 500, 4_900, { clients: ['b'] });
+    expect(found(written(...free, waits(10, 'b'), pause, goesOnUntil(5_000)))).toBe(0);
     expect(found(written(...free, waits(10, 'b'), goesOnUntil(5_000)))).toBe(1);
   });
 
@@ -159,11 +159,11 @@ describe('the recovery checker', () => {
     expect(found(written(...unary, granted(3_900, 'b', 2)))).toBe(0);
   });
 
-  it('adds the keep-alive time if the holder is a stopped client with a stream', () => {
+  it('adds the keep-alive time if the holder is a paused client with a stream', () => {
     const stream = [holds(0, 'a', 1, { ttlMs: 3_000 }), waits(10, 'b')] as const;
-    const stopped = fault('client_stopped', 1_000, 30_000, { clients: ['a'] });
-    expect(found(written(...stream, stopped, granted(6_250, 'b', 2)))).toBe(0);
-    expect(found(written(...stream, stopped, granted(6_281, 'b', 2)))).toBe(1);
+    const pause = fault('client_stopped', 1_000, 30_000, { clients: ['a'] });
+    expect(found(written(...stream, pause, granted(6_250, 'b', 2)))).toBe(0);
+    expect(found(written(...stream, pause, granted(6_281, 'b', 2)))).toBe(1);
   });
 
   it('allows eight seconds to the next grant after a server was killed', () => {

@@ -47,8 +47,8 @@ describe('the exclusion checker', () => {
   });
 
   it('still counts a holder after SIGSTOP and after the end of its stream', () => {
-    const stopped = fault('client_stopped', 1_000, 9_000, { clients: ['a'] });
-    expect(found(written(holds(0, 'a', 1), stopped, holds(5_000, 'b', 2)))).toBe(1);
+    const pause = fault('client_stopped', 1_000, 9_000, { clients: ['a'] });
+    expect(found(written(holds(0, 'a', 1), pause, holds(5_000, 'b', 2)))).toBe(1);
     expect(found(written(holds(0, 'a', 1), ended(100, 'a', 'UNAVAILABLE'), holds(5_000, 'b', 2)))).toBe(1);
   });
 

@@ -105,7 +105,7 @@ export function granted(atMs: number, client: string, token: number, options: Gr
   };
 }
 
-/** A request that is granted at once. */
+/** A request that is granted immediately. */
 export function holds(atMs: number, client: string, token: number, options: AskOptions = {}): Timed[] {
   return [asked(atMs, client, options), granted(atMs, client, token, options)];
 }
@@ -129,7 +129,7 @@ interface RenewCallOptions {
   readonly refused?: boolean;
 }
 
-/** A renewal by a unary call that is answered at once. */
+/** A renewal by a unary call that is answered immediately. */
 export function renewsByCall(
   atMs: number,
   client: string,
@@ -150,7 +150,7 @@ interface ReleaseOptions {
   readonly lossCause?: LossCause;
 }
 
-/** A release by lease id. By default the answer comes at once. */
+/** A release by lease id. By default the answer comes immediately. */
 export function releases(atMs: number, client: string, token: number, options: ReleaseOptions = {}): Timed[] {
   const { answeredMs = atMs, released = true, lossCause = null } = options;
   const about = { client, call: `release by ${client} at ${atMs}`, lease: `lease ${token}` };

@@ -26,7 +26,7 @@ beforeAll(async () => {
 beforeEach(() => harness.logged.splice(0));
 afterAll(() => harness.close());
 
-/** Makes an acquire that is answered at once, and returns the call as the engine received it. */
+/** Makes an acquire that is answered immediately, and returns the call as the engine received it. */
 async function receivedCall(
   options: Parameters<typeof call>[3] = {},
   by = client,
@@ -71,7 +71,7 @@ describe('timeoutMs of a call', () => {
     [5000, 5000],
     [DAY_MS, DAY_MS],
     [20 * DAY_MS, 20 * DAY_MS],
-    // grpc-js overflows with these timeouts, and would end the call at once.
+    // grpc-js overflows with these timeouts, and would end the call immediately.
     [25 * DAY_MS, 24 * DAY_MS],
     [30 * DAY_MS, 24 * DAY_MS],
     [365 * DAY_MS, 24 * DAY_MS],

@@ -92,7 +92,7 @@ test('a drain closes open connections after the drain timeout, and logs warnings
   expect(harness.logged.map(({ level }) => level)).toEqual(['warn', 'warn']);
 });
 
-test('a drain completes when the engine fails to drain, and logs the error', async () => {
+test('a drain completes even if the engine fails to drain, and logs the error', async () => {
   harness.permits.onDrain = () => Promise.reject(new Error('no'));
   await harness.drain(10_000);
   expect(harness.logged).toMatchObject([{ level: 'error', fields: { err: { message: 'no' } } }]);

@@ -125,7 +125,7 @@ describe('the server process', () => {
     server.assertNoUnhandled();
   });
 
-  test('exits at once with code 143 on a second SIGTERM', async () => {
+  test('exits immediately with code 143 on a second SIGTERM', async () => {
     const server = await start(slowRenewal);
     await hold(server, 'second');
     await redis.stop();

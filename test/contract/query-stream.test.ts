@@ -46,7 +46,7 @@ function stream() {
   return { queries, lookups, lookedUp, written, client, ended: () => ended };
 }
 
-test('QueryStream looks up the first query at once, and writes the answer', async () => {
+test('QueryStream looks up the first query immediately, and writes the answer', async () => {
   const { queries, lookups, lookedUp, written } = stream();
   queries.push(1);
   expect(lookedUp()).toEqual([1]);
@@ -103,7 +103,7 @@ describe('finish() of QueryStream', () => {
     expect(ended()).toBe('OK');
   });
 
-  test('ends the stream at once if no query waits, even if the client does not read', async () => {
+  test('ends the stream immediately if no query waits, even if the client does not read', async () => {
     const { queries, lookups, client, ended } = stream();
     client.reads = false;
     queries.push(1);

@@ -213,7 +213,7 @@ test('a cancelled SuggestStream causes no log line, and does not count for maxSu
 });
 
 describe('SuggestStream during a drain', () => {
-  test('ends at once with DRAINING, whether idle or busy', async () => {
+  test('ends immediately with DRAINING, whether idle or busy', async () => {
     const lookups = holdLookups();
     const { ask, ids, ended } = open();
     const idle = open();

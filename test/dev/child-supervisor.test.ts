@@ -52,7 +52,7 @@ describe('ChildSupervisor', () => {
     await untilGone(child, 5_000);
   });
 
-  it('does not end the child while the parent is stopped by SIGSTOP', async () => {
+  it('does not end the child while the parent is paused by SIGSTOP', async () => {
     const { parent, child } = await startParent({});
     parent.kill('SIGSTOP');
     await new Promise((done) => setTimeout(done, 1_000));

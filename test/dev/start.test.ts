@@ -116,7 +116,7 @@ describe('npm start', () => {
     expect(await onRedis((client) => client.get('kept'))).toBe('yes');
   });
 
-  it('ends its Redis when npm start is killed, and can be started again at once', async () => {
+  it('ends its Redis when npm start is killed, and can be started again immediately', async () => {
     const first = await start().ready();
     const pid = await redisPid();
     await onRedis((client) => client.set('kept', 'yes'));

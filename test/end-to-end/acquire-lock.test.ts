@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => pair?.close());
 
 describe('a free lock', () => {
-  test.concurrent('is granted at once, with every field of the lease', async () => {
+  test.concurrent('is granted immediately, with every field of the lease', async () => {
     const requestId = randomUUID();
     const t0 = performance.now();
     const lease = await client.acquire({ name: 'free', ttlMs: 5000, requestId });
@@ -62,7 +62,7 @@ describe('a free lock', () => {
 
 describe('a held lock', () => {
   test.concurrent(
-    'refuses a call with wait_timeout 0 at once, with holder, waiter count and retry delay (chapter 28)',
+    'refuses a call with wait_timeout 0 immediately, with holder, waiter count and retry delay (chapter 28)',
     async () => {
       await client.acquire({ name: 'held', ttlMs: 20_000, holderId: 'alice', waitMs: 0 });
       const waiting = refusal(client.acquire({ name: 'held', waitMs: 1500 }));

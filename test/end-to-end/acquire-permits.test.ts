@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => pair?.close());
 
 describe('a semaphore with free permits', () => {
-  test.concurrent('grants permits at once, with every field of the lease', async () => {
+  test.concurrent('grants permits immediately, with every field of the lease', async () => {
     const name = 'free';
     const requestId = randomUUID();
     await client.setLimit(name, 10);
@@ -83,7 +83,7 @@ describe('a semaphore with free permits', () => {
 
 describe('a semaphore without enough free permits', () => {
   test.concurrent(
-    'refuses a call with wait_timeout 0 at once, and lets another call wait (chapter 28)',
+    'refuses a call with wait_timeout 0 immediately, and lets another call wait (chapter 28)',
     async () => {
       const name = 'busy';
       await client.setLimit(name, 10);

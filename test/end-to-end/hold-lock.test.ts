@@ -100,7 +100,7 @@ describe('a stream that holds a lock', () => {
 });
 
 describe('a stream that waits for a lock', () => {
-  test.concurrent('sends queued at once, with position, waiter count and holder', async () => {
+  test.concurrent('sends queued immediately, with position, waiter count and holder', async () => {
     const name = 'queued';
     const holder = await client.acquire({ name, ttlMs: 20_000, holderId: 'alice', metadata: { at: 'work' } });
     const requestId = randomUUID();
@@ -133,7 +133,7 @@ describe('a stream that waits for a lock', () => {
     expect(await stream.next('queued')).toMatchObject({ position: 2, waiterCount: 2 });
     await sleep(300);
     ahead.cancel();
-    // The server learns of the change at once, and sends the event 2 s after its previous event.
+    // The server learns of the change immediately, and sends the event 2 s after its previous event.
     expect(await stream.next('queued')).toMatchObject({ position: 1, waiterCount: 1 });
     expect(stopwatch.elapsedMs).toBeGreaterThan(2000);
     expect(stopwatch.chargedMs).toBeLessThan(3000 + SLOW_MS);

@@ -11,7 +11,7 @@ describe('a replica for queries', () => {
   let server: InProcessServer;
   let client: AutocompleteClient;
   beforeAll(async () => {
-    // The option makes the primary send its data at once. By default the primary waits for more replicas.
+    // The option makes the primary send its data immediately. By default the primary waits for more replicas.
     primary = await RedisProcess.start({ args: ['--repl-diskless-sync-delay', '0'] });
     replica = await RedisProcess.start({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
     await eventually('the replication link', async () => /^master_link_status:up/m.test(await info(replica)));
@@ -69,7 +69,7 @@ describe('a replica for queries', () => {
     await caughtUp(['ac', 'aa', 'ab']);
   });
 
-  it('is not used while the replica is suspended or stopped: the primary answers the queries', async () => {
+  it('is not used while the replica is paused or killed: the primary answers the queries', async () => {
     await replica.stop();
     expect(await suggest()).toEqual(['ac', 'aa', 'ab']);
     // The new entry is only on the primary.

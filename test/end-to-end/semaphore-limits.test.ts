@@ -53,7 +53,7 @@ describe('a semaphore that does not exist', () => {
 });
 
 describe('the limit of a semaphore', () => {
-  test.concurrent('refuses a larger permit_count at once with NEVER_FITS and both numbers', async () => {
+  test.concurrent('refuses a larger permit_count immediately with NEVER_FITS and both numbers', async () => {
     const name = 'too small';
     await client.setLimit(name, 4);
     const stopwatch = pair.stopwatch();
@@ -70,7 +70,7 @@ describe('the limit of a semaphore', () => {
     }
   });
 
-  test.concurrent('grants waiters of both servers at once when raised', async () => {
+  test.concurrent('grants waiters of both servers immediately when raised', async () => {
     const name = 'raised';
     await client.setLimit(name, 2);
     await client.acquire({ name, ttlMs: 60_000, permitCount: 2 });
@@ -178,7 +178,7 @@ describe('DeleteSemaphore', () => {
   });
 
   test.concurrent(
-    'with force ends waits with NO_SUCH_SEMAPHORE and hold streams with REVOKED at once',
+    'with force ends waits with NO_SUCH_SEMAPHORE and hold streams with REVOKED immediately',
     async () => {
       const name = 'forced';
       await client.setLimit(name, 2);

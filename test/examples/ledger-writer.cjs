@@ -1,7 +1,7 @@
 'use strict';
 /**
  * Writes to a ledger with mostly rising tokens. Prints for each write the begin, the end, and whether the ledger
- * accepted the write. `ledger.test.ts` runs several of these programs at once.
+ * accepted the write. `ledger.test.ts` runs several of these programs at the same time.
  *
  *     node ledger-writer.cjs <ledger.js> <folder> <writer number> <writes>
  */

@@ -112,7 +112,7 @@ test('the ledger accepts no write of four processes after a write with a higher 
   expect(records.filter(({ accepted }) => !accepted).length).toBeGreaterThan(20);
 });
 
-test('the ledger accepts writes while another writer is stopped or killed at any point', async () => {
+test('the ledger accepts writes while another writer is paused or killed at any point', async () => {
   for (let round = 1; round <= 8; round++) {
     const writer = spawn(process.execPath, [WRITER, LEDGER_MODULE, folder, '1', '1000000'], {
       stdio: 'ignore',

@@ -43,7 +43,7 @@ describe.each<[string, (market: TestMarket) => Promise<Trade>]>([
     expect(await market.audit(0)).toMatchObject({ passed: true, sold: 0 });
   });
 
-  test('lists a bought item once, and sells the item again', async () => {
+  test('lets the buyer of an item list the item once, and sells the item again', async () => {
     const market = await stage.market({ 1: 1000, 2: 1000 });
     const trade = await tradeIn(market);
     const resale = { item: 'item-2', seller: '1' };
@@ -93,7 +93,7 @@ describe('the marketplace under contention', () => {
     expect(await market.audit(8)).toMatchObject({ passed: true, sold: 8 });
   });
 
-  test('lets eight buyers read and write at once with a lock for each item, and has no deadlock (chapter 23)', async () => {
+  test('lets eight buyers trade at the same time with a lock for each item, and has no deadlock (chapter 23)', async () => {
     const market = await marketOfEight();
     // The gate opens when all eight buyers have their locks at the same time.
     const beforeWrite = gate(8);
@@ -130,10 +130,12 @@ describe('the marketplace under contention', () => {
   });
 });
 
-describe('a buyer that is stopped longer than the ttl of its lock', () => {
+describe('a buyer that is paused for longer than the ttl of its lock', () => {
   const ttlMs = 200;
 
-  /** Locks without a deadline. A buyer that is stopped after its last check of the clock does not notice the deadline. */
+  /**
+   * Locks without a deadline. A buyer that is paused after its last check of the clock does not notice the deadline.
+   */
   const locksWithoutDeadline = (market: TestMarket): LockSource => {
     const locks = market.locks({ ttlMs });
     return {
@@ -149,7 +151,7 @@ describe('a buyer that is stopped longer than the ttl of its lock', () => {
   test('is refused because of its old token when it writes late (chapter 21)', async () => {
     const market = await stage.market({ 1: 1000, 2: 1000, 3: 0 });
     const bob = market.locked(fine);
-    // Alice is stopped between her last check of the clock and her write. Meanwhile bob buys the item.
+    // Bob buys the item while alice is paused between her last check of the clock and her write.
     const beforeWrite = async () => expect(await bob.buy('2', listingOf('3'))).toBe('done');
     await expect(
       market.locked(fine, { beforeWrite }, locksWithoutDeadline(market)).buy('1', listingOf('3')),
@@ -161,7 +163,7 @@ describe('a buyer that is stopped longer than the ttl of its lock', () => {
   test('is refused because of its old token when the next holder has read but not yet written', async () => {
     const market = await stage.market({ 1: 1000, 2: 1000, 3: 0 });
     let bob: Promise<Outcome> | undefined;
-    const stopped = () =>
+    const paused = () =>
       new Promise<void>((resume) => {
         const beforeWrite = async () => {
           resume();
@@ -170,7 +172,7 @@ describe('a buyer that is stopped longer than the ttl of its lock', () => {
         bob = market.locked(fine, { beforeWrite }).buy('2', listingOf('3'));
       });
     const alice = market
-      .locked(fine, { beforeWrite: stopped }, locksWithoutDeadline(market))
+      .locked(fine, { beforeWrite: paused }, locksWithoutDeadline(market))
       .buy('1', listingOf('3'));
     await expect(alice).resolves.toBe('refused');
     await expect(bob).resolves.toBe('done');
@@ -199,7 +201,7 @@ describe('a buyer that is stopped longer than the ttl of its lock', () => {
   test('does not write when it checks its clock after its deadline', async () => {
     const market = await stage.market({ 1: 1000, 2: 0 });
     const locks = market.locks({ ttlMs });
-    // The buyer is stopped between the grant and its first read.
+    // The buyer is paused between the grant and its first read.
     const slow: LockSource = {
       acquire: async (name) => {
         const held = await locks.acquire(name);

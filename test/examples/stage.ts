@@ -11,7 +11,7 @@ import { makeScratchFolder } from '../support/processes/scratch-folder';
 export const TTL_MS = 1500;
 const STEP_MS = 50;
 
-/** With these keep-alive times the server notices a stopped client after 1 s instead of 15 s. */
+/** With these keep-alive times the server notices a paused client after 1 s instead of 15 s. */
 const SERVER_ENV = { HOLDFAST_KEEPALIVE_TIME: '500ms', HOLDFAST_KEEPALIVE_TIMEOUT: '500ms' };
 
 /** A Redis with two servers. Each test gets a new name, a new ledger and its own workers. */

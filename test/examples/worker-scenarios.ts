@@ -95,7 +95,7 @@ async function afterKill({ stage, launcher, other }: ScenarioContext): Promise<v
 }
 
 async function stoppedInAStep({ stage, launcher, other }: ScenarioContext): Promise<void> {
-  // Alice is stopped inside a step. After a stop just before a write, the ledger would refuse the write before alice
+  // Alice is paused inside a step. After a pause just before a write, the ledger would refuse the write before alice
   // notices her deadline, and this scenario would fail.
   const alice = await stage.worker(launcher, 'alice', stage.servers, ENDLESS_STEP);
   const first = await granted(alice);
@@ -127,7 +127,7 @@ async function stoppedInAStep({ stage, launcher, other }: ScenarioContext): Prom
 }
 
 async function stoppedWithoutNotice({ stage, launcher, other }: ScenarioContext): Promise<void> {
-  // With this long keep-alive time the server does not notice the stopped client, and renews its lease again and again.
+  // With this long keep-alive time the server does not notice the paused client, and renews its lease again and again.
   const slow = await stage.extraServer({ HOLDFAST_KEEPALIVE_TIME: '1m' });
   const alice = await stage.worker(launcher, 'alice', [slow]);
   const { token } = await granted(alice);
@@ -248,7 +248,10 @@ async function wrongArguments({ stage, launcher }: ScenarioContext): Promise<voi
 
 /** Together these take less than 8 s. */
 export const QUICK_SCENARIOS: readonly Scenario[] = [
-  { title: 'gets the lock in the order of the queue, and at once after Ctrl-C of the holder', run: inOrder },
+  {
+    title: 'gets the lock in the order of the queue, and immediately after Ctrl-C of the holder',
+    run: inOrder,
+  },
   { title: 'leaves the queue on Ctrl-C', run: leavesQueue },
   {
     title: 'ends with an error for an unreadable argument, and for an argument that the server refuses',

@@ -22,12 +22,12 @@ beforeAll(async () => {
 afterAll(() => fleet?.close());
 
 test.concurrent(
-  'the next waiter gets the lock after keep-alive and ttl when a streaming holder is stopped, and the stream of the holder ends',
+  'the next waiter gets the lock after keep-alive and ttl when a streaming holder is paused, and the stream of the holder ends',
   () =>
-    runScenario({ fleet, title: 'stopped stream holder', ...CHECKS }, async (scenario) => {
+    runScenario({ fleet, title: 'paused stream holder', ...CHECKS }, async (scenario) => {
       const name = scenario.lock('lock');
       const { address } = fleet.member(0);
-      const task = { client: 'stopped one', address, call: 'hold', name, ttlMs: TTL_MS } as const;
+      const task = { client: 'paused one', address, call: 'hold', name, ttlMs: TTL_MS } as const;
       const victim = await ClientProcess.start(scenario, task);
       await victim.said('renewed');
       const next = scenario.client('next', fleet.member(1)).hold({ name, ttlMs: TTL_MS });

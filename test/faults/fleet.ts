@@ -5,7 +5,7 @@ import { TcpProxy } from '../support/proxy/tcp-proxy';
 import { RedisProcess, type RedisProcessOptions } from '../support/processes/redis-process';
 import { ServerProcess } from '../support/processes/server-process';
 
-/** The timeout is short, because an observer reads from a Redis that a test may have stopped. */
+/** The timeout is short, because an observer reads from a Redis that a test may have paused. */
 export const COMMAND_TIMEOUT_MS = 5_000;
 const SOCKETS_TIMEOUT_MS = 30_000;
 

@@ -10,7 +10,7 @@ import type { Held } from './held';
 
 export const PREFIX = 'holdfast';
 const INTERVAL_MS = 200;
-/** The timeout of one read, so that a stopped server does not block the other reads. */
+/** The timeout of one read, so that a paused server does not block the other reads. */
 const READ_TIMEOUT_MS = 5000;
 const READ_END = `local time = redis.call('TIME')
 return { time[1] * 1000000 + time[2], redis.call('ZSCORE', KEYS[1], ARGV[1]) or '' }`;

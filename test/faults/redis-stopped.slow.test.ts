@@ -34,8 +34,8 @@ function health(member: Member): Promise<ServingStatus> {
   }).finally(() => client.close());
 }
 
-test('while Redis is stopped, streams end with LEASE_LOST, calls are answered in time, and no newcomer overtakes a waiter', () =>
-  runScenario({ fleet, title: 'redis stopped', witness: fleet.member(1) }, async (scenario) => {
+test('while Redis is paused, streams end with LEASE_LOST, calls are answered in time, and no newcomer overtakes a waiter', () =>
+  runScenario({ fleet, title: 'redis paused', witness: fleet.member(1) }, async (scenario) => {
     const [one, other] = [fleet.member(0), fleet.member(1)];
     const [streamed, asked, queue] = [
       scenario.lock('streamed'),

@@ -166,7 +166,10 @@ export class Scenario {
     return name;
   }
 
-  /** Acquires all permits of a name and releases them. A paused or deleted semaphore has none. */
+  /**
+   * Acquires all permits of a name, records how many permits were obtained, and releases the permits. Does nothing for
+   * a paused or deleted semaphore, which grants no permits.
+   */
   private async probe({ service, name }: Resource, waitMs: number): Promise<void> {
     const probe = eitherClient(service, this.witness.address);
     try {

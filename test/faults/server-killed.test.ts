@@ -75,7 +75,7 @@ test.concurrent(
       await line.join('w2', victim);
       await line.join('w3', survivor);
 
-      const end = scenario.fault('server_stopped', 'stopped before it claims its offer');
+      const end = scenario.fault('server_stopped', 'paused before it claims its offer');
       victim.server.stop();
       await hank.release(first);
       const [offered] = await scenario.observer.holdersOtherThan(queue, first.token);

@@ -15,11 +15,11 @@ beforeAll(async () => {
 
 afterAll(() => fleet?.close());
 
-test.concurrent('a server stopped for half a ttl keeps its lease, and no waiter is granted', () =>
-  runScenario({ fleet, title: 'stopped for half a ttl' }, async (scenario) => {
-    const [other, stopped] = [fleet.member(0), fleet.member(1)];
+test.concurrent('a server paused for half a ttl keeps its lease, and no waiter is granted', () =>
+  runScenario({ fleet, title: 'paused for half a ttl' }, async (scenario) => {
+    const [other, paused] = [fleet.member(0), fleet.member(1)];
     const name = scenario.lock('held');
-    const alice = scenario.client('alice', stopped);
+    const alice = scenario.client('alice', paused);
     const stream = alice.hold({ name, ttlMs: 3000 });
     const held = await stream.granted();
     scenario.observer.watchLease(held);
@@ -28,9 +28,9 @@ test.concurrent('a server stopped for half a ttl keeps its lease, and no waiter 
     await stream.more('renewed');
 
     const end = scenario.fault('server_stopped', 'half a ttl');
-    stopped.server.stop();
+    paused.server.stop();
     await sleep(1500);
-    stopped.server.cont();
+    paused.server.cont();
     end();
     await stream.more('renewed', 2);
     expect(stream.kinds).not.toContain('lost');
@@ -42,24 +42,24 @@ test.concurrent('a server stopped for half a ttl keeps its lease, and no waiter 
 );
 
 test.concurrent(
-  'a server that was stopped before it read its replies reports no expired renewal and no expired grant',
+  'a server that was paused before it read its replies reports no expired renewal and no expired grant',
   () =>
-    runScenario({ fleet, title: 'stopped with unread replies' }, async (scenario) => {
-      const [other, stopped] = [fleet.member(0), fleet.member(2)];
+    runScenario({ fleet, title: 'paused with unread replies' }, async (scenario) => {
+      const [other, paused] = [fleet.member(0), fleet.member(2)];
       const [renewed, claimed] = [scenario.lock('renewed'), scenario.lock('claimed')];
-      const alice = scenario.client('alice', stopped);
+      const alice = scenario.client('alice', paused);
       const holding = alice.hold({ name: renewed, ttlMs: 1500 });
       const held = await holding.granted();
       const hank = scenario.client('hank', other);
       const first = await hank.hold({ name: claimed, ttlMs: 1500 }).granted();
-      const carol = scenario.client('carol', stopped);
+      const carol = scenario.client('carol', paused);
       const requestId = randomUUID();
       const waiting = carol.hold({ name: claimed, ttlMs: 1500, requestId });
       await waiting.queued();
       for (const lease of [held, first]) scenario.observer.watchLease(lease);
 
       // Redis runs both commands. From the first command on, no reply reaches the server.
-      const { redisProxy } = stopped;
+      const { redisProxy } = paused;
       const passes = (matches: (command: RedisCommand) => boolean, then: () => void): Promise<void> =>
         new Promise((resolve) => {
           const onCommand = (command: RedisCommand): void => {
@@ -75,11 +75,11 @@ test.concurrent(
       await claims;
       await passes(runsOf('renew', held.requestId), () => undefined);
       const end = scenario.fault('server_stopped', 'for longer than the ttl, with unread replies');
-      stopped.server.stop();
+      paused.server.stop();
       redisProxy.passEverything();
       await sleep(2500);
       const before = holding.kinds.length;
-      stopped.server.cont();
+      paused.server.cont();
       end();
 
       expect(await holding.ended).toMatchObject({ code: 'ABORTED', reason: 'LEASE_LOST' });

@@ -185,7 +185,7 @@ describe('permits-claim', () => {
       expect(await second.claim()).toEqual({ kind: 'unknown-resource' });
     });
 
-    it('does not create a semaphore that is too small for the request', async () => {
+    it('answers NEVER_FITS and creates no semaphore if the initial limit is below the permits of the claim', async () => {
       const semaphore = fixture.resource('semaphore');
       await fixture.setLimit(semaphore, 9);
       const holder = await fixture.request('s1', semaphore, { permits: 9 });

@@ -38,7 +38,7 @@ describe('permits-limit', () => {
   const ids = (requesters: readonly Requester[]) => requesters.map(({ requestId }) => requestId);
 
   describe('for a new semaphore', () => {
-    it('creates the semaphore and answers its view', async () => {
+    it('creates the semaphore and returns its state', async () => {
       const semaphore = fixture.resource('semaphore');
       const { view } = is('set', await fixture.setLimit(semaphore, 7));
       expect(view).toMatchObject({ limit: 7, usedCount: 0, lastFencingToken: 0n, holders: [], waiters: [] });

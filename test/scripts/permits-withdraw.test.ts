@@ -90,7 +90,7 @@ describe('permits-withdraw', () => {
     });
   });
 
-  describe('from a server without a caller', () => {
+  describe('from a server after its client has disconnected', () => {
     it('gives back a grant that no client knows, and offers the lock to the next waiter', async () => {
       const lock = fixture.resource();
       const { alice, bob } = await holderAndWaiter(lock);

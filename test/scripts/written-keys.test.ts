@@ -38,7 +38,7 @@ describe('after a manual edit of a lock in Redis (chapter 24),', () => {
     expect(await keysWithoutExpiry(lock)).toEqual([]);
   });
 
-  it('a lease that never ends gets its ttl, counted from the next script', async () => {
+  it('a lease without an end ends one ttl after the next script', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 20_000 });
     is('granted', await alice.try());
@@ -55,7 +55,7 @@ describe('after a manual edit of a lock in Redis (chapter 24),', () => {
     is('granted', await bob.claim());
   });
 
-  it('a lease that never ends gets its ttl at the next renewal of the holder', async () => {
+  it('a lease without an end ends one ttl after the next renewal of the holder', async () => {
     const lock = fixture.resource();
     const alice = await fixture.request('s1', lock, { ttlMs: 20_000, stream: true });
     is('granted', await alice.try());

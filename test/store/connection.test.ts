@@ -146,7 +146,7 @@ describe('RedisConnection', () => {
     expect(connection.reachable).toBe(false);
   });
 
-  it('reports an unknown outcome at the deadline of a command that a stopped Redis received (chapter 27)', async () => {
+  it('reports an unknown outcome at the deadline of a command that a paused Redis received (chapter 27)', async () => {
     const clock = new ManualClock();
     const connection = await connect(redis.url, clock);
     const before = await increment(connection);

@@ -164,7 +164,7 @@ describe('keys', () => {
   describe('in Redis Cluster', () => {
     let redis: RedisProcess;
     beforeAll(async () => {
-      // The port of the Cluster bus is higher by ten thousand, and may be in use.
+      // By default, the port of the Cluster bus is Redis's port + 10,000. Another process may use this port.
       const bus = ['--cluster-port', String(await freePort())];
       redis = await RedisProcess.start({ args: ['--cluster-enabled', 'yes', ...bus] });
     });

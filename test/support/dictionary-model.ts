@@ -20,7 +20,10 @@ export interface Expected {
   readonly entryId: string;
   readonly text: string;
   readonly recent: boolean;
-  /** The score of an entry. Undefined for a recent, because its score depends on the end of its page. */
+  /**
+   * The score of an entry. Undefined for a recent: the server reports the score of the recent's entry, or 0, depending
+   * on the end of the page. The model has no pages.
+   */
   readonly score: number | undefined;
 }
 
@@ -116,7 +119,7 @@ export class DictionaryModel {
     what.lost = true;
   }
 
-  /** All matches in order. */
+  /** All matches of a query, in the order in which Suggest must return them: by kind, and recents before entries. */
   suggest({ query, kinds, recents = [] }: Asked): Expected[] {
     const typed = this.fold(query);
     const kindOf = (texts: readonly string[]) =>

@@ -18,7 +18,7 @@ async function traffic(redis: RedisProcess): Promise<{ scripts: number; reads: n
 
 const slotOf = (name: string) => slotOfBucket(bucketOf(name));
 
-/** The bound of a call to a node that answers. A call to a stopped node takes the command timeout of 2 s. */
+/** The bound of a call to a node that answers. A call to a paused node takes the command timeout of 2 s. */
 const UNDISTURBED_MS = 1800;
 
 describe('a server over a Redis Cluster', () => {
@@ -112,7 +112,7 @@ describe('a server over a Redis Cluster', () => {
     for (const stream of streams) stream.cancel();
   });
 
-  it('serves the names of the other nodes while a node is stopped, and names the stopped node', async () => {
+  it('serves the names of the other nodes while a node is paused, and names the paused node', async () => {
     const names = namesOf('alone', 12);
     const masters = await Promise.all(names.map((name) => cluster.masterOf(slotOf(name))));
     const down = masters[0]!;

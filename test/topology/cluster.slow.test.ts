@@ -31,7 +31,7 @@ const overCluster = (
   run: (cluster: RedisClusterProcesses, stage: Stage) => Promise<void>,
 ) => overStore(RedisClusterProcesses.start(options), {}, run);
 
-/** A name on each master. */
+/** Returns three masters, and for each master one name with its keys on this master. */
 async function oneOfEach(cluster: RedisClusterProcesses, stem: string): Promise<Map<ClusterNode, string>> {
   const found = new Map<ClusterNode, string>();
   for (const name of namesOf(stem, 60)) {
@@ -147,9 +147,9 @@ test('leases of a killed master continue at its replica, and calls on other mast
     expect(await scriptCount(victim.redis)).toBe(0);
   }));
 
-test('a stopped master that continues after a take-over by its replica gets no scripts', () =>
+test('a master that was paused and continues after a take-over by its replica gets no scripts', () =>
   overCluster({ replicas: 1 }, async (cluster, stage) => {
-    const names = await oneOfEach(cluster, 'stopped');
+    const names = await oneOfEach(cluster, 'paused');
     const [victim, name] = [...names][0]!;
     const replica = await cluster.replicaOf(victim);
     const client = stage.one.client();

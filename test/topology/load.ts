@@ -5,8 +5,8 @@ import { runLoad } from '../faults/load';
 /** The number of clients for each name. */
 const CLIENTS = 3;
 /**
- * The invariants that hold under faults without data loss. The other invariants bound delays, which an absent node may
- * exceed.
+ * The invariants that every fault without data loss must keep. The other invariants limit delays. While a node is down,
+ * a delay may exceed such a limit.
  */
 const CHECKED = [
   'exclusion',

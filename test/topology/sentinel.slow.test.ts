@@ -93,21 +93,21 @@ test('leases continue after the master was killed', () =>
     await survives(sentinels, stage, (master) => master.kill());
   }));
 
-test('leases continue after the master was stopped, and the old master gets no more scripts after SIGCONT', () =>
+test('leases continue after the master was paused, and the old master gets no more scripts after SIGCONT', () =>
   overSentinel(async (sentinels, stage) => {
     const old = await survives(sentinels, stage, (master) => master.stop());
     await old.cont();
     await isLeftAlone(old, stage);
   }));
 
-test('a server starts and works while one of three sentinels is killed and another sentinel is stopped', () =>
+test('a server starts and works while one of three sentinels is killed and another sentinel is paused', () =>
   overSentinel(async (sentinels) => {
-    const [killed, stopped] = sentinels.watchers as [RedisProcess, RedisProcess, RedisProcess];
+    const [killed, paused] = sentinels.watchers as [RedisProcess, RedisProcess, RedisProcess];
     await killed.kill();
-    await stopped.stop();
+    await paused.stop();
     const stage = await Stage.open(sentinels.url, 2);
     await Promise.all([locksWork(stage, 'lock'), handOversAreHinted(stage, 'hand-over')]);
     expect(stage.unexpectedWarnings()).toEqual([]);
     await stage.close();
-    await stopped.cont();
+    await paused.cont();
   }));

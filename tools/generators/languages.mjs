@@ -1,4 +1,4 @@
-// The generators of each language, and their outputs.
+// For each language: the tools that make code from the contract, and the files of generated/ that they write.
 
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join, relative } from 'node:path';

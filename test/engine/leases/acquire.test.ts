@@ -32,7 +32,7 @@ describe('acquire', () => {
 
   it('returns the lease with its lease_id, and with an expire_offset that counts from the call', async () => {
     const pending = on.acquire({ name: 'a/ü' });
-    await on.clock.advance(40); // The command was sent at once, and its reply comes 40 ms later.
+    await on.clock.advance(40); // The command was sent immediately, and its reply comes 40 ms later.
     const sent = await on.store.next('acquire');
     await sent.answer(
       grantedAt(sent.at, { fencingToken: 9n, remainingMs: 20_000, ttlMs: 30_000, permits: LOCK_LIMIT }),

@@ -18,7 +18,7 @@ describe('a draining server', () => {
     await settled();
   }
 
-  it('ends its drain at once if there are no calls', async () => {
+  it('ends its drain immediately if there are no calls', async () => {
     await drain();
     expect(drained).toBe(true);
   });

@@ -77,7 +77,7 @@ describe('HeldLease', () => {
       expect(command).toMatchObject({ ttlMs: undefined, stream: { attach: 's1.1s', takeOver: false } });
     });
 
-    it('renews at once after a hint, and again if a second hint comes during the renewal', async () => {
+    it('renews immediately after a hint, and again if a second hint comes during the renewal', async () => {
       const held = new HeldLeaseFixture();
       await held.until(1000);
       held.lease.recheck();
@@ -272,15 +272,18 @@ describe('HeldLease', () => {
       ['expired', { kind: 'finished', cause: 'expired' }],
       ['revoked', { kind: 'finished', cause: 'revoked' }],
       ['store-reset', { kind: 'gone' }],
-    ] as const)('sends lost at once and releases nothing if the store reports %s', async (cause, reply) => {
-      const held = new HeldLeaseFixture();
-      await held.until(10_000);
-      await (await held.store.next('renew')).answer(reply);
-      expect(held.sink.kinds).toEqual(['lost']);
-      expect(held.sink.last('lost').cause).toBe(cause);
-      expect(held.status).toBe('LEASE_LOST');
-      expect(held.sentAt('release')).toEqual([]);
-    });
+    ] as const)(
+      'sends lost immediately and releases nothing if the store reports %s',
+      async (cause, reply) => {
+        const held = new HeldLeaseFixture();
+        await held.until(10_000);
+        await (await held.store.next('renew')).answer(reply);
+        expect(held.sink.kinds).toEqual(['lost']);
+        expect(held.sink.last('lost').cause).toBe(cause);
+        expect(held.status).toBe('LEASE_LOST');
+        expect(held.sentAt('release')).toEqual([]);
+      },
+    );
   });
 
   describe('at its end', () => {

@@ -31,7 +31,7 @@ describe('two servers', () => {
     return (await releasing).released;
   }
 
-  it('grant a released lock to a waiter of the other server at once', async () => {
+  it('grant a released lock to a waiter of the other server immediately', async () => {
     const alice = s1.acquire({ requestId: id(1) });
     await clock.advance(0);
     const bob = s2.acquire({ requestId: id(2) });

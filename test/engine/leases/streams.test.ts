@@ -43,7 +43,7 @@ describe('a hold stream', () => {
       expect(stream.outcome).toBe('waiting');
     });
 
-    it('sends queued at once, with the holder and its position', async () => {
+    it('sends queued immediately, with the holder and its position', async () => {
       const stream = on.hold();
       await answerWaiting(on, { position: 3, snapshot: { ...EMPTY_SNAPSHOT, waiterCount: 7, holder: BOB } });
       const { at: _, ...event } = stream.sink.last('queued');
@@ -220,7 +220,7 @@ describe('a hold stream', () => {
     on.expectRest();
   });
 
-  it('renews at once if a hint came before its grant', async () => {
+  it('renews immediately if a hint came before its grant', async () => {
     on.hold();
     const sent = await on.store.next('acquire');
     on.store.listener?.recheck(HELLO, ALICE);

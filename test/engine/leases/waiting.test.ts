@@ -76,7 +76,7 @@ describe('a waiting call', () => {
       expect(on.store.count('claim')).toBe(1);
     });
 
-    it('is granted by a second claim with the new ticket if the first claim is answered "waiting"', async () => {
+    it('claims again with the new ticket after the store answered that the request still waits', async () => {
       const { pending } = await waiting();
       hint();
       const first = await on.store.next('claim');
@@ -249,7 +249,7 @@ describe('a waiting call', () => {
       expect(new Set(asked).size).toBe(150);
     });
 
-    it('is touched and claimed at once with all other calls if the store has lost the queue', async () => {
+    it('is touched and claimed together with all other calls if the store has lost the queue', async () => {
       await waitingCalls(150);
       await on.clock.advance(1000);
       for (let batch = 0; batch < 3; batch += 1) {
@@ -260,7 +260,7 @@ describe('a waiting call', () => {
     });
   });
 
-  it('is touched at once if a bounded script has left work', async () => {
+  it('is touched immediately if a bounded script has left work', async () => {
     await waiting();
     on.store.listener?.workLeft(HELLO);
     expect(on.store.inFlight).toEqual(['touch']);
@@ -358,7 +358,7 @@ describe('a waiting call', () => {
       expect(on.store.inFlight.filter((verb) => verb !== 'claim')).toEqual(['withdraw']);
     });
 
-    it('retries the give-back until the store has answered', async () => {
+    it('sends its withdrawal again after a failure, until the store answers', async () => {
       const { pending } = await waiting();
       pending.call.cancel();
       await (await on.store.next('withdraw')).fail('no');

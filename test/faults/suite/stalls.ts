@@ -6,7 +6,7 @@ const EVERY_MS = 50;
 const STALLED_US: Micros = 300_000;
 
 /**
- * Reports the spans in which this process did not run, because it was stopped or the machine was busy. The effects of
+ * Reports the spans in which this process did not run, because it was paused or the machine was busy. The effects of
  * such a span on leases are no defects of the service. Returns a function that stops the reports.
  */
 export function watchStalls(onStall: (from: Micros, to: Micros) => void): () => void {

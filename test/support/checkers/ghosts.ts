@@ -19,7 +19,7 @@ const HOLDS_NOTHING = new Set([
 
 /**
  * Ghosts: permits that may be held by requests without a delivered grant. The client went away at the moment of the
- * grant, or is stopped. A ghost needs room: without free permits the request cannot have been granted.
+ * grant, or is paused. A ghost needs room: without free permits the request cannot have been granted.
  */
 export function ghosts(name: string, timeline: Timeline, options: CheckOptions): Occupied[] {
   const room = new RoomProbe(name, timeline);
@@ -108,7 +108,7 @@ function lastOver(request: Request): Micros {
   return Math.max(...request.calls.map((call) => call.over));
 }
 
-/** The spans in which the client of a waiting call was stopped. */
+/** The spans in which the client of a waiting call was paused. */
 export function stopsOf(call: Call, timeline: Timeline): { from: Micros; to: Micros }[] {
   const until = Math.min(call.granted?.at ?? Infinity, call.over);
   return timeline.faults

@@ -126,7 +126,7 @@ function resetNoticed(
   return Math.min(Infinity, ...noticed);
 }
 
-/** True if a stopped process or a cut link excuses the silence. A loss of data is no excuse. */
+/** True if a paused process or a cut link excuses the silence. A loss of data is no excuse. */
 function undeliverable(from: Micros, to: Micros, scope: Scope, timeline: Timeline): boolean {
   return timeline.faults.some(
     (window) =>

@@ -34,7 +34,7 @@ function afterHolder(starvation: Starvation, timeline: Timeline, options: CheckO
   return [violation(starvation, message, [holder.received, crash])];
 }
 
-/** The crash of a holder, which was killed or was stopped past its deadline. */
+/** The crash of a holder, which was killed or was paused past its deadline. */
 function crashOf(holder: Grant, timeline: Timeline): HistoryEvent | null {
   const { belief } = holder;
   if (belief === null) return null;

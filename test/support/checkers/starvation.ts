@@ -107,7 +107,7 @@ class Sweep {
     }
   }
 
-  /** A waiter counts from its certain place in the queue on, except while its client is stopped. */
+  /** A waiter counts from its certain place in the queue on, except while its client is paused. */
   private addWaiters(): void {
     for (const request of this.timeline.requestsOf(this.name)) {
       for (const call of request.calls) {

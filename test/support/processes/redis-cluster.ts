@@ -29,7 +29,7 @@ const SLOTS = 16_384;
 /** A node that is silent for longer than this counts as failed. */
 export const NODE_TIMEOUT_MS = 1000;
 const MEETING_TIMEOUT_MS = 60_000;
-/** The timeout is short, because `masterOf` also asks nodes that a test has stopped. */
+/** The timeout is short, because `masterOf` also asks nodes that a test has paused. */
 const COMMAND_TIMEOUT_MS = 5_000;
 
 interface StartedNode extends ClusterNode {

@@ -16,7 +16,7 @@ export interface RedisHost {
   /** True if Redis has ended or was killed, and was not started again. */
   hasEnded(): Promise<boolean>;
   start(): Promise<void>;
-  /** Sends a signal. Resolves after SIGSTOP has stopped Redis, or after SIGKILL has ended Redis. */
+  /** Sends a signal. Resolves after SIGSTOP has paused Redis, or after SIGKILL has ended Redis. */
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void>;
   /** The end of the log of Redis. */
   logTail(): Promise<string>;
@@ -38,7 +38,7 @@ export interface HostOptions {
 
 const SIGNAL_TIMEOUT_MS = 60_000;
 
-/** True if the state of the process in `stat` is T. Other systems than Linux count as stopped immediately. */
+/** True if the state of the process in `stat` is T. Always true on other systems than Linux. */
 async function isStopped(pid: number): Promise<boolean> {
   if (process.platform !== 'linux') return true;
   return / [Tt] /.test((await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/.*\)/, ''));
@@ -76,7 +76,7 @@ async function openProcess({ port, args, env, sentinel, inMemory = false }: Host
       if (signal === 'SIGKILL') await child.ended(SIGNAL_TIMEOUT_MS);
       if (signal !== 'SIGSTOP') return;
       const stopped = (): Promise<boolean> => isStopped(Number(pid));
-      await eventually('Redis to be stopped', stopped, { timeoutMs: SIGNAL_TIMEOUT_MS });
+      await eventually('Redis to be paused', stopped, { timeoutMs: SIGNAL_TIMEOUT_MS });
     },
     logTail: async () => (await readFile(logFile, 'utf8').catch(() => '')).slice(-2000),
     remove: () => child.close(),

@@ -20,7 +20,7 @@ const MASTER = 'main';
 /** A master that is silent for longer than this counts as down. */
 const DOWN_AFTER_MS = 500;
 const START_TIMEOUT_MS = 60_000;
-/** The timeout is short, because `master` also asks sentinels that a test has stopped. */
+/** The timeout is short, because `master` also asks sentinels that a test has paused. */
 const COMMAND_TIMEOUT_MS = 5_000;
 /** The user of the sentinels with secure connections. */
 export const SENTINEL_USER = 'watcher';

@@ -1,7 +1,9 @@
 import type { Micros } from '../history';
 import type { ManualLoop } from './loop';
 
-/** A process that can be stopped and killed. Messages to a stopped process wait. Messages to a killed process are lost. */
+/**
+ * A process that can be paused and killed. Messages to a paused process wait. Messages to a killed process are lost.
+ */
 export class SimProcess {
   alive = true;
   private stopped = false;

@@ -3,7 +3,7 @@ import type { FleetStore } from '../../fleet';
 
 /** The store of a round, in any topology. `command` goes to the owner of the command's key. */
 export interface SuiteStore extends FleetStore {
-  /** The present masters, including masters that are down or stopped. */
+  /** The present masters, including masters that are down or paused. */
   masters(): Promise<readonly RedisProcess[]>;
 }
 

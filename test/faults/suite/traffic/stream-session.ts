@@ -4,7 +4,7 @@ import type { Held } from '../../held';
 import type { RecordedStream } from '../../recorded-stream';
 import { isOutage, type Request, type Worker } from './worker';
 
-/** The error of a stream that is silent for too long, because its link is cut or its server is stopped. */
+/** The error of a stream that is silent for too long, because its link is cut or its server is paused. */
 export class Silence extends Error {
   override readonly name = 'Silence';
 }
