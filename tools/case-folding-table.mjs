@@ -67,12 +67,15 @@ const text = `/**
  * (Unicode Character Database, CaseFolding.txt). Do not edit. All numbers are hexadecimal.
  */
 
-/** Status C: \`first-last/step+distance\`. The default of step is 1, the default of last is first. */
+/**
+ * Foldings to one code point (status C): \`first-last/step+distance\`. The default of step is 1, the default of last is
+ * first.
+ */
 export const COMMON_FOLDINGS = \`
 ${wrapped(common)}
 \`;
 
-/** Status F: \`from:to.to.to\`. */
+/** Foldings to several code points (status F): \`from:to.to.to\`. */
 export const FULL_FOLDINGS = \`
 ${wrapped(full)}
 \`;

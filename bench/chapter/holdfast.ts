@@ -54,7 +54,7 @@ class HoldfastContender implements Contender {
 const leaseOrContended = (answer: Promise<Lease>) => leaseUnless('CONTENDED', answer);
 const leaseOrLost = (answer: Promise<Lease>) => leaseUnless('LEASE_NOT_HELD', answer);
 
-/** Undefined if the call fails with this reason. */
+/** Resolves to the lease, or to undefined if the call fails with this reason. Rejects after any other failure. */
 async function leaseUnless(reason: string, answer: Promise<Lease>): Promise<Lease | undefined> {
   try {
     return await answer;

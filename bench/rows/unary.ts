@@ -6,7 +6,7 @@ import { ratios, spreadOf } from '../support/statistics';
 import type { Figure, Row, RowContext } from './row';
 
 export const PROCESSES = 2;
-/** The order of a round. Leases are acquired, renewed, shown and released. The yardstick comes first and last. */
+/** The order of the measured calls in one round. The empty call is the yardstick, and comes first and last. */
 const TURN = ['empty', 'acquire', 'renew', 'get', 'release', 'empty'] as const satisfies UnaryWork[];
 type Work = (typeof TURN)[number];
 /** The calls in flight for each load process. The goal is for the first number. */

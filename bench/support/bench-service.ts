@@ -2,7 +2,7 @@ import type { ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js';
 import { GetServerInfoRequest } from '../../generated/typescript/holdfast/v1/server_service';
 import { unary, type CallContext } from '../../src/transport/grpc/call';
 
-/** A message without fields, with the generated codec of the contract's messages. */
+/** The codec of an empty message, generated like the codecs of all messages of the contract. */
 const nothing = {
   serialize: (): Buffer => Buffer.from(GetServerInfoRequest.encode({}).finish()),
   deserialize: (bytes: Buffer): GetServerInfoRequest => GetServerInfoRequest.decode(bytes),
@@ -26,7 +26,7 @@ export const BenchService = {
   collectGarbage: method('CollectGarbage'),
 } satisfies ServiceDefinition;
 
-/** The handlers have the same wrapper as every method of the contract. */
+/** The handlers run inside `unary`, as the handlers of all methods of the contract do. */
 export function benchHandlers(context: CallContext): Record<keyof typeof BenchService, UntypedHandleCall> {
   return {
     empty: unary(context, () => Promise.resolve({})),

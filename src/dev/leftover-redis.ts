@@ -8,7 +8,10 @@ const PROBE_TIMEOUT_MS = 1_000;
 const SHUTDOWN_TIMEOUT_MS = 5_000;
 const POLL_MS = 20;
 
-/** Returns true if no Redis ever ran in this folder. A log without data means that a user removed the data. */
+/**
+ * Returns true if no Redis ever ran in this folder. Returns false for a folder with a log but without data, because a
+ * user has removed the data of an earlier Redis.
+ */
 export async function isNeverUsed(folder: string, logName: string): Promise<boolean> {
   const [names, data] = await Promise.all([readdir(folder), readdir(join(folder, 'redis'))]);
   return data.length === 0 && !names.includes(logName);

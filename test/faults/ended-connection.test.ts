@@ -4,7 +4,7 @@ import { script } from '../../src/redis/connection/operation';
 import type { Reply } from '../../src/redis/connection/script-command';
 import { RedisProcess } from '../support/processes/redis-process';
 
-/** Decodes a reply without a change. */
+/** Returns the reply of a script unchanged, with the time at which the script was sent. */
 const whole = (reply: Reply[], sentAt: number) => ({ reply, sentAt });
 
 /** The bound of sends. Endless sends keep the process busy, and then the test cannot time out. */

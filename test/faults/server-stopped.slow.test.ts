@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Fleet } from './fleet';
 import { runScenario } from './scenario';
 
-/** Server 0 stays up. The test stops server 1. */
+/** Server 0 runs all the time. The test pauses server 1. */
 let fleet: Fleet;
 
 beforeAll(async () => {

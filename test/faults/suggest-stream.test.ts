@@ -85,7 +85,10 @@ async function scriptRuns(): Promise<number> {
   );
 }
 
-/** Much less than the answers to all queries. Each answer has a hundred payloads of 1 KiB. */
+/**
+ * The largest permitted growth of the server's memory (bytes). Stored answers to all queries would need much more,
+ * because each answer has a hundred payloads of 1 KiB.
+ */
 const MAX_GROWTH = 60 * 1024 * 1024;
 const ROUND = 30;
 const MAX_QUERIES = 1500;

@@ -56,7 +56,7 @@ export class WaiterLine {
       await sleep(this.holdMs);
       await client.release(held);
     });
-    turn.catch(() => undefined); // `served` reports the failure.
+    turn.catch(() => undefined); // `served` awaits this promise and reports a failure.
     this.turns.push(turn);
   }
 

@@ -381,7 +381,7 @@ describe('a server over a Redis that may have lost leases', () => {
       expect(other.node.quarantine?.cause).toBe('clock');
     });
 
-    it('reports an unknown outcome of a grant after a small step forward', async () => {
+    it('reports an unknown outcome of a grant after a small step of the clock forward', async () => {
       const redis = await start({ appendfsync: 'no' });
       const clock = new SteppingClock();
       const server = await connect(redis.url, { clock });

@@ -197,7 +197,7 @@ describe('keys', () => {
       expect(String(slotOfKey(dictionaryNamesKey('a')))).toBe(await slotOf(dictionaryNamesKey('a')));
     });
 
-    it('use the checksum of Redis for buckets', async () => {
+    it('use the CRC16 of Redis Cluster for buckets', async () => {
       await fc.assert(
         fc.asyncProperty(name, async (text) => {
           fc.pre(!text.includes('{') && text !== '');

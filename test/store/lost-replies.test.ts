@@ -79,7 +79,7 @@ describe('after the connection is lost', () => {
       if (what !== 'an acquire that is refused') is('waiting', await waiter.queue());
     }
     if (what.endsWith('an offer')) await holder.release(holder.secret);
-    // After this second, a renewal changes the end of the lease.
+    // Redis's clock moves, because a renewal at the time of the grant would not change the end of the lease.
     await stage.on.pass(resource, 1000);
     return { resource, holder, waiter, second };
   }

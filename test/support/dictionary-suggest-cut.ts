@@ -7,7 +7,7 @@ import { seeded } from './name-generator';
 
 const SEED = 20_261_121;
 const ENTRIES = 700;
-/** Many more pages than every answer has. Longer paging is a defect. */
+/** No answer has nearly as many pages. If the paging does not end before this number of pages, the test fails. */
 const MOST_PAGES = 2000;
 const KINDS = { e: 'exact', p: 'prefix', w: 'word-prefix', s: 'suffix', c: 'contains' } as const;
 

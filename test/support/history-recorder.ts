@@ -51,7 +51,7 @@ export class MemorySink implements EventSink {
   }
 }
 
-/** Uses one write(2) per event, which survives a SIGKILL of the process. */
+/** Writes each event by one write(2), so a SIGKILL of this process loses no recorded event. */
 export class FileSink implements EventSink {
   private readonly fd: number;
 

@@ -3,7 +3,10 @@
  * (Unicode Character Database, CaseFolding.txt). Do not edit. All numbers are hexadecimal.
  */
 
-/** Status C: `first-last/step+distance`. The default of step is 1, the default of last is first. */
+/**
+ * Foldings to one code point (status C): `first-last/step+distance`. The default of step is 1, the default of last is
+ * first.
+ */
 export const COMMON_FOLDINGS = `
   41-5a+20 b5+307 c0-d6+20 d8-de+20 100-12e/2+1 132-136/2+1 139-147/2+1 14a-176/2+1 178-79 179-17d/2+1
   17f-10c 181+d2 182-184/2+1 186+ce 187+1 189-18a+cd 18b+1 18e+4f 18f+ca 190+cb 191+1 193+cd 194+cf
@@ -28,7 +31,7 @@ export const COMMON_FOLDINGS = `
   118a0-118bf+20 16e40-16e5f+20 16ea0-16eb8+1b 1e900-1e921+22
 `;
 
-/** Status F: `from:to.to.to`. */
+/** Foldings to several code points (status F): `from:to.to.to`. */
 export const FULL_FOLDINGS = `
   df:73.73 130:69.307 149:2bc.6e 1f0:6a.30c 390:3b9.308.301 3b0:3c5.308.301 587:565.582 1e96:68.331
   1e97:74.308 1e98:77.30a 1e99:79.30a 1e9a:61.2be 1e9e:73.73 1f50:3c5.313 1f52:3c5.313.300

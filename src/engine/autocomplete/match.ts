@@ -64,8 +64,8 @@ export function wantedKinds(requested: readonly MatchKind[], typos: boolean): Re
 }
 
 /**
- * The best wanted kind by which a packed form matches the folded query; undefined if no form matches. A form that
- * matches by any other kind, wanted or not, is never a typo.
+ * The best wanted kind by which a packed form matches the folded query; undefined if no form matches. If a form
+ * contains the query, no form counts as a typo, even if the kind of the match is not wanted.
  */
 export function kindOf(packed: string, query: string, wanted: ReadonlySet<MatchKind>): MatchKind | undefined {
   if (query === '') return KINDS_OF_EMPTY.find((kind) => wanted.has(kind));

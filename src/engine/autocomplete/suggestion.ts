@@ -16,7 +16,7 @@ export interface Entry {
   readonly entryId: string;
   readonly text: string;
   readonly aliases: readonly string[];
-  /** 0 to 2^52. */
+  /** The weight in the order of suggestions: 0 to 2^52. */
   readonly weight: number;
   readonly payload: Uint8Array;
 }
@@ -63,13 +63,13 @@ export interface SuggestRequest extends RecentsQuery {
   readonly dictionary: string;
   /** Empty: the first page. */
   readonly pageToken: string;
-  /** Empty: the page contains no recents. */
+  /** The name of the list of recents to include. Empty: the page contains no recents. */
   readonly recentsList: string;
 }
 
 export interface SuggestPage {
   readonly suggestions: readonly Suggestion[];
-  /** Empty: this is the last page. */
+  /** The token with which the caller asks for the next page. Empty: this is the last page. */
   readonly nextPageToken: string;
   /** True: the store reached its bound of work before the ranking was complete. */
   readonly partial: boolean;

@@ -1,7 +1,7 @@
 import type { Call } from '../call';
 import type { AcquireRequest } from './requests';
 
-/** The time limit of a wait. */
+/** The end of a wait, and its reason. */
 export interface WaitEnd {
   readonly at: number;
   /** True: the age limit ends the wait earlier than the request and the call's deadline. */

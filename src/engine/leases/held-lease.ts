@@ -223,7 +223,8 @@ export class HeldLease {
   private lose(cause: LossCause, byStore = false): void {
     this.options.sink.send({ kind: 'lost', cause });
     this.end(leaseLost(this.options.resource, cause));
-    // A renewal without a reply may have prolonged the lease in the store. The holder knows of the loss, so release.
+    // The holder was told of the loss. But a renewal without a reply may have prolonged the lease in the store, so the
+    // server releases the lease.
     if (!byStore) this.releaseLate(this.options.clock.now() + this.ttlMs);
   }
 

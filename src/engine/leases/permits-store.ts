@@ -145,7 +145,7 @@ export interface NeverFits {
   readonly kind: 'never-fits';
   readonly limit: number;
 }
-/** The semaphore does not exist, and the request does not create it. */
+/** The semaphore does not exist, and the request has no limit for a new semaphore. */
 export interface UnknownResource {
   readonly kind: 'unknown-resource';
 }

@@ -12,7 +12,7 @@ import type { EpochGuard, Script } from './operation';
 
 export interface ConnectionOptions {
   readonly endpoint: RedisEndpoint;
-  /** Undefined: a single Redis. */
+  /** How the Redis nodes work together (Sentinel or Cluster). Undefined: a single Redis. */
   readonly topology?: Topology;
   /** The longest time for which a client may believe in a lease after the store has lost the lease (ms). */
   readonly quarantineMs?: number;

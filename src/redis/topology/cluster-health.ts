@@ -15,7 +15,8 @@ export interface ClusterHealth {
 type NodeHealth = Pick<StoreHealth, 'reachable' | 'suitable' | 'warnings'> | 'new';
 
 /**
- * The server stays ready while a node is down: the names of the other nodes work, and another server could do no more.
+ * The server stays ready while a node is down: the names of the other nodes work, and no other server could serve the
+ * names of the lost node.
  * If the nodes that answer own less than half of the slots, this server itself is probably cut off.
  */
 export function clusterHealth(

@@ -5,7 +5,10 @@ import { bucketsBySlot } from '../keys';
 /** A slot has moved away from a node. */
 export interface Move {
   readonly from: string;
-  /** When the last view with the slot at `from` was requested (ms). Older facts about `from` hold for the move. */
+  /**
+   * When the last view with the slot at `from` was requested (ms). A fact about `from` that is older than this time was
+   * known before the slot moved.
+   */
   readonly knownAt: number;
 }
 

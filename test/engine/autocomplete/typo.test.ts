@@ -74,7 +74,7 @@ describe('isTypo and typoMatch', () => {
     expect(isTypo(query, text)).toBe(false);
   });
 
-  it('choose the same beginning of the text as a search with the whole matrix', () => {
+  it('choose the same beginning of the text as a search with the whole matrix of edit distances', () => {
     let found = 0;
     fc.assert(
       fc.property(alike(3, 11), alike(0, 14), (query, text) => {

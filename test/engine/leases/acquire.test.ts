@@ -236,7 +236,7 @@ describe('acquire', () => {
       on.expectRest();
     });
 
-    it('waits for 54 to 60 minutes, by a random number', async () => {
+    it('ends its wait after 54 to 60 minutes, by a random number', async () => {
       on.identities.jitter = 0.5;
       on.acquire();
       await answerWaiting(on);
@@ -329,7 +329,7 @@ describe('acquire', () => {
       on.expectRest();
     });
 
-    it('returns a grant that arrives in the last millisecond of its expire_offset', async () => {
+    it('answers the client with a grant that arrives in the last millisecond of its expire_offset', async () => {
       const pending = on.acquire({ ttlMs: 1000 });
       const sent = await on.store.next('acquire');
       await on.clock.advance(999);

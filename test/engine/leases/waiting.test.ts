@@ -326,7 +326,7 @@ describe('a waiting call', () => {
       expect(pending.result).toBeUndefined();
     });
 
-    it('gives back a place in the queue that arrives later', async () => {
+    it('withdraws its place in the queue if the place is answered after the cancellation', async () => {
       const pending = on.acquire();
       const sent = await on.store.next('acquire');
       pending.call.cancel();

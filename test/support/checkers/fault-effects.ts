@@ -89,7 +89,7 @@ const EFFECTS: Readonly<Record<FaultKind, Effect>> = {
   ),
   draining: effect(['lost_wake_up', 'recovery'], [], 5 * SECOND),
   clock_jumped: effect([], [], 0),
-  // Neither the servers nor the test ran, because other programs had the cores.
+  // The servers and the test did not run, because other programs used all processor cores.
   machine_stalled: effect(
     ['fifo', 'lost_wake_up', 'recovery', 'loss', 'dead_grant'],
     ['EXPIRED', 'STORE_UNAVAILABLE'],

@@ -2,7 +2,10 @@ import { starvations } from './starvation';
 import type { Timeline } from './timeline';
 import type { CheckOptions, Violation } from './violation';
 
-/** `docs/design/invariants.md`, 5: a free resource and a live waiter never exist together for longer than a second without a fault. */
+/**
+ * `docs/design/invariants.md`, 5: without a fault, a live waiter never waits for longer than a second while its
+ * resource is free.
+ */
 export function checkLostWakeUp(timeline: Timeline, options: CheckOptions): Violation[] {
   const disturbs = (window: { excuses: ReadonlySet<string> }) => window.excuses.has('lost_wake_up');
   return timeline.names().flatMap((name) =>

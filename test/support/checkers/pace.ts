@@ -24,7 +24,7 @@ export class Pace {
 
   /** True if every call in flight took less than `limit`, without a gap of `limit` between calls. */
   wasQuick(from: Micros, to: Micros, limit: Micros): boolean {
-    if (limit < SLICE) return false; // The limit is finer than the slices.
+    if (limit < SLICE) return false; // The slices are too coarse to prove a gap below SLICE.
     let gap = 0;
     for (let slice = sliceOf(from); slice <= sliceOf(to); slice += 1) {
       const longest = this.longest.get(slice);

@@ -30,7 +30,7 @@ export interface Violation {
 export interface CheckOptions {
   /** The longest delay of a message, a reply or a wake-up without a fault. */
   readonly latencyUs: Micros;
-  /** The longest time for which a free resource and a live waiter may exist together. */
+  /** The longest time for which a live waiter may wait while its resource is free. */
   readonly wakeUpUs: Micros;
   /** The longest time from the end of a dead holder's lease to the next grant. */
   readonly recoveryUs: Micros;
@@ -40,7 +40,7 @@ export interface CheckOptions {
   readonly keepAliveUs: Micros;
   /** The time for which an offer waits for its claim. */
   readonly claimUs: Micros;
-  /** The longest time after which the store may still run a command without a waiting caller. */
+  /** The longest time from the end of a call until the store no longer runs the call's commands. */
   readonly commandTimeoutUs: Micros;
   /** The time for which an ended request_id is remembered. */
   readonly rememberedUs: Micros;

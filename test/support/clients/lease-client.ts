@@ -29,7 +29,7 @@ export function commonFields({ name, ttlMs, waitMs, holderId = '', metadata = {}
 }
 
 export interface ClientOptions {
-  /** Added to the channel options of a connection of its own. */
+  /** More options for the gRPC channel. The client never shares its connection with another client. */
   readonly channel?: ChannelOptions;
   /** The time from a unary call's wait timeout to its deadline (ms). Default: no deadline. */
   readonly patienceMs?: number;

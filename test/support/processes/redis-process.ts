@@ -13,7 +13,7 @@ export interface RedisProcessOptions {
   readonly args?: readonly string[];
   /** The configuration lines of a Sentinel. Only `args`, `env` and `commandTimeoutMs` apply to a Sentinel. */
   readonly sentinel?: readonly string[];
-  /** Added to the environment of the process. A container does not get them. */
+  /** More environment variables for the process. A Redis in a container does not get these variables. */
   readonly env?: Readonly<Record<string, string>>;
   /** Keeps the data in memory if the machine has a tmpfs. */
   readonly inMemory?: boolean;

@@ -125,7 +125,7 @@ export class TcpProxy extends EventEmitter<ProxyEvents> {
     return this.setTrap('drop-request', matches);
   }
 
-  /** Cancels all pending drops. */
+  /** Cancels all drops of replies and requests that have not happened yet. */
   forgetTraps(): void {
     this.traps = [];
   }

@@ -29,7 +29,7 @@ export class Touches {
 
   private touchEvery(name: string, interval: Micros): void {
     this.server.after(interval, () => {
-      // A stream with a claim or a withdrawal in flight may have to wait again.
+      // After a claim or a withdrawal in flight (`asking`), a stream may still wait. So the server goes on touching.
       if (this.streamsOf(name, ['waiting', 'asking']).length === 0) {
         this.touched.delete(name);
         return;

@@ -138,7 +138,7 @@ func (x *AcquireLockRequest) GetMode() LockMode {
 	return LockMode_LOCK_MODE_UNSPECIFIED
 }
 
-// The lock is held.
+// The answer to a granted acquire.
 type AcquireLockResponse struct {
 	state         protoimpl.MessageState
 	sizeCache     protoimpl.SizeCache
@@ -409,7 +409,7 @@ type HoldLockRequest struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// The start. Required.
+	// How the stream gets its lease. Required.
 	//
 	// Types that are assignable to Start:
 	//

@@ -99,7 +99,7 @@ global___AcquireLockRequest = AcquireLockRequest
 
 @typing.final
 class AcquireLockResponse(google.protobuf.message.Message):
-    """The lock is held."""
+    """The answer to a granted acquire."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

@@ -75,7 +75,7 @@ export interface AcquireLockRequest_MetadataEntry {
   value: string;
 }
 
-/** The lock is held. */
+/** The answer to a granted acquire. */
 export interface AcquireLockResponse {
   /** The lease. Its `expire_offset` is counted from the server's receipt of this call, before any wait. */
   lease: Lease | undefined;
@@ -117,7 +117,7 @@ export interface ReleaseLockResponse {
 
 /** The start of the stream: a new request, or a held lease. */
 export interface HoldLockRequest {
-  /** The start. Required. */
+  /** How the stream gets its lease. Required. */
   start:
     | //
     /**

@@ -190,8 +190,8 @@ local function walk(lists, kind, otherwise)
   return whole
 end
 
--- Examines all records with this beginning if they are few. Otherwise, or without enough time, examines one list: the
--- ranked list, which is in the order of answers, unless a gram's list is much shorter.
+-- Examines all records with this beginning if the records are few. Otherwise, or without enough time, examines one
+-- list. This is the ranked list, which has the order of the answers, or the list of a gram if it is much shorter.
 local function gather(head, kind, ranked, grams)
   local records = all_below(head, FEW)
   if not records then

@@ -64,10 +64,12 @@ for _, key in ipairs(KEYS) do
     if not is_whole then pause('restarted') end
   else
     if durability ~= 'a' then kept = durability end
-    if ends_at then ends_at = math.max(ends_at, since + longest * 1000) end -- this server may grant longer leases
+    -- If this server has the longest quarantine, a running pause becomes longer.
+    if ends_at then ends_at = math.max(ends_at, since + longest * 1000) end
   end
   if set_forward > 0 then pause('clock') end
-  if ends_at then ends_at = math.min(ends_at, now + longest * 1000) end -- not too far away if the clock was set back
+  -- If Redis's clock was set back, the pause would end too late.
+  if ends_at then ends_at = math.min(ends_at, now + longest * 1000) end
 
   local after = string.format('%s %s %d %d', run_id, kept, longest, new_overlap)
   if ends_at and ends_at > now then

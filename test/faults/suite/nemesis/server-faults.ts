@@ -40,7 +40,7 @@ export const machineKilled: Fault = {
     }),
 };
 
-/** Stops one server, for a part of a ttl or for longer than every lease. */
+/** Pauses one server (SIGSTOP), for a part of a ttl or for longer than every lease. */
 export const serverStopped: Fault = {
   about: 'SIGSTOP of a server',
   touches: [],

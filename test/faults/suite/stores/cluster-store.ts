@@ -62,7 +62,7 @@ export class ClusterStore implements FailoverStore {
 
   /** Moves a slot with keys to another master. Resolves to the number of moved keys. */
   async moveSlot(random: Random): Promise<number | undefined> {
-    this.cached = undefined; // The answers may be from before a failover.
+    this.cached = undefined; // The cached masters may be older than the last failover.
     const masters = await this.masterNodes();
     const source = oneOf(random, masters);
     const targets = masters.filter((node) => node !== source);

@@ -19,9 +19,9 @@ export const protobufPackage = "grpc.reflection.v1alpha";
 
 export const protobufFileName = "grpc/reflection/v1alpha/reflection.proto";
 
-/** One question. */
+/** A question about the services of this server. */
 export interface ServerReflectionRequest {
-  /** The host in question. Ignored: a server has one host. */
+  /** The host that the client asks about. Ignored: a server has one host. */
   host: string;
   /** The question. */
   messageRequest:
@@ -51,7 +51,7 @@ export interface ExtensionRequest {
   extensionNumber: number;
 }
 
-/** One answer. */
+/** The answer to one question. */
 export interface ServerReflectionResponse {
   /** The host of the question. */
   validHost: string;
@@ -71,7 +71,7 @@ export interface ServerReflectionResponse {
     /** Answers `list_services`. */
     { $case: "listServicesResponse"; value: ListServiceResponse }
     | //
-    /** Answers a question without another answer. */
+    /** Sent instead of an answer if the server cannot answer the question. */
     { $case: "errorResponse"; value: ErrorResponse }
     | undefined;
 }

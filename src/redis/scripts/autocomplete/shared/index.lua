@@ -44,7 +44,8 @@ local function split(part)
   redis.call('ZADD', index.parts, 0, least)
 end
 
--- Insertions by part. The count starts at a varying number, because many entries in a row may have the same records.
+-- The number of insertions by part. A script checks the size of a part only at each SIZE_CHECKED-th insertion. The
+-- count starts at a different number in each script. With a fixed start, scripts with few insertions would never check.
 local inserted = {}
 
 local function insert_record(record)

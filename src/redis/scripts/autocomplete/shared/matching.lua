@@ -224,7 +224,8 @@ local function the_highest(most, ceiling)
   }
 end
 
--- The lists of the grams of a query from a character on; for a long query only some of them.
+-- The lists for the grams of a query that begin at character `first` or later. A long query uses only some of its
+-- grams.
 local function grams_of(query, first)
   local found = {}
   for i = first, #query - 2, math.max(1, math.floor((#query - 2) / MOST_GRAMS)) do

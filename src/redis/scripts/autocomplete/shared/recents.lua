@@ -12,7 +12,7 @@ local ALWAYS_FITS = 480     -- this number of elements never needs MAX_BYTES
 local function take_out(list, identity)
   local place = redis.call('LPOS', list, identity)
   if not place then return false end
-  redis.call('LSET', list, place, '') -- an empty element is neither an identity nor a value
+  redis.call('LSET', list, place, '') -- marks the identity and the value for LREM: no recent stores an empty element
   redis.call('LSET', list, place + 1, '')
   redis.call('LREM', list, 2, '')
   return true

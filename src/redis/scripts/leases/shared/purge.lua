@@ -77,7 +77,8 @@ local function purge()
     end
     change.back = '+inf'
   end
-  -- After such a step, all leases are scanned once, from the latest end on, and shortened to their ttl from now.
+  -- After a step back of Redis's clock, each lease is visited once, the latest end first. A lease that would last
+  -- longer than its ttl from now is shortened.
   if change.back then
     local found = redis.call(
       'ZREVRANGEBYSCORE', ENDS_KEY, change.back, '(' .. NOW_TEXT, 'WITHSCORES', 'LIMIT', '0', BATCH)

@@ -6,7 +6,7 @@ package dev.holdfast.v1;
 
 /**
  * <pre>
- * The lock is held.
+ * The answer to a granted acquire.
  * </pre>
  *
  * Protobuf type {@code holdfast.v1.AcquireLockResponse}
@@ -246,7 +246,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The lock is held.
+   * The answer to a granted acquire.
    * </pre>
    *
    * Protobuf type {@code holdfast.v1.AcquireLockResponse}
