@@ -6,7 +6,7 @@ import { slowCommands } from './slow-commands';
 const DEFAULT_RETRY_COUNT = 10;
 const DEFAULT_RETRY_DELAY_MS = 200;
 
-/** The package `redlock` on a single Redis, with its default options. The package reads `Date.now()`. */
+/** The package `redlock` on a single Redis, with its default options. The package uses the clock of `Date.now()`. */
 export class RedlockPackage implements Contender {
   private readonly redlock: Redlock;
 

@@ -136,7 +136,7 @@ let records: WorkerRecords = { grants: [], waits: [] };
 
 const tasks = {
   prepare: async (group: WorkerGroup) => {
-    // The npm packages read Date.now themselves.
+    // The npm packages call Date.now directly, so only a replaced Date.now gives the packages this machine's clock.
     Date.now = () => trueNow() + group.settings.clockAheadMs;
     records = { grants: [], waits: [] };
     workers = group.names.flatMap((name) =>

@@ -6,7 +6,7 @@ export interface Figure {
   /** The unit: "µs", "ms", "×", "kB", or "" for a count. */
   readonly unit: string;
   readonly value: Spread;
-  /** Undefined for a number without a goal. */
+  /** The bound that the number should keep. Undefined: the number has no goal. */
   readonly goal?: Goal;
   /** The number's place in a table of lines and columns. Undefined if the number has a line of its own. */
   readonly cell?: Cell;

@@ -9,7 +9,7 @@ export interface CommandCounts {
   /** All commands of all clients and scripts. */
   readonly all: number;
   readonly scripts: number;
-  /** The time in scripts, by Redis's own clock (µs). */
+  /** The time for which scripts ran, by Redis's own clock (µs). */
   readonly scriptMicroseconds: number;
 }
 

@@ -38,7 +38,9 @@ export class Locks {
     private readonly settings: LockSettings,
   ) {}
 
-  /** Undefined: other holders kept the lock for the whole wait, or no server answered. */
+  /**
+   * Resolves to the held lock. Undefined: other holders kept the lock for the whole wait, or no server answered.
+   */
   async acquire(name: string): Promise<HeldLock | undefined> {
     const { holderId, ttlMs, waitMs } = this.settings;
     // All attempts use one request_id. After a lost answer to a granted attempt, the next attempt gets the same lease.

@@ -26,7 +26,7 @@ export interface Options extends Load {
   readonly strategies: readonly Strategy[];
   /** Holdfast servers that share one store. */
   readonly servers: readonly string[];
-  /** Undefined: a private Redis that ends with the run. */
+  /** The Redis for the market and the server. Undefined: a private Redis that ends with the run. */
   readonly redisUrl: string | undefined;
 }
 

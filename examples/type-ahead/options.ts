@@ -8,7 +8,10 @@ export interface Options {
   readonly dictionary: string;
   /** The name of the list of recents. */
   readonly recents: string;
-  /** Undefined: complete queries. Otherwise import words from the file; undefined file: a word list of the system. */
+  /**
+   * The import of words from `file`; without a `file`, from a word list of the system. Undefined: the program completes
+   * queries.
+   */
   readonly load: { readonly file: string | undefined } | undefined;
 }
 

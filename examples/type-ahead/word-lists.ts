@@ -56,7 +56,10 @@ export function fileList(file: string): WordList {
   };
 }
 
-/** Undefined: the folder contains no list. Possessives are left out, because they would double each noun. */
+/**
+ * Reads the word lists of a folder. Undefined: the folder contains no list. Possessives are left out, because they
+ * would double each noun.
+ */
 function debianLists(folder: string, source: string, close: () => Promise<void>): WordList | undefined {
   const present = DEBIAN.filter(({ file }) => existsSync(join(folder, file)));
   if (present.length === 0) return undefined;

@@ -36,7 +36,7 @@ export interface Asked extends OfCall {
   readonly mode: LockMode;
   readonly permitCount: number;
   readonly ttlUs: Micros;
-  /** Null for no timeout. */
+  /** The `wait_timeout` of the request. Null: the request has no wait_timeout. */
   readonly waitTimeoutUs: Micros | null;
 }
 
@@ -196,7 +196,7 @@ export interface ExpiryObserved extends Stamped {
   readonly lease: string;
   readonly before: Micros;
   readonly redisTimeUs: Micros;
-  /** Null if Redis does not have the lease as held. */
+  /** The end of the lease in Redis. Null: Redis has no held lease with this id. */
   readonly expiryUs: Micros | null;
 }
 

@@ -33,7 +33,7 @@ export interface Segment {
 }
 
 export interface Suggestion {
-  /** Empty: the suggestion is a recent without an entry id. */
+  /** The id of the suggested entry or recent. Empty: the suggestion is a recent without an entry id. */
   readonly entryId: string;
   readonly text: string;
   readonly segments: readonly Segment[];
@@ -47,7 +47,7 @@ export interface Suggestion {
 
 export interface Recent {
   readonly text: string;
-  /** Empty: the recent has no entry id. */
+  /** The id that the caller gave to the recent. Empty: the recent has no entry id. */
   readonly entryId: string;
   readonly payload: Uint8Array;
 }
@@ -61,7 +61,7 @@ export interface RecentsQuery {
 
 export interface SuggestRequest extends RecentsQuery {
   readonly dictionary: string;
-  /** Empty: the first page. */
+  /** The `nextPageToken` of the previous page. Empty: the first page. */
   readonly pageToken: string;
   /** The name of the list of recents to include. Empty: the page contains no recents. */
   readonly recentsList: string;
@@ -141,7 +141,7 @@ export interface AutocompleteEngine {
   /** Identifies the recent by its entry id, or by its text if the id is empty. False: the list had no such recent. */
   removeRecent(list: string, which: { readonly entryId: string; readonly text: string }): Promise<boolean>;
   suggestRecents(list: string, query: RecentsQuery): Promise<readonly Suggestion[]>;
-  /** False: the list did not exist. */
+  /** Resolves to true if the list existed. */
   deleteRecents(list: string): Promise<boolean>;
 
   createDictionary(name: string, profile: Profile): Promise<DictionaryView>;
@@ -156,6 +156,6 @@ export interface AutocompleteEngine {
   listEntries(range: ListRange): Promise<EntriesPage>;
   getDictionary(name: string): Promise<DictionaryView>;
   listDictionaries(namePrefix: string, pageSize: number, pageToken: string): Promise<DictionariesPage>;
-  /** False: the dictionary did not exist. */
+  /** Resolves to true if the dictionary existed. */
   deleteDictionary(name: string): Promise<boolean>;
 }

@@ -34,7 +34,7 @@ export interface HolderView {
   readonly metadata: Readonly<Record<string, string>>;
   readonly fencingToken: bigint;
   readonly permitCount: number;
-  /** Undefined for a semaphore. */
+  /** The mode of the lock. Undefined for a semaphore. */
   readonly mode: Mode | undefined;
   /** Time of the store's clock in ms since 1970, for display only. */
   readonly acquireTimeMs: number;
@@ -47,7 +47,7 @@ export interface WaiterView {
   readonly holderId: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly permitCount: number;
-  /** Undefined for a semaphore. */
+  /** The mode of the lock. Undefined for a semaphore. */
   readonly mode: Mode | undefined;
   /** The head of the queue has position 1. */
   readonly position: number;

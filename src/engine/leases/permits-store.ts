@@ -74,7 +74,7 @@ export interface WithdrawCommand extends CallRef {
 export interface RenewCommand {
   readonly requestId: string;
   readonly secret: string;
-  /** Undefined: the ttl of the lease. */
+  /** The new ttl (ms). Undefined: the lease keeps its ttl. */
   readonly ttlMs: number | undefined;
   /** A stream's renewal works only while the stream acts for the lease, or takes the lease over. */
   readonly stream: { readonly attach: string; readonly takeOver: boolean } | undefined;
@@ -127,7 +127,7 @@ export interface QueueSnapshot {
   readonly holder: HolderView | undefined;
   /** Time until the end of `holder`'s lease. */
   readonly holderEndMs: number | undefined;
-  /** Undefined: the resource does not exist. */
+  /** The limit in force. Undefined: the resource does not exist. */
   readonly limit: number | undefined;
   /** Permits held or offered. */
   readonly usedCount: number;

@@ -32,7 +32,7 @@ export interface RedirectedOperation {
   readonly operation: Operation<unknown>;
   /** True if an earlier send may have run. */
   readonly mayHaveRun: boolean;
-  /** Undefined: the node did not answer. */
+  /** The node's redirection to another node. Undefined: the node did not answer. */
   readonly redirection: Redirection | undefined;
   readonly from: { readonly isReady: boolean };
 }

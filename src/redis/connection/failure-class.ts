@@ -57,7 +57,7 @@ const KINDS: Readonly<Record<string, Redirection['kind']>> = {
   READONLY: 'read-only',
 };
 
-/** Undefined: this error is no redirection. */
+/** Returns the redirection that Redis sent as an error. Undefined: the error is no redirection. */
 export function redirectionOf(error: unknown): Redirection | undefined {
   if (!(error instanceof Error)) return undefined;
   const [word] = REDIRECTIONS.exec(error.message) ?? [];

@@ -7,7 +7,7 @@ export type Topology = 'sentinel' | 'cluster';
 
 /** The answers of a Redis about itself, as far as this Redis user may ask. */
 export interface NodeAnswers {
-  /** Empty: this user may not run INFO. */
+  /** The fields of INFO. Empty: the server's Redis user may not run INFO. */
   readonly info: ReadonlyMap<string, string>;
   /** Settings that can change while Redis runs. Undefined: CONFIG is not permitted, as in many managed services. */
   readonly settings: ReadonlyMap<string, string> | undefined;

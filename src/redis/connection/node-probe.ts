@@ -11,7 +11,7 @@ export interface ProbeListener {
 }
 
 export interface NodeProbeOptions {
-  /** Undefined: a single Redis. */
+  /** How the Redis nodes work together (Sentinel or Cluster). Undefined: a single Redis. */
   readonly topology?: Topology;
   readonly quarantineMs?: number;
   readonly clock: Clock;

@@ -53,7 +53,7 @@ export class EpochScripts {
 
   constructor(private readonly options: EpochScriptsOptions) {}
 
-  /** The present facts. Throws if no run is known. */
+  /** Returns the facts for an adoption that is sent now. Throws if this server knows no run of the node. */
   facts(): AdoptionFacts {
     const { id, previousId, mayBeNew } = this.options.run;
     if (id === undefined) throw new StoreFailure('no', 'unavailable');

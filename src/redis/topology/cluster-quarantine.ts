@@ -65,7 +65,7 @@ function runIdAt(address: string | undefined, nodeAt: (address: string) => Redis
   return runId === undefined ? [] : [runId];
 }
 
-/** Undefined: the node does not answer, or its last report is too old. */
+/** The present term of the node as master. Undefined: the node does not answer, or its last report is too old. */
 function masterTermOf(node: RedisNode | undefined): MasterTerm | undefined {
   if (!node?.connection.isReady || !node.reachable || !node.epochs.isCurrent) return undefined;
   const { runId, settledSince, redisTimeMs } = node.epochs;

@@ -120,7 +120,7 @@ export class ClusterWatch {
     }
   }
 
-  /** Undefined: no node answers in time. */
+  /** Resolves to the best answer of the nodes. Undefined: no node answers in time. */
   private bestAnswer(questions: readonly Promise<ClusterView>[]): Promise<ClusterView | undefined> {
     if (questions.length === 0) return Promise.resolve(undefined);
     const { clock, onError } = this.options;

@@ -140,7 +140,7 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
     while (!this.reachable) {
       if (!(await this.changeSignal.before(deadline))) throw new StoreFailure('no', 'unavailable');
     }
-    // The other nodes may answer soon.
+    // Enough nodes answer. The other nodes may answer soon, so the start waits for these nodes a little longer.
     const patience = Math.min(deadline, this.options.clock.now() + OWNER_PATIENCE_MS);
     while (!this.health.whole && (await this.changeSignal.before(patience)));
     // An adoption that fails now is repeated by the first command that needs the epoch.

@@ -15,7 +15,7 @@ export function serializer<Message>({ encode }: Encoder<Message>): (message: Mes
       const bytes = encode(message, writer).finish();
       return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     } catch (error) {
-      // The writer contains a part of the message.
+      // The old writer contains a part of the failed message, which would begin the next message.
       writer = new BinaryWriter();
       throw error;
     }

@@ -46,7 +46,7 @@ export class Descriptors {
     return this.extensions.get(messageType)?.get(number);
   }
 
-  /** Undefined: the message type does not exist. */
+  /** Returns the numbers of all extensions of a message type. Undefined: the message type does not exist. */
   extensionNumbers(messageType: string): readonly number[] | undefined {
     const extensions = this.extensions.get(messageType);
     return extensions && [...extensions.keys()];

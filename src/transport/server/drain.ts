@@ -6,7 +6,7 @@ import type { Reflection } from './reflection';
 
 export interface DrainParts {
   readonly server: Server;
-  /** Undefined: the server never listened. */
+  /** The open connections. Undefined: the server never listened. */
   readonly connections: Connections | undefined;
   readonly health: Health;
   readonly reflection: Reflection;

@@ -19,11 +19,11 @@ export function checkFalseLoss(timeline: Timeline, options: CheckOptions): Viola
 }
 
 function losses(grant: Grant, lost: Lost, timeline: Timeline, options: CheckOptions): Violation[] {
-  // A stream knows only its own confirmations. Another call may have renewed the lease since.
+  // The stream knows only the renewals that its own call has confirmed. Another call may have renewed the lease later.
   const last = lastAnswer(grant, lost.at, lost.call);
   const timedOut = lost.cause === 'EXPIRED' || lost.cause === 'STORE_UNAVAILABLE';
   const since = madeAfter(grant, last) - options.latencyUs;
-  // A store that lost the last renewal ends the lease at the end before that renewal.
+  // If the store has lost the last renewal, the lease ends as if this renewal had never happened.
   const setBack = explained(grant, 'STORE_RESET', since, lost.at, timeline);
   if (timedOut && last.deadline > lost.at + ROUNDING && !setBack) {
     const message = `token ${grant.token} received LOST / ${lost.cause} before its deadline`;

@@ -65,7 +65,7 @@ export interface Grant {
   readonly ends: (Lost | Released)[];
   /** True if an operator freed the permits while the holder may still have believed. */
   forced: boolean;
-  /** Null if the grant arrived after its deadline, so that no client believed in the grant. */
+  /** The time for which a client believed in the grant. Null: the grant arrived after its deadline. */
   belief: Belief | null;
 }
 

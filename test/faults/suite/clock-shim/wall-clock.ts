@@ -18,12 +18,12 @@ export class WallClock {
     this.step(0);
   }
 
-  /** The distance to the machine's clock. */
+  /** How far this clock is ahead of the machine's clock now (ms); negative: behind. */
   get offMs(): number {
     return this.stepMs;
   }
 
-  /** The largest distance so far. */
+  /** The furthest that this clock has been ahead of the machine's clock so far (ms). */
   get highestMs(): number {
     return this.highest;
   }

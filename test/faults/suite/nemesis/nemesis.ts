@@ -17,7 +17,7 @@ export interface Injection {
   readonly fault: FaultName;
   readonly from: Micros;
   readonly to: Micros;
-  /** Undefined if the fault had no target. */
+  /** The counted effects of the fault. Undefined: the fault found no server, client or node to affect. */
   readonly effect: Effect | undefined;
 }
 
