@@ -145,7 +145,7 @@ describe('EmbeddedRedis', () => {
     expect(await ask(redis, 'CONFIG', 'GET', 'dir')).toEqual(['dir', join(deep, 'redis')]);
   });
 
-  it('works in a folder whose name has spaces and quotes', async () => {
+  it('works in a folder with spaces and quotes in its name', async () => {
     const redis = await start(join(folder, `it's "odd" \u00fc`));
     expect(await ask(redis, 'PING')).toBe('PONG');
   });

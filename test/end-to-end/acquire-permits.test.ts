@@ -230,7 +230,7 @@ describe('a lease of permits', () => {
   });
 
   test.concurrent(
-    'is released with the answer released, or with the cause EXPIRED after its expiry (chapter 30)',
+    'can be released twice with the same answer: `released`, or the cause EXPIRED after its expiry (chapter 30)',
     async () => {
       const name = 'says so';
       const kept = await client.acquire({ name, ttlMs: 20_000, initialLimit: 5 });

@@ -28,14 +28,14 @@ describe('a script that judges whether servers are alive', () => {
     await fixture.beat(lock, 's1');
   }
 
-  it('offers a lock to a waiter whose server was silent for less than 4 s', async () => {
+  it('offers a lock to a waiter of a server that was silent for less than 4 s', async () => {
     const { lock, alice, bob } = await lockWithWaiters();
     await silenceOfS2(lock, 3700);
     await alice.release(alice.secret);
     expect(await fixture.idsIn(lock, 'offers')).toEqual([bob.requestId]);
   });
 
-  it('skips a waiter whose server was silent for more than 4 s, and keeps its place', async () => {
+  it('skips a waiter of a server that was silent for more than 4 s, and keeps the place of the waiter', async () => {
     const { lock, alice, bob, carol } = await lockWithWaiters();
     const { ticket } = bob;
     await silenceOfS2(lock, 4001);

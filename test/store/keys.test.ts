@@ -98,7 +98,7 @@ describe('keys', () => {
   it('differ for every name, service and prefix', () => {
     const twoPlaces = fc.oneof(
       fc.tuple(place, place),
-      // Two places that differ in one part.
+      // The next three pairs differ only in the name, only in the prefix, or only in the service.
       fc.tuple(place, name).map(([one, other]) => [one, { ...one, name: other }] as const),
       fc.tuple(place, prefix).map(([one, other]) => [one, { ...one, prefix: other }] as const),
       fc.tuple(place, service).map(([one, other]) => [one, { ...one, service: other }] as const),

@@ -10,7 +10,9 @@ const array = (...parts: string[]) => `*${parts.length}\r\n${parts.join('')}`;
 export const answered = (text: string) => array(bulk(text));
 export const refused = (text: string) => `-${text}\r\n`;
 
-/** A node of a Redis Cluster. The test chooses its answers to scripts. It answers all other commands correctly. */
+/**
+ * A node of a Redis Cluster. The test chooses the answers to scripts. The node answers all other commands correctly.
+ */
 export class FakeClusterNode {
   /** The received scripts that are not about epochs, each with its preceding ASKING. */
   readonly received: string[] = [];

@@ -67,7 +67,7 @@ export function notGranted(
 }
 
 /**
- * The error for a wait whose withdrawal has failed with `error`. In a quarantine the store keeps the place in the
+ * The error for a wait after its withdrawal has failed with `error`. In a quarantine the store keeps the place in the
  * queue, so the caller may continue the wait with another call.
  */
 export function notWithdrawn(

@@ -24,7 +24,7 @@ export class ServerClock {
   /** The sum of the forward steps that were too small to report (ms). */
   private tolerated = 0;
 
-  /** Takes a reading. Answers how far Redis's clock was set forward since the last reading (ms); negative: set back. */
+  /** Takes a reading. Returns how far Redis's clock was set forward since the last reading (ms); negative: set back. */
   take({ time, sentAt, receivedAt }: ClockSample): number {
     const elapsed = this.at === -Infinity ? 0 : Math.max(0, receivedAt - this.at);
     const drift = elapsed * DRIFT;

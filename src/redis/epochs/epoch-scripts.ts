@@ -75,7 +75,7 @@ export class EpochScripts {
     }
   }
 
-  /** Ends the pauses of those epochs that belong to this run. Answers the longest ended pause. */
+  /** Ends the pauses of those epochs that belong to this run. Returns the longest ended pause. */
   end(keys: readonly string[], runId: string): Promise<Pause> {
     const { connection, run, time } = this.options;
     const guard: EpochGuard = {

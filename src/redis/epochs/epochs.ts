@@ -156,7 +156,7 @@ export class Epochs implements ProbeListener, EpochGuard {
     return this.adoptSome(buckets.map((bucket) => epochKey(this.options.prefix, bucket)));
   }
 
-  /** Ends the quarantine on the operator's request. Answers the time that remained. */
+  /** Ends the quarantine on the operator's request. Returns the time that remained. */
   async end(): Promise<Quarantine | undefined> {
     await this.adopt();
     const { runId } = this.scripts.facts();

@@ -129,7 +129,7 @@ export class RedisCluster implements Commands, StoreHealth, StoreOperations {
     this.layoutListeners.push(listener);
   }
 
-  /** Refreshes the map soon. */
+  /** Refreshes the map as soon as the shortest interval between two refreshes allows. */
   refresh(): void {
     this.watch.soon();
   }

@@ -188,7 +188,7 @@ class TimelineReader {
   }
 }
 
-/** A request id is scoped to its name. All clients of a history have one identity. */
+/** Two requests with the same request id and different names are different requests. */
 function requestKey(name: string, requestId: string): string {
   return JSON.stringify([name, requestId]);
 }

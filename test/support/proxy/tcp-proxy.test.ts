@@ -109,7 +109,7 @@ describe('TcpProxy in front of Redis', () => {
     expect(proxy.connectionCount).toBe(2);
   });
 
-  it('closes all sockets when it cuts a connection with a held end', async () => {
+  it('closes all sockets when it cuts a connection that Redis closed in a black hole', async () => {
     const open = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length;
     const [socketCount, clientCount] = [open(), await connectedClients()];
     proxy.blackHole('toClient');

@@ -145,7 +145,7 @@ function grantTimes(history: RoundOutcome['history']): ReadonlyMap<string, reado
   return times;
 }
 
-/** The times from `from` to the next grants. Undefined if the round ended first. */
+/** The times from `from` to the next grants. Undefined: the round ended before these grants. */
 function recovery(
   grants: ReadonlyMap<string, readonly Micros[]>,
   from: Micros,
