@@ -1,6 +1,9 @@
 import type { Redis } from 'ioredis';
 
-/** A connection that pauses before commands and after replies, because a package cannot be paused inside. */
+/**
+ * A connection that pauses before commands and after replies, because the benchmark cannot add pauses to a package's
+ * code.
+ */
 export function slowCommands(redis: Redis, pause: () => Promise<void>): Redis {
   return new Proxy(redis, {
     get: (target, property) => {

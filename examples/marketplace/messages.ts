@@ -12,7 +12,10 @@ export interface Assignment extends Load {
   readonly process: number;
 }
 
-/** `connect` first; `open` when every process is connected; `close` ends the trading early. */
+/**
+ * The messages to a process of traders: first `connect`; `open` as soon as every process is connected; `close`, to end
+ * the trading early.
+ */
 export type ToTraders =
   { readonly kind: 'connect'; readonly assignment: Assignment } | { readonly kind: 'open' | 'close' };
 

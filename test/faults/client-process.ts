@@ -12,7 +12,7 @@ import type { Scenario } from './scenario';
 
 const PROGRAM = join(ROOT, 'dist', 'test', 'faults', 'client-program.js');
 
-/** The size of the read tail of a history. Many workers write less than this in several seconds. */
+/** How many bytes are read from the end of a history file. Many workers together write less in several seconds. */
 const RECENT_BYTES = 1_000_000;
 const EVENT_TIMEOUT_MS = 60_000;
 

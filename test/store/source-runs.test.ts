@@ -73,7 +73,7 @@ describe('the source runs of a bucket that has moved in a Cluster', () => {
     change(name, { settledSince });
     map.adopt(view('b'), 5000, 5010);
     expect(sourceRuns('b', 5020)).toEqual([]);
-    // A later view does not make an earlier move safe.
+    // A later view without changes does not prove that the earlier move lost nothing.
     map.adopt(view('b'), 10_000, 10_010);
     expect(sourceRuns('b', 10_020)).toEqual([]);
   });

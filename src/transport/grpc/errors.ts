@@ -33,7 +33,7 @@ export interface ErrorSummary {
   readonly message: string;
 }
 
-/** Like `toCallStatus`, for a stream that continues. */
+/** Makes the code, reason and text of an error that a stream sends as a message, because the stream continues. */
 export function toErrorSummary(error: unknown, method: string, log: Log): ErrorSummary {
   const { reason, message } = toHoldfastError(error, method, log);
   return { code: ERROR_TABLE[reason].code, reason, message: errorText(message, reason) };

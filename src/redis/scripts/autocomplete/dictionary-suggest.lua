@@ -153,7 +153,7 @@ local function walk(lists, kind, otherwise)
   local found, known, accept = {}, {}, accepting(kind)
   local list = #lists == 1 and lists[1]
   local needed, room = limit + 1 - #results, limit - #results
-  -- Fewer entries of a gram's list match, so each command reads more of them.
+  -- Only a part of the entries of a gram's list matches, so each command reads more entries of such a list.
   local next_records = list and following(list, from, of_grams and 48 or needed + 2) or merged(lists, from)
   local last, whole
   repeat

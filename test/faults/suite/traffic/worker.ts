@@ -102,7 +102,7 @@ export class Worker {
       name,
       requestId: randomUUID(),
       ttlMs: this.between(this.happens(SHORT_PERCENT) ? SHORT_TTL_MS : TTL_MS),
-      // Waits are short at the end of the traffic.
+      // At the end of the traffic, waits are short, so that the worker ends in time.
       waitMs: Math.min(waitMs, WAIT_MS[0] + Math.max(0, Math.ceil(until - performance.now()))),
       permits: service === 'lock' ? 1 : 1 + Math.floor(this.random() ** 2 * mostPermits),
       mode: service === 'lock' && this.happens(sharedPercent) ? 'shared' : 'exclusive',

@@ -8,7 +8,7 @@
 local MAX_BYTES = 524288    -- the memory of a list, as Redis counts it
 local ALWAYS_FITS = 480     -- this number of elements never needs MAX_BYTES
 
--- True if the recent was in the list.
+-- Removes a recent from the list. Returns true if the recent was in the list.
 local function take_out(list, identity)
   local place = redis.call('LPOS', list, identity)
   if not place then return false end

@@ -14,7 +14,9 @@ local EPOCH_KEY = KEYS[8]    -- string: the epoch of the bucket; epoch-adopt.lua
 local LIMIT_KEY = KEYS[9]    -- string: a limit that SetSemaphoreLimit has set; the key does not expire
 
 -- Every time is one reading of Redis's clock in microseconds, below 2^53, so a Lua number holds it exactly.
-local BATCH = 64                -- a script ends, forgets and offers at most this many, and answers `more` if some are left
+-- The most leases that a script ends, requests that a script forgets, and offers that a script makes. If some of this
+-- work is left, the script answers `more`.
+local BATCH = 64
 local MAX_OFFERS = 256          -- the most offers of a resource at a time, so that servers can claim all within OFFER_US
 local OFFER_US = 3000000        -- an offer that no server claims lapses after this time
 local SILENT_US = 4000000       -- the waiters of a server that ran no script for this time are detached

@@ -21,8 +21,8 @@ if now >= 9007199254740992 then return redis.error_reply('HOLDFAST clock is past
 -- offers, detached, ended   a lower bound of the earliest time in that sorted set
 local NUMBERS = { 'limit', 'used', 'token', 'ticket', 'seen', 'grace', 'till', 'graced', 'cursor', 'offers',
   'detached', 'ended' }
-local meta = {}             -- the numbers above
-local stored = {}           -- the numbers as Redis has them; `answer` writes the numbers that differ
+local meta = {}             -- the values of NUMBERS
+local stored = {}           -- the values of NUMBERS in Redis; `answer` writes the values that differ from `meta`
 -- Unfinished work and facts of a limit change, a deletion or a step of Redis's clock; empty for most resources:
 -- recall      offers are being taken back
 -- misfits     waiters that never fit are being removed
