@@ -126,7 +126,7 @@ class SemaphoreServiceServicer(object):
         """Sets the limit. Creates the semaphore if it does not exist. The semaphore then stays until it is
         deleted.
 
-        A higher limit grants waiters at once. A lower limit takes no permit from a holder: nothing is
+        A higher limit grants waiters immediately. A lower limit takes no permit from a holder: nothing is
         granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
         can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
         with NEVER_FITS.

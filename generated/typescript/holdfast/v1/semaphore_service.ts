@@ -1704,7 +1704,7 @@ export const SemaphoreServiceService = {
    * Sets the limit. Creates the semaphore if it does not exist. The semaphore then stays until it is
    * deleted.
    *
-   * A higher limit grants waiters at once. A lower limit takes no permit from a holder: nothing is
+   * A higher limit grants waiters immediately. A lower limit takes no permit from a holder: nothing is
    * granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
    * can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
    * with NEVER_FITS.
@@ -1806,7 +1806,7 @@ export interface SemaphoreServiceServer extends UntypedServiceImplementation {
    * Sets the limit. Creates the semaphore if it does not exist. The semaphore then stays until it is
    * deleted.
    *
-   * A higher limit grants waiters at once. A lower limit takes no permit from a holder: nothing is
+   * A higher limit grants waiters immediately. A lower limit takes no permit from a holder: nothing is
    * granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
    * can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
    * with NEVER_FITS.
@@ -1926,7 +1926,7 @@ export interface SemaphoreServiceClient extends Client {
    * Sets the limit. Creates the semaphore if it does not exist. The semaphore then stays until it is
    * deleted.
    *
-   * A higher limit grants waiters at once. A lower limit takes no permit from a holder: nothing is
+   * A higher limit grants waiters immediately. A lower limit takes no permit from a holder: nothing is
    * granted until the held permits fit again (`overcommitted_count` shows the excess), and waiters that
    * can never fit end with NEVER_FITS. Limit 0 pauses the semaphore: all requests wait, and none ends
    * with NEVER_FITS.
