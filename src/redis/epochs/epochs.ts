@@ -124,7 +124,17 @@ export class Epochs implements ProbeListener, EpochGuard {
   epochCheck(reply: GuardedReply, keys: readonly string[]): Promise<Verdict> | undefined {
     switch (reply.word) {
       case 'GRANTED':
-        if (!this.isOnTime(reply)) return Promise.resolve({ kind: 'in doubt' });
+        this.takeTime({
+          time: reply.redisTimeMs,
+          sentAt: reply.sentAt,
+          receivedAt: this.options.clock.now(),
+        });
+        // Redis's clock was set forward. The grant may have ended a lease early, and the lease's holder may still believe
+        // in that lease.
+        if (this.time.setForwardUs > 0) {
+          if (!this.queued) this.adoptInBackground();
+          return Promise.resolve({ kind: 'in doubt' });
+        }
         break;
       case 'EPOCH':
         return this.adoptFor(keys).then(again);
@@ -176,17 +186,6 @@ export class Epochs implements ProbeListener, EpochGuard {
 
   private isLeaving(keys: readonly string[]): boolean {
     return this.leaving.size > 0 && this.leaving.has(keys[EPOCH_AT] ?? '');
-  }
-
-  /**
-   * False: Redis's clock was set forward, so the grant may have ended another lease early, while the other holder still
-   * believes in that lease.
-   */
-  private isOnTime({ redisTimeMs, sentAt }: GuardedReply): boolean {
-    this.takeTime({ time: redisTimeMs, sentAt, receivedAt: this.options.clock.now() });
-    if (this.time.setForwardUs === 0) return true;
-    if (!this.queued) this.adoptInBackground();
-    return false;
   }
 
   private takeTime(sample: ClockSample): void {
