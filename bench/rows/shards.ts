@@ -92,7 +92,7 @@ function figuresOf(what: string, rounds: readonly Round[]): Figure[] {
 }
 
 /** Measures with `count` entries. Each entry is imported twice. */
-export async function measureShards(count: number, { quick, say }: RowContext): Promise<Figure[]> {
+async function measureShards(count: number, { quick, say }: RowContext): Promise<Figure[]> {
   const place = await library();
   const everybody = people(count);
   const whole = await place.dictionary({ count, typos: true });

@@ -4,7 +4,7 @@ import { ErrorReason } from '../../generated/typescript/holdfast/v1/error_reason
 import { holdfastError } from '../../clients/typescript';
 import type { Options } from './options';
 
-export function missingDictionaryText(dictionary: string): string {
+function missingDictionaryText(dictionary: string): string {
   const option = dictionary === 'words' ? '' : ` --dictionary ${JSON.stringify(dictionary)}`;
   return `there is no dictionary ${JSON.stringify(dictionary)} yet: create it with npm run type-ahead -- --load${option}`;
 }

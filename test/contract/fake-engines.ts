@@ -20,7 +20,7 @@ export const someLease: Lease = {
   expireOffsetMs: 29_986.9,
 };
 
-export const freeLock: ResourceView = {
+const freeLock: ResourceView = {
   name: 'hello',
   limit: undefined,
   usedCount: 0,

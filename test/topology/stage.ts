@@ -138,7 +138,7 @@ export async function locksWork({ one, other }: Stage, stem: string): Promise<vo
   );
 }
 
-export async function semaphoresWork({ one, other }: Stage, stem: string): Promise<void> {
+async function semaphoresWork({ one, other }: Stage, stem: string): Promise<void> {
   const [client, rival] = [one.semaphores(), other.semaphores()];
   await Promise.all(
     namesOf(stem, 8).map(async (name) => {
@@ -192,7 +192,7 @@ export async function everythingWorks(stage: Stage): Promise<void> {
   expect(stage.unexpectedWarnings()).toEqual([]);
 }
 
-export async function autocompleteWorks({ one, other }: Stage, stem: string): Promise<void> {
+async function autocompleteWorks({ one, other }: Stage, stem: string): Promise<void> {
   const [client, rival] = [one.autocomplete(), other.autocomplete()];
   const dictionaries = namesOf(stem, 6);
   await Promise.all(

@@ -17,7 +17,7 @@ export interface Occupied {
  * The latest instant at which the store may still keep the lease: the earliest of the end that a client was told, the
  * end that Redis showed, and the last possible renewal plus the TTL.
  */
-export function latestEnd(grant: Grant, timeline: Timeline, options: CheckOptions): Micros {
+function latestEnd(grant: Grant, timeline: Timeline, options: CheckOptions): Micros {
   return Math.min(
     toldEnd(grant, timeline, options),
     lastRenewal(grant, timeline, options) + longestTtl(grant),

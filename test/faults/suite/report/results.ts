@@ -25,7 +25,7 @@ function saved<Saved>(prefix: string): Saved[] {
     .map((name) => JSON.parse(readFileSync(join(ROOT, SAVED, name), 'utf8')) as Saved);
 }
 
-export function resultsPage(runs: readonly RunReport[], mutantResults: readonly MutantResult[]): string {
+function resultsPage(runs: readonly RunReport[], mutantResults: readonly MutantResult[]): string {
   return `# What the fault suite found
 
 Written by \`npm run test:faults -- --write-results\` from the saved runs; do not edit. For how a run works and what

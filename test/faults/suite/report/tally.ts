@@ -79,7 +79,7 @@ export function tallyRound({ plan, history, injections }: RoundOutcome): RoundTa
 }
 
 /** True if a fault had an effect. Other faults do not count. */
-export function changedSomething({ effect }: Injection): boolean {
+function changedSomething({ effect }: Injection): boolean {
   return effect !== undefined && Object.values(effect).some((number) => number > 0);
 }
 
