@@ -1,11 +1,10 @@
 import { epochAdopt, epochEnd } from '../../../generated/redis/scripts';
 import type { Clock } from '../../engine/clock';
 import { StoreFailure } from '../../engine/errors';
-import type { QuarantineCause } from '../../engine/store-health';
 import type { RedisConnection } from '../connection/connection';
-import type { GuardedReply } from '../connection/guarded-reply';
 import { script, type EpochGuard, type Verdict } from '../connection/operation';
 import type { Bounds, NodeBuckets } from './epoch-buckets';
+import { readAdopted, readEnded, type Adopted, type Pause } from './epoch-replies';
 import { REPORT_VALID_MS, type KnownRun } from './known-run';
 import type { StoreTime } from './store-time';
 
@@ -26,15 +25,6 @@ export interface AdoptionFacts {
   /** How far Redis's clock was set forward (us); 0: not. */
   readonly setForwardUs: number;
 }
-
-/** A pause of grants that a script found or began. */
-export interface Pause {
-  /** 0: grants do not pause. */
-  readonly pauseMs: number;
-  readonly cause: QuarantineCause;
-}
-
-export interface Adopted extends Bounds, Pause {}
 
 export interface EpochScriptsOptions {
   readonly quarantineMs: number;
@@ -122,22 +112,4 @@ export class EpochScripts {
 
 export function again(): Verdict {
   return { kind: 'again' };
-}
-
-/** `late`: the script ran too late and did nothing. */
-function readAdopted({ word, pauseMs, values }: GuardedReply): Adopted | 'late' {
-  if (word === 'STALE') return 'late';
-  const [, , cause, longestMs, durability, overlapMs] = values;
-  return {
-    pauseMs,
-    cause: cause as QuarantineCause,
-    longestMs: Number(longestMs),
-    durability: durability as string,
-    overlapMs: Number(overlapMs),
-  };
-}
-
-function readEnded({ pauseMs, values }: GuardedReply): Pause {
-  const [, cause] = values;
-  return { pauseMs, cause: cause as QuarantineCause };
 }

@@ -18,7 +18,8 @@ import {
   type Bounds,
   type NodeBuckets,
 } from './epoch-buckets';
-import { again, EpochScripts, type Adopted } from './epoch-scripts';
+import type { Adopted } from './epoch-replies';
+import { again, EpochScripts } from './epoch-scripts';
 import { KnownRun } from './known-run';
 import { StoreTime } from './store-time';
 

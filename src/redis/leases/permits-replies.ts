@@ -84,6 +84,10 @@ function parseNotHeld(reply: GuardedReply): Exclude<RenewReply, Granted> {
   }
 }
 
+export function parseInspect(resource: Resource, { values }: GuardedReply): ResourceView {
+  return parseView(resource, values[0] as Reply[]);
+}
+
 export function parseSetLimit(resource: Resource, reply: GuardedReply): SetLimitReply {
   switch (reply.word) {
     case 'SET':
@@ -111,7 +115,7 @@ export function parseRemove(reply: GuardedReply): RemoveReply {
 }
 
 /** A holder or waiter without a record was edited manually in Redis, and is left out. */
-export function parseView(resource: Resource, view: readonly Reply[]): ResourceView {
+function parseView(resource: Resource, view: readonly Reply[]): ResourceView {
   const [limit, token, used, holderCount, waiterCount, holders, waiters] = view;
   return {
     name: resource.name,

@@ -40,15 +40,14 @@ import { permitsKeys } from '../keys';
 import {
   parseAcquire,
   parseClaim,
+  parseInspect,
   parseRelease,
   parseRemove,
   parseRenew,
   parseSetLimit,
   parseTouch,
-  parseView,
   parseWithdraw,
 } from './permits-replies';
-import type { Reply } from '../connection/script-command';
 
 const scripts = {
   acquire: script(permitsAcquire),
@@ -154,7 +153,7 @@ export class RedisPermitsStore implements PermitsStore {
     const keys = permitsKeys(prefix, resource);
     return commands.run(scripts.inspect, keys, [SHOWN_COUNT], (raw, sentAt) => {
       const reply = readGuardedReply(raw, sentAt);
-      const view = parseView(resource, reply.values[0] as Reply[]);
+      const view = parseInspect(resource, reply);
       if (reply.followUp === 'none') return view;
       // Too many expired leases are left to count the permits in use. `touch` ends a batch, then `inspect` counts again.
       return this.touch(resource, []).then(

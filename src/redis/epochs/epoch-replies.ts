@@ -1,0 +1,32 @@
+import type { QuarantineCause } from '../../engine/store-health';
+import type { GuardedReply } from '../connection/guarded-reply';
+import type { Bounds } from './epoch-buckets';
+
+/** Decodes the replies of the scripts that write epochs. The header comment of each script describes its reply. */
+
+/** A pause of grants that a script found or began. */
+export interface Pause {
+  /** 0: grants do not pause. */
+  readonly pauseMs: number;
+  readonly cause: QuarantineCause;
+}
+
+export interface Adopted extends Bounds, Pause {}
+
+/** `late`: the script ran too late and did nothing. */
+export function readAdopted({ word, pauseMs, values }: GuardedReply): Adopted | 'late' {
+  if (word === 'STALE') return 'late';
+  const [, , cause, longestMs, durability, overlapMs] = values;
+  return {
+    pauseMs,
+    cause: cause as QuarantineCause,
+    longestMs: Number(longestMs),
+    durability: durability as string,
+    overlapMs: Number(overlapMs),
+  };
+}
+
+export function readEnded({ pauseMs, values }: GuardedReply): Pause {
+  const [, cause] = values;
+  return { pauseMs, cause: cause as QuarantineCause };
+}
