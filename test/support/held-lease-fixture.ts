@@ -1,6 +1,7 @@
+import { BackgroundCommands } from '../../src/engine/leases/background-commands';
 import { TimerQueue } from '../../src/engine/leases/timer-queue';
 import type { HoldfastError } from '../../src/engine/errors';
-import { HeldLease } from '../../src/engine/leases/held-lease';
+import { HeldLease, LATE_RELEASE_PAUSES } from '../../src/engine/leases/held-lease';
 import type { Granted } from '../../src/engine/leases/permits-store';
 import { RecordedSink } from './fake-call';
 import { FakeStore, grantedAt } from './fake-store';
@@ -35,10 +36,12 @@ export class HeldLeaseFixture {
     const { ttlMs = 30_000, waitedMs = 0, ageLimitAt = Infinity } = setting;
     this.ttlMs = ttlMs;
     this.receivedAt = this.start - waitedMs;
+    const onDefect = (error: unknown): void => void this.defects.push(error);
     this.lease = new HeldLease({
       store: this.store,
       clock: this.clock,
       timers: this.timers,
+      lateReleases: new BackgroundCommands(this.clock, this.timers, LATE_RELEASE_PAUSES, onDefect),
       sink: this.sink,
       resource: { service: 'lock', name: 'hello' },
       requestId: 'request',
@@ -46,7 +49,7 @@ export class HeldLeaseFixture {
       receivedAt: this.receivedAt,
       granted: grantedAt(this.start, { ttlMs, remainingMs: ttlMs, ...setting.granted }),
       ageLimitAt: ageLimitAt === Infinity ? this.start + 1e9 : ageLimitAt,
-      onDefect: (error) => void this.defects.push(error),
+      onDefect,
     });
     this.lease.done.then(
       () => (this.status = 'OK'),

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock';
 import { type HoldfastError, reportDefect } from '../errors';
+import type { BackgroundCommands, Pauses } from './background-commands';
 import { confirmedEnd, expireOffsetMs } from './expire-offset';
 import type { LossCause, Resource } from './lease';
 import { draining, leaseLost, reattach, superseded } from './lease-errors';
@@ -10,6 +11,8 @@ import type { TimerEntry, TimerQueue } from './timer-queue';
 const MAX_RENEWAL_INTERVAL_MS = 10_000;
 const MAX_RETRY_INTERVAL_MS = 1000;
 const MIN_RETRY_INTERVAL_MS = 20;
+/** The pauses between the tries of a late release. */
+export const LATE_RELEASE_PAUSES: Pauses = { firstMs: 1000, growth: 1, longestMs: 1000 };
 
 /** A renewal in flight. */
 interface RenewalInFlight {
@@ -22,6 +25,8 @@ export interface HeldLeaseOptions {
   readonly store: PermitsStore;
   readonly clock: Clock;
   readonly timers: TimerQueue;
+  /** Sends the releases of lost leases. */
+  readonly lateReleases: BackgroundCommands;
   readonly sink: HoldSink;
   readonly resource: Resource;
   readonly requestId: string;
@@ -229,12 +234,9 @@ export class HeldLease {
   }
 
   private releaseLate(until: number): void {
-    const { store, clock, timers, resource, requestId, attach, granted, onDefect } = this.options;
-    store.release(resource, { requestId, secret: granted.secret, afterLoss: { attach } }).catch((error) => {
-      reportDefect(error, onDefect);
-      const retryAt = clock.now() + MAX_RETRY_INTERVAL_MS;
-      if (retryAt < until) timers.at(retryAt, () => this.releaseLate(until));
-    });
+    const { store, lateReleases, resource, requestId, attach, granted } = this.options;
+    const command = { requestId, secret: granted.secret, afterLoss: { attach } };
+    lateReleases.run(() => store.release(resource, command), until);
   }
 
   private end(status: HoldfastError | undefined): void {

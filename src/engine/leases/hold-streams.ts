@@ -134,6 +134,7 @@ export class HoldStreams {
       store: context.store,
       clock: context.clock,
       timers: context.timers,
+      lateReleases: context.lateReleases,
       sink,
       resource,
       requestId,

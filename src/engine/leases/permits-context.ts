@@ -1,8 +1,10 @@
 import type { Call } from '../call';
 import type { Clock } from '../clock';
 import type { Identities } from '../identities';
+import { BackgroundCommands } from './background-commands';
 import { BoundedSteps } from './bounded-steps';
 import { ageLimitAt } from './call-end';
+import { LATE_RELEASE_PAUSES } from './held-lease';
 import type { Mode, Resource } from './lease';
 import { LOCK_LIMIT, type Limits } from './limits';
 import type { PermitsStore, PermitsWanted } from './permits-store';
@@ -33,6 +35,8 @@ export class PermitsContext {
   readonly queue: WaitQueue;
   readonly steps: BoundedSteps;
   readonly withdrawals: Withdrawals;
+  /** The releases of leases that a stream of this server has lost. */
+  readonly lateReleases: BackgroundCommands;
   readonly waitingCalls: WaitingCalls;
   isDraining = false;
   private readonly identities: Identities;
@@ -48,9 +52,16 @@ export class PermitsContext {
     this.steps = new BoundedSteps(store, onDefect);
     this.queue = new WaitQueue(store, clock, this.timers, this.steps, onDefect);
     this.withdrawals = new Withdrawals(store, clock, this.timers, onDefect);
+    this.lateReleases = new BackgroundCommands(clock, this.timers, LATE_RELEASE_PAUSES, onDefect);
     this.waitingCalls = new WaitingCalls(limits.maxWaitingCallsPerConnection);
     this.identities = identities;
     this.serverId = serverId;
+  }
+
+  /** Ends the work in the background, before the store is closed. */
+  close(): void {
+    this.withdrawals.close();
+    this.lateReleases.close();
   }
 
   wanted(resource: Resource, request: AcquireRequest, stream: boolean): PermitsWanted {

@@ -154,7 +154,7 @@ export class Permits {
 
   /** Ends the work in the background. Call this after `drain`, before the store is closed. */
   close(): void {
-    this.context.withdrawals.close();
+    this.context.close();
   }
 
   stats(): PermitsStats {

@@ -1,14 +1,13 @@
 import type { Clock } from '../clock';
-import { reportDefect, StoreFailure } from '../errors';
+import { StoreFailure } from '../errors';
+import { BackgroundCommands, type Pauses } from './background-commands';
 import type { Resource } from './lease';
 import { notAnswered, translateStoreFailure } from './lease-errors';
 import type { Granted, PermitsStore, PermitsWanted, WithdrawCommand, WithdrawReply } from './permits-store';
-import type { TimerEntry, TimerQueue } from './timer-queue';
+import type { TimerQueue } from './timer-queue';
 
-const FIRST_PAUSE_MS = 500;
-/** Pauses grow up to this bound, so that thousands of retries do not overload a store that is down. */
-const LONGEST_PAUSE_MS = 8000;
-const PAUSE_GROWTH = 1.5;
+/** The pauses grow, so that thousands of retries do not overload a store that is down. */
+const GIVE_BACK_PAUSES: Pauses = { firstMs: 500, growth: 1.5, longestMs: 8000 };
 /**
  * The shortest time for which a give-back is retried. A lease ends with its ttl, but an abandoned place stays in the
  * queue for as long as this server touches the queue, and costs the next waiter an offer.
@@ -19,20 +18,20 @@ const MAX_RUNNING = 10_000;
 
 /** Ends waits, and gives back grants that were not reported to their callers. */
 export class Withdrawals {
-  private running = 0;
-  private readonly retries = new Set<TimerEntry>();
-  private closed = false;
+  private readonly giveBacks: BackgroundCommands;
 
   constructor(
     private readonly store: PermitsStore,
     private readonly clock: Clock,
-    private readonly timers: TimerQueue,
-    private readonly onDefect: (error: unknown) => void,
-  ) {}
+    timers: TimerQueue,
+    onDefect: (error: unknown) => void,
+  ) {
+    this.giveBacks = new BackgroundCommands(clock, timers, GIVE_BACK_PAUSES, onDefect);
+  }
 
   /** The number of give-backs that the store has not confirmed yet. */
   get givingBackCount(): number {
-    return this.running;
+    return this.giveBacks.count;
   }
 
   /** Ends a wait. If the request was granted or offered permits, the reply is that grant. */
@@ -52,38 +51,14 @@ export class Withdrawals {
    * a lease that was reported to another call.
    */
   giveBackLater(resource: Resource, { requestId, attach, ttlMs }: PermitsWanted): void {
-    if (this.closed || this.running >= MAX_RUNNING) return;
-    this.running += 1;
+    if (this.giveBacks.count >= MAX_RUNNING) return;
     const until = this.clock.now() + Math.max(ttlMs, MIN_DURATION_MS);
-    this.giveBack(resource, { requestId, attach, giveBack: true }, FIRST_PAUSE_MS, until);
+    this.giveBacks.run(() => this.store.withdraw(resource, { requestId, attach, giveBack: true }), until);
   }
 
-  /** Ends all retries, before the store is closed. An unreported grant then stays taken until its ttl ends. */
+  /** Ends all give-backs in the background, before the store is closed. An unreported grant then stays taken until its ttl ends. */
   close(): void {
-    this.closed = true;
-    for (const retry of this.retries) retry.cancel();
-    this.running -= this.retries.size;
-    this.retries.clear();
-  }
-
-  private giveBack(resource: Resource, command: WithdrawCommand, pauseMs: number, until: number): void {
-    this.store.withdraw(resource, command).then(
-      () => (this.running -= 1),
-      (error) => {
-        reportDefect(error, this.onDefect);
-        const retryAt = this.clock.now() + pauseMs;
-        const nextPauseMs = Math.min(PAUSE_GROWTH * pauseMs, LONGEST_PAUSE_MS);
-        if (this.closed || retryAt >= until) {
-          this.running -= 1;
-          return;
-        }
-        const retry = this.timers.at(retryAt, () => {
-          this.retries.delete(retry);
-          this.giveBack(resource, command, nextPauseMs, until);
-        });
-        this.retries.add(retry);
-      },
-    );
+    this.giveBacks.close();
   }
 
   private async withdraw(

@@ -165,6 +165,35 @@ describe('a draining server', () => {
     on.expectRest();
   });
 
+  /** A stream without replies to its renewals: the engine reports the loss, and releases the lease in the background. */
+  async function lostLease(): Promise<void> {
+    const stream = on.hold({ ttlMs: 3000 });
+    const sent = await on.store.next('acquire');
+    await sent.answer(grantedAt(sent.at, { ttlMs: 3000, remainingMs: 3000 }));
+    await on.clock.advance(3000);
+    expect(stream.outcome).toBe('LEASE_LOST');
+    await drain();
+    expect(drained).toBe(true);
+  }
+
+  it('goes on with the release of a lost lease until it is closed', async () => {
+    await lostLease();
+    await (await on.store.next('release')).fail('unknown');
+    await on.clock.advance(1000);
+    await (await on.store.next('release')).fail('unknown');
+    expect(on.permits.stats().timerCount).toBe(1);
+    on.permits.close();
+    on.expectRest();
+  });
+
+  it('does not retry the release of a lost lease if this release fails after the close', async () => {
+    await lostLease();
+    const release = await on.store.next('release');
+    on.permits.close();
+    await release.fail('unknown');
+    on.expectRest();
+  });
+
   it('ends all calls even if the store does not answer', async () => {
     const stream = on.hold({ ttlMs: 3000 });
     const sent = await on.store.next('acquire');
