@@ -209,6 +209,16 @@ test.each(SHARED_FOLDERS)(
   },
 );
 
+test('only the engine declares interfaces whose names end with Engine', () => {
+  const rooms = sources.flatMap(({ room, tree }) =>
+    tree.statements
+      .filter(ts.isInterfaceDeclaration)
+      .filter(({ name }) => name.text.endsWith('Engine'))
+      .map(() => room),
+  );
+  expect([...new Set(rooms)]).toEqual(['engine']);
+});
+
 test.each(Object.entries(PACKAGE_STAYS_IN))('only these rooms import the package %s: %j', (name, rooms) => {
   const users = sources.filter((source) =>
     importsOf(source).some((specifier) => packageOf(specifier) === name),

@@ -1,5 +1,5 @@
+import type { AutocompleteEngine } from '../../src/engine/autocomplete/autocomplete-engine';
 import type {
-  AutocompleteEngine,
   DictionaryView,
   ImportSession,
   SuggestPage,
@@ -7,7 +7,7 @@ import type {
 } from '../../src/engine/autocomplete/suggestion';
 import type { Lease, ResourceView } from '../../src/engine/leases/lease';
 import type { Quarantine, StoreHealth, StoreOperations } from '../../src/engine/store-health';
-import type { PermitsEngine } from '../../src/transport/leases/lease-handlers';
+import type { PermitsEngine } from '../../src/engine/leases/permits-engine';
 import { FakeEngine } from './fake-engine';
 
 export const someLease: Lease = {

@@ -6,6 +6,7 @@ import {
   recentsText,
   tooManyImports,
 } from './autocomplete-errors';
+import type { AutocompleteEngine } from './autocomplete-engine';
 import { DEFAULT_PROFILE } from './limits';
 import type { Clock } from '../clock';
 import type { DictionaryStore, ListPosition, StoredProfile } from './dictionary-store';
@@ -21,7 +22,6 @@ import { rankRecents, suggestRecents } from './recents-ranking';
 import type { RecentsStore } from './recents-store';
 import { isPagePosition, mergePage, rankAfter } from './suggest-page';
 import type {
-  AutocompleteEngine,
   DictionariesPage,
   DictionaryView,
   EntriesPage,

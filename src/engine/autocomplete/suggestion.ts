@@ -1,4 +1,4 @@
-/** The terms of autocomplete (entries, recents, suggestions), and the engine's interface for the transport. */
+/** The terms of autocomplete: entries, recents, suggestions, imports. */
 
 /** The kinds of matches between a text and a query, the best kind first. */
 export const MATCH_KINDS = ['exact', 'prefix', 'word-prefix', 'suffix', 'contains', 'typo'] as const;
@@ -127,35 +127,4 @@ export interface ImportSession {
   commit(entryCount: number): Promise<DictionaryView>;
   /** Leaves the dictionary unchanged, and removes the imported entries. Never rejects. */
   abandon(): Promise<void>;
-}
-
-/**
- * The engine's interface for the transport, which has checked all fields. Every method rejects with a HoldfastError.
- */
-export interface AutocompleteEngine {
-  /**
-   * Puts a recent in front of its list. Replaces the recent with the same entry id, or the same text if there is no id.
-   * The list keeps the first `capacity` recents.
-   */
-  addRecent(list: string, recent: Recent, capacity: number): Promise<void>;
-  /** Identifies the recent by its entry id, or by its text if the id is empty. False: the list had no such recent. */
-  removeRecent(list: string, which: { readonly entryId: string; readonly text: string }): Promise<boolean>;
-  suggestRecents(list: string, query: RecentsQuery): Promise<readonly Suggestion[]>;
-  /** Resolves to true if the list existed. */
-  deleteRecents(list: string): Promise<boolean>;
-
-  createDictionary(name: string, profile: Profile): Promise<DictionaryView>;
-  putEntries(dictionary: string, entries: readonly Entry[]): Promise<void>;
-  /** Resolves to the number of deleted entries. */
-  deleteEntries(dictionary: string, entryIds: readonly string[]): Promise<number>;
-  /** If `profile` is undefined, the dictionary's profile is used, or the default profile for a new dictionary. */
-  startImport(dictionary: string, profile: Profile | undefined): Promise<ImportSession>;
-  /** Resolves to the entry's new selection count. Undefined: the dictionary has no such entry. */
-  recordSelection(dictionary: string, entryId: string, count: number): Promise<number | undefined>;
-  suggest(request: SuggestRequest): Promise<SuggestPage>;
-  listEntries(range: ListRange): Promise<EntriesPage>;
-  getDictionary(name: string): Promise<DictionaryView>;
-  listDictionaries(namePrefix: string, pageSize: number, pageToken: string): Promise<DictionariesPage>;
-  /** Resolves to true if the dictionary existed. */
-  deleteDictionary(name: string): Promise<boolean>;
 }

@@ -7,6 +7,7 @@ import type { Lease, Resource, ResourceView, Service } from './lease';
 import * as errors from './lease-errors';
 import { parseLeaseId } from './lease-id';
 import { PermitsContext, type PermitsOptions } from './permits-context';
+import type { PermitsEngine } from './permits-engine';
 import type { RemoveCommand, SetLimitCommand } from './permits-store';
 import type { AcquireRequest, HoldSink, HoldStart, ReleaseResult } from './requests';
 import { resourceShownToClients } from './views';
@@ -26,7 +27,7 @@ export interface PermitsStats {
  * The engine of locks and semaphores. The engine decides, and the store carries out each step atomically. A lock is a
  * semaphore with LOCK_LIMIT permits.
  */
-export class Permits {
+export class Permits implements PermitsEngine {
   private readonly context: PermitsContext;
   private readonly streams: HoldStreams;
   private acquireCount = 0;

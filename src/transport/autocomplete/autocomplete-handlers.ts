@@ -16,16 +16,14 @@ import {
   type SuggestRequest,
   type SuggestStreamRequest,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
+import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-engine';
 import {
   DEFAULT_CAPACITY,
   MAX_CAPACITY,
   SUGGESTION_PAGES,
   type AutocompleteLimits,
 } from '../../engine/autocomplete/limits';
-import type {
-  AutocompleteEngine,
-  SuggestRequest as EngineRequest,
-} from '../../engine/autocomplete/suggestion';
+import type { SuggestRequest as EngineRequest } from '../../engine/autocomplete/suggestion';
 import { bidi, clientStream, unary, type CallContext } from '../grpc/call';
 import { toErrorSummary } from '../grpc/errors';
 import { checkName, requireName, Violations } from '../grpc/fields';

@@ -18,7 +18,7 @@ import type {
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import { LIST_PAGES, MAX_SELECTIONS } from '../../engine/autocomplete/limits';
 import { MAX_NAME_BYTES } from '../../engine/names';
-import type { AutocompleteEngine } from '../../engine/autocomplete/suggestion';
+import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-engine';
 import { unary, type CallContext } from '../grpc/call';
 import { checkName, checkText, requireName, Violations } from '../grpc/fields';
 import {

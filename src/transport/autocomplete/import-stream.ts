@@ -5,7 +5,8 @@ import type {
   ImportStart,
 } from '../../../generated/typescript/holdfast/v1/autocomplete_service';
 import { HoldfastError } from '../../engine/errors';
-import type { AutocompleteEngine, DictionaryView, ImportSession } from '../../engine/autocomplete/suggestion';
+import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-engine';
+import type { DictionaryView, ImportSession } from '../../engine/autocomplete/suggestion';
 import { timeSpan } from '../../engine/time-span';
 import { checkName, Violations } from '../grpc/fields';
 import type { RequestReader } from '../grpc/request-reader';

@@ -1,10 +1,8 @@
 import type { Duration } from '../../../generated/typescript/google/protobuf/duration';
 import type * as proto from '../../../generated/typescript/holdfast/v1/lease';
-import type { Call } from '../../engine/call';
-import type { AcquireRequest, HoldSink, HoldStart, ReleaseResult } from '../../engine/leases/requests';
-import type { HoldEvent, Lease, ResourceView, Service } from '../../engine/leases/lease';
+import type { HoldEvent, Service } from '../../engine/leases/lease';
 import type { Limits } from '../../engine/leases/limits';
-import type { RemoveCommand, SetLimitCommand } from '../../engine/leases/permits-store';
+import type { PermitsEngine } from '../../engine/leases/permits-engine';
 import { serverStream, unary, type CallContext } from '../grpc/call';
 import { checkLeaseId, checkTtl } from './fields';
 import { EventStream, type EventShape } from '../grpc/event-stream';
@@ -16,17 +14,6 @@ import {
   type ReadAmount,
 } from './lease-requests';
 import { holdEventCoalesceKey, holdEventMessage, leaseMessage, lossCauseMessage } from './messages';
-
-/** The part of the permits engine that the handlers call. */
-export interface PermitsEngine {
-  acquire(call: Call, service: Service, request: AcquireRequest): Promise<Lease>;
-  renew(call: Call, service: Service, leaseId: string, ttlMs: number | undefined): Promise<Lease>;
-  release(call: Call, service: Service, leaseId: string): Promise<ReleaseResult>;
-  hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void>;
-  inspect(service: Service, name: string): Promise<ResourceView>;
-  setLimit(name: string, command: SetLimitCommand): Promise<ResourceView>;
-  remove(name: string, command: RemoveCommand): Promise<void>;
-}
 
 const HOLD_EVENTS: EventShape<HoldEvent, { holdEvent: proto.HoldEvent | undefined }> = {
   toMessage: (event) => ({ holdEvent: holdEventMessage(event) }),

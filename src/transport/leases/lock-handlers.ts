@@ -11,10 +11,11 @@ import {
   type LockServiceServer,
 } from '../../../generated/typescript/holdfast/v1/lock_service';
 import type { Limits } from '../../engine/leases/limits';
+import type { PermitsEngine } from '../../engine/leases/permits-engine';
 import { unary, type CallContext } from '../grpc/call';
 import { requireName, type Violations } from '../grpc/fields';
 import { serializer } from '../grpc/serialize';
-import { leaseHandlers, type PermitsEngine } from './lease-handlers';
+import { leaseHandlers } from './lease-handlers';
 import type { FieldPath, PermitAmount } from './lease-requests';
 import { lockMessage } from './messages';
 

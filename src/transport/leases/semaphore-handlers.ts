@@ -14,11 +14,12 @@ import {
   type SetSemaphoreLimitResponse,
 } from '../../../generated/typescript/holdfast/v1/semaphore_service';
 import type { Limits } from '../../engine/leases/limits';
+import type { PermitsEngine } from '../../engine/leases/permits-engine';
 import { unary, type CallContext } from '../grpc/call';
 import { checkName, requireName, Violations } from '../grpc/fields';
 import { serializer } from '../grpc/serialize';
 import { checkCount } from './fields';
-import { leaseHandlers, type PermitsEngine } from './lease-handlers';
+import { leaseHandlers } from './lease-handlers';
 import type { FieldPath, PermitAmount } from './lease-requests';
 import { semaphoreMessage } from './messages';
 

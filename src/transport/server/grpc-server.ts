@@ -8,14 +8,14 @@ import { ServerServiceService } from '../../../generated/typescript/holdfast/v1/
 import { defaultAutocompleteLimits, type AutocompleteLimits } from '../../engine/autocomplete/limits';
 import type { Clock } from '../../engine/clock';
 import type { Limits } from '../../engine/leases/limits';
+import type { PermitsEngine } from '../../engine/leases/permits-engine';
 import type { StoreHealth, StoreOperations } from '../../engine/store-health';
-import type { AutocompleteEngine } from '../../engine/autocomplete/suggestion';
+import type { AutocompleteEngine } from '../../engine/autocomplete/autocomplete-engine';
 import { autocompleteHandlers, autocompleteServiceDefinition } from '../autocomplete/autocomplete-handlers';
 import type { CallContext } from '../grpc/call';
 import { watchConnections, type Connections } from '../grpc/grpc-internals';
 import { listen, type Address } from '../grpc/listen';
 import type { Log } from '../grpc/log';
-import type { PermitsEngine } from '../leases/lease-handlers';
 import { lockHandlers, lockServiceDefinition } from '../leases/lock-handlers';
 import { semaphoreHandlers, semaphoreServiceDefinition } from '../leases/semaphore-handlers';
 import { Descriptors } from './descriptors';

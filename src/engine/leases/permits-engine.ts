@@ -1,0 +1,18 @@
+import type { Call } from '../call';
+import type { Lease, ResourceView, Service } from './lease';
+import type { RemoveCommand, SetLimitCommand } from './permits-store';
+import type { AcquireRequest, HoldSink, HoldStart, ReleaseResult } from './requests';
+
+/**
+ * The engine's interface for the transport, which has checked all fields. A rejection with another error than a
+ * HoldfastError is a defect.
+ */
+export interface PermitsEngine {
+  acquire(call: Call, service: Service, request: AcquireRequest): Promise<Lease>;
+  renew(call: Call, service: Service, leaseId: string, ttlMs: number | undefined): Promise<Lease>;
+  release(call: Call, service: Service, leaseId: string): Promise<ReleaseResult>;
+  hold(call: Call, service: Service, start: HoldStart, sink: HoldSink): Promise<void>;
+  inspect(service: Service, name: string): Promise<ResourceView>;
+  setLimit(name: string, command: SetLimitCommand): Promise<ResourceView>;
+  remove(name: string, command: RemoveCommand): Promise<void>;
+}
