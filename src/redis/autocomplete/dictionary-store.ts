@@ -28,16 +28,21 @@ import type { RedisConnection } from '../connection/connection';
 import { script, type RawArgument, type Script } from '../connection/operation';
 import {
   kindLetters,
-  listOf,
+  LOST,
   positionArgs,
   profileText,
-  readListedEntry,
-  readListPosition,
-  readPosition,
-  readProfile,
-  readRankedEntry,
-  readView,
-  textOf,
+  readCommit,
+  readCreate,
+  readDrop,
+  readInspect,
+  readList,
+  readNames,
+  readStartImport,
+  readSuggest,
+  readSweep,
+  readWrite,
+  UNKNOWN,
+  type SweepOutcome,
 } from './dictionary-replies';
 import { dictionaryKey, dictionaryNamesKey } from '../keys';
 import type { RawReply } from '../connection/script-command';
@@ -70,9 +75,6 @@ const MOST_BYTES = 64 * 1024;
 /** How many scripts of one call are in flight. Two keep Redis busy, and leave room for other calls. */
 const LANE_COUNT = 2;
 
-const UNKNOWN: UnknownDictionary = { kind: 'unknown' };
-const LOST: LostImport = { kind: 'lost' };
-
 /** A change as arguments of the script, with their approximate size in bytes. */
 interface ChangeArguments {
   readonly id: string;
@@ -91,13 +93,11 @@ export class RedisDictionaryStore implements DictionaryStore {
   constructor(private readonly options: DictionaryStoreOptions) {}
 
   create(name: string, profile: StoredProfile): Promise<{ kind: 'ok' } | OtherProfile> {
-    return this.run(scripts.create, name, [profileText(profile)], ([word, known]) =>
-      textOf(word) === 'EXISTS' ? otherProfile(known) : { kind: 'ok' },
-    );
+    return this.run(scripts.create, name, [profileText(profile)], readCreate);
   }
 
   inspect(name: string): Promise<StoredView | UnknownDictionary> {
-    return this.run(scripts.inspect, name, [], (reply) => (isUnknown(reply) ? UNKNOWN : readView(reply)));
+    return this.run(scripts.inspect, name, [], readInspect);
   }
 
   async put(
@@ -126,11 +126,7 @@ export class RedisDictionaryStore implements DictionaryStore {
 
   startImport(name: string, importId: string, profile: StoredProfile | undefined, usual: StoredProfile) {
     const args = [profile ? profileText(profile) : '', profileText(usual), importId];
-    return this.run(scripts.startImport, name, args, ([word, known]) => {
-      if (textOf(word) === 'EXISTS') return otherProfile(known);
-      if (textOf(word) === 'BUSY') return { kind: 'busy' as const };
-      return { kind: 'ok' as const, profile: readProfile(known) };
-    });
+    return this.run(scripts.startImport, name, args, readStartImport);
   }
 
   async putImported(
@@ -143,12 +139,9 @@ export class RedisDictionaryStore implements DictionaryStore {
     return written.kind === 'ok' ? { kind: 'ok' } : LOST;
   }
 
-  commitImport(name: string, importId: string): Promise<{ kind: 'ok' } | LostImport> {
-    const read = ([word]: RawReply[]): { kind: 'ok' } | LostImport | Promise<{ kind: 'ok' } | LostImport> => {
-      if (textOf(word) === 'AGAIN') return this.run(scripts.endImport, name, [importId, 'commit'], read);
-      return textOf(word) === 'LOST' ? LOST : { kind: 'ok' };
-    };
-    return this.run(scripts.endImport, name, [importId, 'commit'], read);
+  async commitImport(name: string, importId: string): Promise<{ kind: 'ok' } | LostImport> {
+    const committed = await this.run(scripts.endImport, name, [importId, 'commit'], readCommit);
+    return committed === 'again' ? this.commitImport(name, importId) : committed;
   }
 
   async abandonImport(name: string, importId: string): Promise<void> {
@@ -156,43 +149,24 @@ export class RedisDictionaryStore implements DictionaryStore {
   }
 
   drop(name: string): Promise<boolean> {
-    return this.run(scripts.drop, name, [], (reply) => !isUnknown(reply));
+    return this.run(scripts.drop, name, [], readDrop);
   }
 
-  sweep(name: string): Promise<'more' | 'building' | 'clean' | 'gone'> {
-    return this.run(
-      scripts.sweep,
-      name,
-      [],
-      ([word]) => textOf(word).toLowerCase() as 'more' | 'building' | 'clean' | 'gone',
-    );
+  sweep(name: string): Promise<SweepOutcome> {
+    return this.run(scripts.sweep, name, [], readSweep);
   }
 
   suggest(name: string, request: RankingRequest): Promise<({ kind: 'ok' } & Ranking) | UnknownDictionary> {
     const { query, kinds, limit, after } = request;
     const args = [query.kept, query.dropped, kindLetters(kinds), limit, ...positionArgs(after)];
-    return this.read(scripts.suggest, name, args, (reply) => {
-      if (isUnknown(reply)) return UNKNOWN;
-      const [, profile, partial, next, entries] = reply;
-      return {
-        kind: 'ok',
-        profile: readProfile(profile),
-        partial: textOf(partial) === '1',
-        next: readPosition(next),
-        entries: listOf(entries).map(readRankedEntry),
-      };
-    });
+    return this.read(scripts.suggest, name, args, readSuggest);
   }
 
   list(name: string, request: ListingRequest): Promise<({ kind: 'ok' } & Listing) | UnknownDictionary> {
     const { from, to, limit, after } = request;
     const position = after ? [after.text, after.number] : ['', ''];
     const args = [from.kept, from.dropped, to.kept, to.dropped, limit, ...position];
-    return this.read(scripts.list, name, args, (reply) => {
-      if (isUnknown(reply)) return UNKNOWN;
-      const [, next, entries] = reply;
-      return { kind: 'ok', next: readListPosition(next), entries: listOf(entries).map(readListedEntry) };
-    });
+    return this.read(scripts.list, name, args, readList);
   }
 
   async register(name: string): Promise<void> {
@@ -211,7 +185,7 @@ export class RedisDictionaryStore implements DictionaryStore {
     // No UTF-8 text contains the byte 255, so this key follows every name with this beginning.
     const to = Buffer.concat([Buffer.from(`(${beginning}`), Buffer.from([255])]);
     const args = [dictionaryNamesKey(prefix), from, to, 'LIMIT', 0, limit];
-    return commands.query('ZRANGEBYLEX', args, (names) => names.map(textOf));
+    return commands.query('ZRANGEBYLEX', args, readNames);
   }
 
   /** If several changes name the same entry, the last change counts. */
@@ -260,17 +234,11 @@ export class RedisDictionaryStore implements DictionaryStore {
       const sendOnce = once && answers.length < changes.length;
       return this.run(scripts.write, name, args, read, sendOnce);
     };
-    const read = ([word, second, done, begun]: RawReply[]): Written | Promise<Written> => {
-      switch (textOf(word)) {
-        case 'UNKNOWN':
-          return UNKNOWN;
-        case 'LOST':
-          return LOST;
-        case 'PROFILE':
-          return otherProfile(second);
-      }
-      for (const answer of listOf(begun)) answers.push(Number(textOf(answer)));
-      if (answers.length === changes.length && textOf(done) === '1') return { kind: 'ok', answers };
+    const read = (reply: RawReply[]): Written | Promise<Written> => {
+      const written = readWrite(reply);
+      if (written.kind !== 'ok') return written;
+      answers.push(...written.results);
+      if (answers.length === changes.length && written.isFinished) return { kind: 'ok', answers };
       return step();
     };
     return step().catch((error: unknown) => {
@@ -325,12 +293,4 @@ function put({ entryId, text, folded, weight, payload, aliases }: FoldedEntry): 
   const bytes = 3 * (entryId.length + shown.length + folded.length + aliasText.length) + payload.length;
   const value = payload.length === 0 ? '' : payload;
   return { id: entryId, args: ['put', entryId, shown, folded, weight, value, aliasText], bytes };
-}
-
-function isUnknown([word]: readonly RawReply[]): boolean {
-  return textOf(word) === 'UNKNOWN';
-}
-
-function otherProfile(reply: RawReply | undefined): OtherProfile {
-  return { kind: 'other-profile', profile: readProfile(reply) };
 }
