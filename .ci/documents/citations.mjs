@@ -1,11 +1,11 @@
-// Checks the citations in code and tests. "docs/….md" must be an existing page. A number after a page, and the
-// number in "rule 3", "invariant 3", "chapter 3" and "fact 3", must be a numbered heading or item of that page.
+// Checks the citations in code, tests and documents. "docs/….md" must be an existing page. A number after a page, and
+// the number in "rule 3", "invariant 3", "chapter 3" and "fact 3", must be a numbered heading or item of that page.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { filesWith, report, ROOT } from './files.mjs';
 
-const CODE = new Set(['.ts', '.cts', '.mjs', '.cjs', '.lua', '.proto', '.py', '.tla', '.sh']);
+const CITING = new Set(['.ts', '.cts', '.mjs', '.cjs', '.lua', '.proto', '.py', '.tla', '.sh', '.md']);
 
 /** The page that a citation without a path refers to. */
 const PAGE_OF_WORD = {
@@ -49,7 +49,7 @@ function unwrapped(text) {
 }
 
 report(
-  filesWith(CODE)
+  filesWith(CITING)
     .filter((file) => !file.startsWith(join('.ci', 'documents')))
     .flatMap((file) => {
       const text = unwrapped(readFileSync(join(ROOT, file), 'utf8'));

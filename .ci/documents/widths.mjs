@@ -1,12 +1,14 @@
-// Checks that the documents can be read in a terminal of 100 columns: README.md has at most 150 lines and no line
-// over 100 columns, except a line that is one word, such as a URL; no table under docs/ is wider than 100 columns.
+// Checks that the documents can be read in a terminal of 100 columns. README.md has at most 150 lines, and src/README.md
+// at most 80. These pages, CONTRIBUTING.md and CHANGELOG.md have no line over 100 columns, except a line that is one
+// word, such as a URL. No table under docs/ is wider than 100 columns.
 
 import { readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { filesWith, report, ROOT } from './files.mjs';
 
 const MAX_COLUMNS = 100;
-const MAX_README_LINES = 150;
+const MAX_LINES = { 'README.md': 150, [join('src', 'README.md')]: 80 };
+const NARROW_PAGES = [...Object.keys(MAX_LINES), 'CONTRIBUTING.md', 'CHANGELOG.md'];
 
 /** Lines of a file that are too wide, as problems. Columns are counted in code points. */
 function tooWide(file, isChecked) {
@@ -19,15 +21,18 @@ function tooWide(file, isChecked) {
     });
 }
 
-const lineCount = readFileSync(join(ROOT, 'README.md'), 'utf8').trimEnd().split('\n').length;
+/** The problem of a file with too many lines. */
+function tooLong([file, maxLines]) {
+  const lineCount = readFileSync(join(ROOT, file), 'utf8').trimEnd().split('\n').length;
+  return lineCount > maxLines ? [`${file} has ${lineCount} lines; at most ${maxLines} are allowed`] : [];
+}
+
 const isSeveralWords = (line) => /\S\s+\S/.test(line.replace(/^\s*[-*] /, ''));
 const isTableRow = (line) => /^\s*\|/.test(line);
 const docs = filesWith(new Set(['.md'])).filter((file) => file.startsWith(`docs${sep}`));
 
 report([
-  ...(lineCount > MAX_README_LINES
-    ? [`README.md has ${lineCount} lines; at most ${MAX_README_LINES} are allowed`]
-    : []),
-  ...tooWide('README.md', isSeveralWords),
+  ...Object.entries(MAX_LINES).flatMap(tooLong),
+  ...NARROW_PAGES.flatMap((file) => tooWide(file, isSeveralWords)),
   ...docs.flatMap((file) => tooWide(file, isTableRow)),
 ]);
