@@ -1,12 +1,8 @@
-import { credentials } from '@grpc/grpc-js';
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import {
-  SemaphoreServiceClient,
-  type Semaphore,
-} from '../../generated/typescript/holdfast/v1/semaphore_service';
+import { SemaphoreClient } from '../support/clients/semaphore-client';
 import { eventually } from '../support/eventually';
 import { sayNotChecked } from '../support/not-checked';
 import { findPythonExample } from './launchers';
@@ -61,27 +57,13 @@ async function startPool(
 }
 
 /** Calls `use` with a client of its own, which does not belong to the pool. */
-async function withClient<T>(stage: Stage, use: (client: SemaphoreServiceClient) => Promise<T>): Promise<T> {
-  const client = new SemaphoreServiceClient(stage.servers[0]?.listen ?? '', credentials.createInsecure());
+async function withClient<T>(stage: Stage, use: (client: SemaphoreClient) => Promise<T>): Promise<T> {
+  const client = new SemaphoreClient(stage.servers[0]?.listen ?? '');
   try {
     return await use(client);
   } finally {
     client.close();
   }
-}
-
-function getSemaphore(client: SemaphoreServiceClient, name: string): Promise<Semaphore> {
-  return new Promise((resolve, reject) =>
-    client.getSemaphore({ name }, (error, answer) =>
-      answer?.semaphore ? resolve(answer.semaphore) : reject(error ?? new Error('no semaphore')),
-    ),
-  );
-}
-
-function setLimit(client: SemaphoreServiceClient, name: string, limit: number): Promise<void> {
-  return new Promise((resolve, reject) =>
-    client.setSemaphoreLimit({ name, limit }, (error) => (error ? reject(error) : resolve())),
-  );
 }
 
 async function judge(record: string): Promise<{ readonly code: number; readonly text: string }> {
@@ -131,7 +113,7 @@ check(
     await withClient(stage, async (client) => {
       const dead = await killOneAtWork(worker);
       const isBack = async () =>
-        !(await getSemaphore(client, stage.name)).holders.some(({ holderId }) => holderId === dead.name);
+        !(await client.get(stage.name)).holders.some(({ holderId }) => holderId === dead.name);
       await eventually('its permits to be free', isBack, { timeoutMs: 10_000 });
       // The last renewal was at most a third of the ttl before the kill.
       expect(performance.now() - dead.at).toBeGreaterThan(TTL_MS / 3);
@@ -177,7 +159,7 @@ check(
     const worker = await startPool(stage, pool, stage.servers, args);
     await worker.line(/conductor: limit 2 → 2;/, START_MS);
     await withClient(stage, async (client) => {
-      await setLimit(client, stage.name, 3);
+      await client.setLimit(stage.name, 3);
       await worker.line(/conductor: LIMIT_MISMATCH, limit 3, not 2: another program has set it/);
       await worker.line(/conductor: limit 3 → 4; limit 4, used \d, overcommitted 0, waiters \d; held by/);
 
@@ -186,7 +168,7 @@ check(
       expect(worker.lines.at(-1)?.text).toBe('never over the limit');
       // The server may notice the end of a waiter's stream shortly after the waiter's process has ended.
       const left = async () => {
-        const { usedCount, waiterCount } = await getSemaphore(client, stage.name);
+        const { usedCount, waiterCount } = await client.get(stage.name);
         return usedCount + waiterCount === 0;
       };
       await eventually('nothing to be held or waited for', left, { timeoutMs: TTL_MS / 3 });

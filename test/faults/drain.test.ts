@@ -1,12 +1,8 @@
-import { credentials } from '@grpc/grpc-js';
 import { randomUUID } from 'node:crypto';
-import {
-  HealthCheckResponse_ServingStatus as ServingStatus,
-  HealthClient,
-  type HealthCheckResponse,
-} from '../../generated/typescript/grpc/health/v1/health';
+import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../generated/typescript/grpc/health/v1/health';
+import { watchHealth } from '../support/clients/server-calls';
 import { eventually } from '../support/eventually';
-import { Fleet, type Member } from './fleet';
+import { Fleet } from './fleet';
 import { CallEnded } from './held';
 import { runScenario } from './scenario';
 
@@ -29,16 +25,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => fleet?.close());
-
-/** Watches the health of a server. `said` has the statuses so far. */
-function watchHealth(member: Member) {
-  const client = new HealthClient(member.address, credentials.createInsecure());
-  const said: ServingStatus[] = [];
-  const stream = client.watch({ service: '' });
-  stream.on('data', ({ status }: HealthCheckResponse) => said.push(status));
-  const ended = new Promise<void>((resolve) => stream.on('error', () => resolve()).on('end', resolve));
-  return { said, ended, close: () => client.close() };
-}
 
 test.concurrent(
   'SIGTERM renews leases once more, ends all calls with DRAINING, keeps places, and exits with 0',
@@ -63,8 +49,8 @@ test.concurrent(
       const last = scenario.client('w3', survivor);
       const behind = last.hold({ name: queue, ttlMs: 3000 });
       await behind.queued();
-      const health = watchHealth(leaving);
-      await eventually('SERVING', () => health.said.includes(ServingStatus.SERVING));
+      const health = watchHealth(leaving.address);
+      await eventually('SERVING', () => health.statuses.includes(ServingStatus.SERVING));
 
       const end = scenario.fault('draining', 'SIGTERM');
       const before = stream.kinds.length;
@@ -84,7 +70,7 @@ test.concurrent(
       expect(await exit).toEqual({ code: 0, signal: null });
       expect(stopwatch.chargedMs).toBeLessThan(DRAIN_TIMEOUT_MS / 2);
       await health.ended;
-      expect(health.said).toEqual([ServingStatus.SERVING, ServingStatus.NOT_SERVING]);
+      expect(health.statuses).toEqual([ServingStatus.SERVING, ServingStatus.NOT_SERVING]);
       health.close();
       const warned = leaving.server.logs.filter(({ level }) => level !== 'info' && level !== 'debug');
       expect(warned).toEqual([]);

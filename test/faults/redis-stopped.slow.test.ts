@@ -1,12 +1,9 @@
-import { credentials } from '@grpc/grpc-js';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  HealthCheckResponse_ServingStatus as ServingStatus,
-  HealthClient,
-} from '../../generated/typescript/grpc/health/v1/health';
+import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../generated/typescript/grpc/health/v1/health';
+import { health } from '../support/clients/server-calls';
 import { eventually } from '../support/eventually';
-import { Fleet, type Member } from './fleet';
+import { Fleet } from './fleet';
 import { CallEnded } from './held';
 import { WaiterLine } from './waiter-line';
 import { runScenario } from './scenario';
@@ -24,15 +21,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => fleet?.close());
-
-function health(member: Member): Promise<ServingStatus> {
-  const client = new HealthClient(member.address, credentials.createInsecure());
-  return new Promise<ServingStatus>((resolve, reject) => {
-    client.check({ service: '' }, (error, answer) =>
-      error === null ? resolve(answer.status) : reject(error),
-    );
-  }).finally(() => client.close());
-}
 
 test('while Redis is paused, streams end with LEASE_LOST, calls are answered in time, and no newcomer overtakes a waiter', () =>
   runScenario({ fleet, title: 'redis paused', witness: fleet.member(1) }, async (scenario) => {
@@ -72,7 +60,7 @@ test('while Redis is paused, streams end with LEASE_LOST, calls are answered in 
     expect(stream.lossCause).toBe('STORE_UNAVAILABLE');
     expect(stream.count('renewalFailed')).toBeGreaterThan(0);
     expect((await hankHolds.ended).reason).toBe('LEASE_LOST');
-    await eventually('NOT_SERVING', async () => (await health(one)) === ServingStatus.NOT_SERVING);
+    await eventually('NOT_SERVING', async () => (await health(one.address)) === ServingStatus.NOT_SERVING);
 
     await sleep(Math.max(0, STOP_MS - 1000 - stopwatch.elapsedMs));
     // The newcomer's command is in the socket when Redis continues, ahead of the waiters' heartbeat.
@@ -87,5 +75,5 @@ test('while Redis is paused, streams end with LEASE_LOST, calls are answered in 
     expect(line.order).toEqual(['w1', 'w2', 'w3', 'newcomer']);
     // The request without an answer from Redis may be granted by now. A retry shows the outcome.
     await dora.release(await dora.acquire(request));
-    await eventually('SERVING', async () => (await health(one)) === ServingStatus.SERVING);
+    await eventually('SERVING', async () => (await health(one.address)) === ServingStatus.SERVING);
   }));
