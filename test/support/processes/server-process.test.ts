@@ -1,6 +1,10 @@
 import { connect } from 'node:net';
+import { Stopwatch } from '../stopwatch';
 import { RedisProcess } from './redis-process';
 import { ServerProcess } from './server-process';
+
+/** Much shorter than the time limit of a start, 60 s. */
+const EARLY_END_MS = 10_000;
 
 function accepts(listen: string): Promise<boolean> {
   const [host = '', port] = listen.split(':');
@@ -45,9 +49,11 @@ describe('ServerProcess', () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  it('rejects with the output of the server if the server ends at its start', async () => {
+  it('rejects immediately with the output of the server if the server ends at its start', async () => {
+    const stopwatch = new Stopwatch();
     const start = ServerProcess.start({ redisUrl: redis.url, env: { HOLDFAST_LISTEN: 'nowhere' } });
     await expect(start).rejects.toThrow(/ended[^]*HOLDFAST_LISTEN/);
+    expect(stopwatch.chargedMs).toBeLessThan(EARLY_END_MS);
   });
 
   it('reports a printed unhandled rejection and a crash', async () => {
