@@ -4,11 +4,11 @@ import type { RecentsStore } from '../engine/autocomplete/recents-store';
 import type { PermitsStore } from '../engine/leases/permits-store';
 import type { StoreHealth, StoreOperations } from '../engine/store-health';
 import type { ClusterAddress, SentinelAddress, StoreAddress } from '../redis-address';
-import { singleEndpoint, tlsOptions, userOptions, type Security } from './address';
 import { RedisCluster } from './topology/cluster';
 import { ClusterNotifications } from './topology/cluster-notifications';
 import type { Commands } from './connection/command-runner';
 import { RedisConnection } from './connection/connection';
+import { singleEndpoint, tlsOptions, userOptions, type Security } from './connection/endpoint';
 import type { Script } from './connection/operation';
 import { dictionaryScripts, RedisDictionaryStore } from './autocomplete/dictionary-store';
 import { RedisNode, type NodeOptions } from './topology/node';
@@ -18,7 +18,7 @@ import { recentsScripts, RedisRecentsStore } from './autocomplete/recents-store'
 import { connectorFor } from './topology/sentinel-connector';
 import { Sentinels } from './topology/sentinels';
 
-export type { Security } from './address';
+export type { Security } from './connection/endpoint';
 
 export interface StoreOptions {
   readonly address: StoreAddress;

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { RedisEndpoint, RedisOptions } from '../address';
+import type { RedisEndpoint, RedisOptions } from './endpoint';
 
 /** The shortest timeout of ioredis's own commands (PING, INFO): a slow disk must not end the connection. */
 const SHORTEST_TIMEOUT_MS = 1000;

@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis';
 import type { Clock, Timer } from '../../engine/clock';
 import { StoreFailure } from '../../engine/errors';
-import type { RedisEndpoint } from '../address';
 import { ChangeSignal } from './change-signal';
 import { openClient, RECONNECT_PATIENCE_MS, safeOptions } from './client';
 import type { CommandLink, RedirectedOperation } from './command-link';
 import { CommandRunner } from './command-runner';
+import type { RedisEndpoint } from './endpoint';
 import type { Topology } from './node-answers';
 import { NodeProbe, type ProbeListener } from './node-probe';
 import type { EpochGuard, Script } from './operation';

@@ -1,5 +1,5 @@
 import type { ClusterAddress } from '../../redis-address';
-import { nodeEndpoint, type Security } from '../address';
+import { nodeEndpoint, type Security } from '../connection/endpoint';
 import type { RedisCluster } from './cluster';
 import { hostOf } from './cluster-view';
 import { Notifications, type NotificationsOptions } from './notifications';

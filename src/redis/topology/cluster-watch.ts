@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../engine/clock';
-import type { RedisEndpoint } from '../address';
 import { openClient, safeOptions } from '../connection/client';
+import type { RedisEndpoint } from '../connection/endpoint';
 import { bestOf, readView, type ClusterView } from './cluster-view';
 
 /** A node that can be asked for its view of the Cluster. */

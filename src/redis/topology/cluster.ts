@@ -1,10 +1,10 @@
 import { StoreFailure } from '../../engine/errors';
 import type { Quarantine, StoreHealth, StoreOperations } from '../../engine/store-health';
 import type { ClusterAddress } from '../../redis-address';
-import { nodeEndpoint, type RedisOptions, type Security } from '../address';
 import { ChangeSignal } from '../connection/change-signal';
 import type { Commands } from '../connection/command-runner';
 import { NO_HINTS } from '../connection/connection';
+import { nodeEndpoint, type RedisOptions, type Security } from '../connection/endpoint';
 import { absentKey, bucketsBySlot, slotOfKey } from '../keys';
 import { clusterHealth, isSameHealth, type ClusterHealth } from './cluster-health';
 import { ClusterMap } from './cluster-map';

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { Clock, Timer } from '../../engine/clock';
 import type { Resource } from '../../engine/leases/lease';
-import type { RedisEndpoint } from '../address';
 import { openClient, safeOptions } from '../connection/client';
+import type { RedisEndpoint } from '../connection/endpoint';
 import { isNotPermitted } from '../connection/failure-class';
 import { BUCKET_COUNT, resourceOfStateKey, wakeChannel } from '../keys';
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { AbstractConnector } from 'ioredis';
 import type { RedisHost } from '../../redis-address';
-import type { RedisOptions } from '../address';
+import type { RedisOptions } from '../connection/endpoint';
 import type { Sentinels } from './sentinels';
 
 /** The pause before the next question if no sentinel has named a master. */

@@ -1,5 +1,5 @@
 import type { RedisOptions as AnyRedisOptions } from 'ioredis';
-import type { ClusterAddress, RedisHost, RedisUser } from '../redis-address';
+import type { ClusterAddress, RedisHost, RedisUser } from '../../redis-address';
 
 /** `replyMapping` is left out: all connections use protocol 2, and replies have the shapes of protocol 2. */
 export type RedisOptions = Omit<AnyRedisOptions, 'replyMapping'>;
