@@ -1,4 +1,5 @@
-import { HoldfastError, StoreFailure } from './errors';
+import { StoreFailure, type HoldfastError } from './errors';
+import { outcomeUnknown, storeUnavailable } from './store-errors';
 import type { Quarantine, StoreOperations } from './store-health';
 import { roundedTimeSpan } from './time-span';
 
@@ -22,11 +23,8 @@ export async function endQuarantine(operations: StoreOperations): Promise<EndedQ
 
 function notEnded({ carriedOut }: StoreFailure): HoldfastError {
   return carriedOut === 'unknown'
-    ? new HoldfastError(
-        'OUTCOME_UNKNOWN',
-        'the store did not answer: the quarantine may have ended; repeat the call',
-      )
-    : new HoldfastError('STORE_UNAVAILABLE', 'the store does not take commands: nothing was done; try again');
+    ? outcomeUnknown('the quarantine may have ended', 'repeat the call')
+    : storeUnavailable();
 }
 
 function riskOf({ remainingMs }: Quarantine): string {

@@ -1,11 +1,19 @@
 import { HoldfastError } from './errors';
+import { roundedTimeSpan } from './time-span';
 
-/** The errors for a `StoreFailure` that leases and autocomplete share. */
+/** The errors for a `StoreFailure`. Leases, autocomplete and the transport share these texts. */
 
-export function storeUnavailable(subject: string): HoldfastError {
+/** `subject`: the affected name. Undefined: the call names no resource. */
+export function storeUnavailable(subject?: string): HoldfastError {
+  const effect = subject === undefined ? 'nothing was done' : `nothing was done for ${subject}`;
+  return new HoldfastError('STORE_UNAVAILABLE', `the store does not take commands: ${effect}; try again`);
+}
+
+export function grantsPaused(subject: string, remainingMs: number): HoldfastError {
   return new HoldfastError(
-    'STORE_UNAVAILABLE',
-    `the store does not take commands: nothing was done for ${subject}; try again`,
+    'QUARANTINED',
+    `grants of ${subject} are paused for ${roundedTimeSpan(remainingMs)} more, because the store may have forgotten leases; try again after this time (renewals and releases still work)`,
+    { retryAfterMs: remainingMs },
   );
 }
 

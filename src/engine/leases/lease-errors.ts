@@ -1,5 +1,5 @@
 import { HoldfastError, StoreFailure } from '../errors';
-import { outcomeUnknown, storeFull, storeUnavailable } from '../store-errors';
+import { grantsPaused, outcomeUnknown, storeFull, storeUnavailable } from '../store-errors';
 import { roundedTimeSpan } from '../time-span';
 import type { HolderView, LossCause, Resource, Service } from './lease';
 import type { QueueSnapshot } from './permits-store';
@@ -223,11 +223,7 @@ export function answeredTooLate(resource: Resource): HoldfastError {
 }
 
 export function quarantined(resource: Resource, remainingMs: number): HoldfastError {
-  return new HoldfastError(
-    'QUARANTINED',
-    `grants of ${resourceText(resource)} are paused for ${roundedTimeSpan(remainingMs)} more, because the store may have forgotten leases; try again after this time (renewals and releases still work)`,
-    { retryAfterMs: remainingMs },
-  );
+  return grantsPaused(resourceText(resource), remainingMs);
 }
 
 /**

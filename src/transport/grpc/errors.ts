@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Metadata, type status } from '@grpc/grpc-js';
 import { HoldfastError, StoreFailure, type Reason } from '../../engine/errors';
+import { grantsPaused, outcomeUnknown, storeFull, storeUnavailable } from '../../engine/store-errors';
 import { encodeStatusDetails, STATUS_DETAILS_TRAILER } from '../../wire/status-details';
 import { ERROR_TABLE } from './error-table';
 import type { Log } from './log';
@@ -53,20 +54,11 @@ function toHoldfastError(error: unknown, method: string, log: Log): HoldfastErro
   });
 }
 
-function fromStoreFailure(failure: StoreFailure): HoldfastError {
-  if (failure.carriedOut === 'unknown') {
-    return new HoldfastError(
-      'OUTCOME_UNKNOWN',
-      'the store did not answer, and may have carried out the call; retry the call',
-    );
-  }
-  if (failure.kind === 'quarantined') {
-    const text = 'the store may have lost leases; nothing is granted until all lost leases have ended';
-    return new HoldfastError('QUARANTINED', text, { retryAfterMs: failure.retryAfterMs ?? 0 });
-  }
-  if (failure.kind === 'full')
-    return new HoldfastError('STORE_FULL', 'the store has no memory left; retry later');
-  return new HoldfastError('STORE_UNAVAILABLE', 'the store cannot be reached; nothing was done; retry later');
+function fromStoreFailure({ carriedOut, kind, retryAfterMs }: StoreFailure): HoldfastError {
+  if (carriedOut === 'unknown') return outcomeUnknown('the call may have been carried out', 'repeat the call');
+  if (kind === 'quarantined') return grantsPaused('all names', retryAfterMs ?? 0);
+  if (kind === 'full') return storeFull('nothing was done', 'try again when the store has room');
+  return storeUnavailable();
 }
 
 function fromHoldfastError(error: HoldfastError): CallStatus {
