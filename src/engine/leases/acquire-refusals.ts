@@ -75,7 +75,7 @@ export function notWithdrawn(
   ending: WaitEnding,
   error: unknown,
 ): unknown {
-  if (!(error instanceof HoldfastError) || error.reason !== 'QUARANTINED') return error;
+  if (!errors.isQuarantined(error)) return error;
   if (ending === 'draining') return errors.draining(wanted.requestId);
   return stream && end.byAge ? errors.reattach(resource) : error;
 }

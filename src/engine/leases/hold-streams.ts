@@ -106,11 +106,9 @@ export class HoldStreams {
     const { context } = this;
     const { resource, requestId, secret } = parseLeaseId(service, leaseId);
     const attach = context.newAttach(true);
-    const reply = await context.store
-      .renew(resource, { requestId, secret, ttlMs: undefined, stream: { attach, takeOver: true } })
-      .catch((error) => {
-        throw errors.translateStoreFailure(error, resource, 'lease_id', requestId);
-      });
+    const command = { requestId, secret, ttlMs: undefined, stream: { attach, takeOver: true } };
+    const renewing = context.store.renew(resource, command);
+    const reply = await errors.answerOf(renewing, resource, 'lease_id', requestId);
     if (reply.kind === 'finished') throw errors.leaseNotHeld(resource, reply.cause);
     if (reply.kind !== 'granted') throw errors.leaseNotHeld(resource, undefined);
     // A lease is never reported after its offset has passed. The client may attach again.

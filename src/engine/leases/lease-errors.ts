@@ -248,6 +248,33 @@ export function translateStoreFailure(
   return storeFull(`nothing was done for ${subject}`, 'renewals and releases still work');
 }
 
+/** Resolves to the result of a store command. Rejects with the caller's error. */
+export function answerOf<T>(
+  work: Promise<T>,
+  resource: Resource,
+  repeat: Repeat,
+  requestId?: string,
+): Promise<T> {
+  return work.catch((error) => {
+    throw translateStoreFailure(error, resource, repeat, requestId);
+  });
+}
+
+/**
+ * The caller's error for a failed withdrawal. The caller is told that nothing was done only in a quarantine, because
+ * the call may still hold permits in every other case.
+ */
+export function translateWithdrawFailure(error: unknown, resource: Resource, requestId: string): unknown {
+  if (!(error instanceof StoreFailure)) return error;
+  return error.kind === 'quarantined' && error.carriedOut === 'no'
+    ? quarantined(resource, error.retryAfterMs ?? 0)
+    : notAnswered(resource, 'request_id', requestId);
+}
+
+export function isQuarantined(error: unknown): boolean {
+  return error instanceof HoldfastError && error.reason === 'QUARANTINED';
+}
+
 /** The error for a command that may have been carried out. */
 export function notAnswered(
   resource: Resource,

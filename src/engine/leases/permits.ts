@@ -67,11 +67,8 @@ export class Permits implements PermitsEngine {
    */
   async renew(call: Call, service: Service, leaseId: string, ttlMs: number | undefined): Promise<Lease> {
     const { resource, requestId, secret } = parseLeaseId(service, leaseId);
-    const reply = await this.context.store
-      .renew(resource, { requestId, secret, ttlMs, stream: undefined })
-      .catch((error) => {
-        throw errors.translateStoreFailure(error, resource, 'lease_id', requestId);
-      });
+    const renewing = this.context.store.renew(resource, { requestId, secret, ttlMs, stream: undefined });
+    const reply = await errors.answerOf(renewing, resource, 'lease_id', requestId);
     switch (reply.kind) {
       case 'granted':
         return grantedLease(call, resource, requestId, reply);
@@ -85,11 +82,8 @@ export class Permits implements PermitsEngine {
   /** Ends a lease. A repeated release gets the answer of the first release. */
   async release(_call: Call, service: Service, leaseId: string): Promise<ReleaseResult> {
     const { resource, requestId, secret } = parseLeaseId(service, leaseId);
-    const reply = await this.context.store
-      .release(resource, { requestId, secret, afterLoss: undefined })
-      .catch((error) => {
-        throw errors.translateStoreFailure(error, resource, 'lease_id', requestId);
-      });
+    const releasing = this.context.store.release(resource, { requestId, secret, afterLoss: undefined });
+    const reply = await errors.answerOf(releasing, resource, 'lease_id', requestId);
     if (reply.kind === 'released') return { released: true, lossCause: undefined };
     if (reply.kind !== 'finished') return { released: false, lossCause: undefined };
     return reply.cause === 'released'
@@ -107,9 +101,7 @@ export class Permits implements PermitsEngine {
 
   async inspect(service: Service, name: string): Promise<ResourceView> {
     const resource = { service, name };
-    const view = await this.context.store.inspect(resource).catch((error) => {
-      throw errors.translateStoreFailure(error, resource, 'read');
-    });
+    const view = await errors.answerOf(this.context.store.inspect(resource), resource, 'read');
     if (service === 'semaphore' && view.limit === undefined) throw errors.noSuchSemaphore(resource);
     return resourceShownToClients(service, view);
   }
@@ -117,9 +109,8 @@ export class Permits implements PermitsEngine {
   /** Creates a semaphore, or changes its limit. Never takes permits from a holder. */
   async setLimit(name: string, command: SetLimitCommand): Promise<ResourceView> {
     const resource = { service: 'semaphore', name } as const;
-    const reply = await this.context.store.setLimit(resource, command).catch((error) => {
-      throw errors.translateStoreFailure(error, resource, 'same call');
-    });
+    const setting = this.context.store.setLimit(resource, command);
+    const reply = await errors.answerOf(setting, resource, 'same call');
     switch (reply.kind) {
       case 'set':
         return resourceShownToClients('semaphore', reply.view);
@@ -133,9 +124,8 @@ export class Permits implements PermitsEngine {
   /** Deletes a semaphore. With `force`, its leases and waits end too. */
   async remove(name: string, command: RemoveCommand): Promise<void> {
     const resource = { service: 'semaphore', name } as const;
-    const reply = await this.context.store.remove(resource, command).catch((error) => {
-      throw errors.translateStoreFailure(error, resource, 'same call');
-    });
+    const removing = this.context.store.remove(resource, command);
+    const reply = await errors.answerOf(removing, resource, 'same call');
     if (reply.kind === 'in-use') throw errors.semaphoreInUse(resource, reply);
     if (reply.kind === 'unknown-resource') {
       throw errors.noSuchSemaphore(resource, 'there is nothing to delete');

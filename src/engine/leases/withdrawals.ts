@@ -1,8 +1,7 @@
 import type { Clock } from '../clock';
-import { StoreFailure } from '../errors';
 import { BackgroundCommands, type Pauses } from './background-commands';
 import type { Resource } from './lease';
-import { notAnswered, translateStoreFailure } from './lease-errors';
+import { isQuarantined, translateWithdrawFailure } from './lease-errors';
 import type { Granted, PermitsStore, PermitsWanted, WithdrawCommand, WithdrawReply } from './permits-store';
 import type { TimerQueue } from './timer-queue';
 
@@ -67,13 +66,10 @@ export class Withdrawals {
     command: WithdrawCommand,
   ): Promise<WithdrawReply> {
     return await this.store.withdraw(resource, command).catch((error) => {
-      const { requestId } = wanted;
-      if (error instanceof StoreFailure && error.kind === 'quarantined' && error.carriedOut === 'no') {
-        throw translateStoreFailure(error, resource, 'request_id', requestId);
-      }
-      // The call may still hold permits, so its caller must not be told that nothing was done.
-      this.giveBackLater(resource, wanted);
-      throw error instanceof StoreFailure ? notAnswered(resource, 'request_id', requestId) : error;
+      const translated = translateWithdrawFailure(error, resource, wanted.requestId);
+      // In a quarantine the store keeps the place in the queue. The caller may continue the wait with another call.
+      if (!isQuarantined(translated)) this.giveBackLater(resource, wanted);
+      throw translated;
     });
   }
 }
