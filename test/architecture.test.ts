@@ -46,7 +46,15 @@ const ALLOWED_AT_TOP = new Set([
 const MADE_AT_TOP = /^(node_modules|dist|coverage|\.holdfast|.*\.log)$/;
 
 /** Folders that locks and autocomplete share. A file directly in such a folder imports neither of the two. */
-const SHARED_FOLDERS = ['engine', 'redis/connection', 'redis/epochs', 'transport/grpc'];
+const SHARED_FOLDERS = [
+  ...['engine', 'redis', 'redis/connection', 'redis/epochs', 'redis/topology'],
+  ...['transport/grpc', 'transport/server'],
+];
+/** The files of SHARED_FOLDERS that connect locks and autocomplete, and so import the two. */
+const COMPOSITION_FILES = [
+  ...['redis/index.ts', 'redis/keys.ts'],
+  ...['transport/server/grpc-server.ts', 'transport/server/server-handlers.ts'],
+];
 
 interface Source {
   /** The path relative to src/, or relative to the root for the SDK. Folders are separated by slashes. */
@@ -194,20 +202,27 @@ test('leases and autocomplete never import each other', () => {
   expect(crossings).toEqual([]);
 });
 
+/** The imports of files in the folders leases and autocomplete. */
+function productImportsOf(source: Source): string[] {
+  return importsOf(source)
+    .filter((specifier) => specifier.startsWith('.'))
+    .filter((specifier) => /\/(leases|autocomplete)\//.test(targetOf(source, specifier)))
+    .map((specifier) => `${source.path} imports ${specifier}`);
+}
+
 test.each(SHARED_FOLDERS)(
-  'files directly in the folder %s import neither leases nor autocomplete',
+  'files directly in the folder %s import neither leases nor autocomplete, except COMPOSITION_FILES',
   (folder) => {
     const files = sources.filter(({ path }) => dirname(path) === folder);
-    const forbidden = files.flatMap((source) =>
-      importsOf(source)
-        .filter((specifier) => specifier.startsWith('.'))
-        .filter((specifier) => /\/(leases|autocomplete)\//.test(targetOf(source, specifier)))
-        .map((specifier) => `${source.path} imports ${specifier}`),
-    );
+    const forbidden = files.filter(({ path }) => !COMPOSITION_FILES.includes(path)).flatMap(productImportsOf);
     expect(files).not.toEqual([]);
     expect(forbidden).toEqual([]);
   },
 );
+
+test.each(COMPOSITION_FILES)('the composition file %s imports leases or autocomplete', (path) => {
+  expect(sources.filter((source) => source.path === path).flatMap(productImportsOf)).not.toEqual([]);
+});
 
 test('only the engine declares interfaces whose names end with Engine', () => {
   const rooms = sources.flatMap(({ room, tree }) =>

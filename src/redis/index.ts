@@ -136,7 +136,7 @@ export async function connectStore(options: StoreOptions, patienceMs: number): P
   const dictionaries = new RedisDictionaryStore({ ...options, commands, replica });
   const notifications = nodes.listen({
     ...options,
-    onRecheck: (resource, requestId) => permits.hint(resource, requestId),
+    onMessage: (message) => permits.hint(message),
     onAllowed: (allowed) => whole.setHints(allowed),
   });
   const close = () => {

@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from '../../src/engine/clock';
 import type { Resource } from '../../src/engine/leases/lease';
 import { bucketOf, wakeChannel } from '../../src/redis/keys';
+import { readHint } from '../../src/redis/leases/hints';
 import { Notifications } from '../../src/redis/topology/notifications';
 import { eventually } from '../support/eventually';
 import { PermitsFixture } from '../support/permits-fixture';
@@ -45,7 +46,10 @@ describe('Notifications', () => {
       serverId,
       commandTimeoutMs: 300,
       clock,
-      onRecheck: (resource, requestId) => void heard.push([resource, requestId]),
+      onMessage: (message) => {
+        const hint = readHint(PREFIX, message);
+        if (hint) heard.push([hint.resource, hint.requestId]);
+      },
       onError: () => undefined,
     });
     open.push(notifications);

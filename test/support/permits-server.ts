@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../src/engine/clock';
 import type { GuardedReply } from '../../src/redis/connection/guarded-reply';
 import { script, type EpochGuard, type Script } from '../../src/redis/connection/operation';
+import { readHint } from '../../src/redis/leases/hints';
 import { RedisPermitsStore } from '../../src/redis/leases/permits-store';
 import { RedisNode } from '../../src/redis/topology/node';
 import { Notifications } from '../../src/redis/topology/notifications';
@@ -111,7 +112,10 @@ export class TestServer {
       clock: systemClock,
       prefix: PREFIX,
       serverId: this.id,
-      onRecheck: (_resource, requestId) => void this.hinted.push(requestId),
+      onMessage: (message) => {
+        const hint = readHint(PREFIX, message);
+        if (hint) this.hinted.push(hint.requestId);
+      },
       onError: () => undefined,
     });
   }

@@ -37,6 +37,7 @@ import type { Commands } from '../connection/command-runner';
 import { readGuardedReply, type GuardedReply } from '../connection/guarded-reply';
 import { script, type GuardChoice, type Script } from '../connection/operation';
 import { permitsKeys } from '../keys';
+import { readHint } from './hints';
 import {
   parseAcquire,
   parseClaim,
@@ -88,9 +89,10 @@ export class RedisPermitsStore implements PermitsStore {
     this.listener = listener;
   }
 
-  /** Tells the listener of a hint from another server. */
-  hint(resource: Resource, requestId: string): void {
-    this.listener?.recheck(resource, requestId);
+  /** Tells the listener of a hint from another server. A message that is no hint is ignored. */
+  hint(message: string): void {
+    const hint = readHint(this.options.prefix, message);
+    if (hint) this.listener?.recheck(hint.resource, hint.requestId);
   }
 
   acquire(resource: Resource, command: AcquireCommand): Promise<AcquireReply> {

@@ -1,10 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { Clock, Timer } from '../../engine/clock';
-import type { Resource } from '../../engine/leases/lease';
 import { openClient, safeOptions } from '../connection/client';
 import type { RedisEndpoint } from '../connection/endpoint';
 import { isNotPermitted } from '../connection/failure-class';
-import { BUCKET_COUNT, resourceOfStateKey, wakeChannel } from '../keys';
+import { BUCKET_COUNT, wakeChannel } from '../keys';
 
 export interface NotificationsOptions {
   readonly endpoint: RedisEndpoint;
@@ -17,7 +16,7 @@ export interface NotificationsOptions {
   readonly serverId: string;
   readonly commandTimeoutMs: number;
   readonly clock: Clock;
-  readonly onRecheck: (resource: Resource, requestId: string) => void;
+  readonly onMessage: (message: string) => void;
   /** Called after each subscription: whether this Redis lets the server subscribe. */
   readonly onAllowed?: (allowed: boolean) => void;
   /** Called when a slot has moved away from this node. */
@@ -25,16 +24,15 @@ export interface NotificationsOptions {
   readonly onError: (error: Error) => void;
 }
 
-const REQUEST_ID_LENGTH = 36;
 const PING_INTERVAL_MS = 5000;
 /** Slots that move within this time share one resubscription. */
 const RESUBSCRIBE_PAUSE_MS = 100;
 const ALL_BUCKETS: readonly (readonly number[])[] = [Array.from({ length: BUCKET_COUNT }, (_, i) => i)];
 
 /**
- * Receives the ids of requests that this server must recheck, on a channel for each bucket. In a Cluster the server
- * listens at the node where the script runs, so no node forwards messages to other nodes. A message is a hint: if one is
- * lost while the connection is down or a slot moves, the next touch or renewal finds the same news.
+ * Receives the messages of scripts to this server, on a channel for each bucket. In a Cluster the server listens at the
+ * node where the script runs, so no node forwards messages to other nodes. A message is a hint: if a message is lost
+ * while the connection is down or a slot moves, the next touch or renewal finds the same news.
  */
 export class Notifications {
   private readonly client: Redis;
@@ -45,13 +43,10 @@ export class Notifications {
   private resubscribing: Timer | undefined;
 
   constructor(private readonly options: NotificationsOptions) {
-    const { endpoint, prefix, commandTimeoutMs, onRecheck, onError } = options;
+    const { endpoint, commandTimeoutMs, onMessage, onError } = options;
     this.client = openClient(endpoint, { ...safeOptions(commandTimeoutMs), autoResubscribe: false });
     this.client.on('error', onError);
-    this.client.on('smessage', (_channel: string, message: string) => {
-      const resource = resourceOfStateKey(prefix, message.slice(REQUEST_ID_LENGTH));
-      if (resource) onRecheck(resource, message.slice(0, REQUEST_ID_LENGTH));
-    });
+    this.client.on('smessage', (_channel: string, message: string) => onMessage(message));
     this.client.on('ready', () => {
       this.subscribed.clear();
       this.subscribe();
