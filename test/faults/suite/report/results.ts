@@ -26,91 +26,120 @@ function saved<Saved>(prefix: string): Saved[] {
 }
 
 function resultsPage(runs: readonly RunReport[], mutantResults: readonly MutantResult[]): string {
+  const [processor] = cpus();
+  const machine = `${cpus().length} cores (${processor?.model.trim() ?? 'unknown'}), Node ${process.versions.node}`;
   return `# What the fault suite found
 
-Written by \`npm run test:faults -- --write-results\` from the saved runs; do not edit. For how a run works and what
-its terms mean see [suite/README.md](suite/README.md).
+Written by \`npm run test:faults -- --write-results\` from the saved runs; do not edit. For how a run
+works and what its terms mean see [suite/README.md](suite/README.md).
 
-Machine: ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), Node ${process.versions.node}. Each run can be repeated at
-its commit: \`npm run test:faults -- --topology T --seed N --workers W\`.
+${wrapped(`Machine: ${machine}. Each run can be repeated at its commit:`)}
+\`npm run test:faults -- --topology T --seed N --workers W\`.
 
 ## Runs
 
-${table(['commit', 'topology', 'first seed', 'workers', 'minutes', 'rounds', 'operations', 'refused', 'answered', 'answered a second', 'grants', 'stream events', 'seconds stalled', 'rounds with violations'], [...runs.map(runRow), sumRow(runs)])}
+${items([...runs.map(runItem), { head: 'All runs', details: numbersOf(runs) }])}
 
 ${violations(runs)}
 
 ## Faults
 
-A fault that changed nothing does not count. _Effect_ is measured at the store, the processes and the links. _Next
-grant_ is the time from the fault's end to the next grant of any name: median and longest.
+A fault that changed nothing does not count. The effect is measured at the store, the processes and
+the links. The next grant is the time from the fault's end to the next grant of any name.
 
-${table(['fault', 'what it is', 'drawn', 'counted', 'effect', 'next grant'], mergeFaults(runs.flatMap(({ faults }) => faults)).map(faultRow))}
+${items(mergeFaults(runs.flatMap(({ faults }) => faults)).map(faultItem))}
 
 ## Mutants
 
-A mutant is a mistake that is built into a copy of the product. It is caught when one of its checkers reports a
-violation.
+A mutant is a copy of the product with a mistake. The suite catches a mutant when one of the
+mutant's checkers reports a violation.
 
-${table(
-  ['mutant', 'what it does wrong', 'caught after', 'by (violations)'],
-  MUTANT_NAMES.map((name) => mutantRow(name, mutantResults)),
-)}
+${items(MUTANT_NAMES.map((name) => mutantItem(name, mutantResults)))}
 `;
 }
 
-function runRow(run: RunReport): string[] {
-  const workers = String(run.workerCount ?? 'usual');
-  return [run.commit, run.topology, String(run.seed), workers, ...numbersOf([run])];
+function runItem(run: RunReport): Item {
+  const workers = run.workerCount === undefined ? 'the usual workers' : `${run.workerCount} workers`;
+  const head = `Topology \`${run.topology}\`, commit \`${run.commit}\`, first seed ${run.seed}, ${workers}`;
+  return { head, details: numbersOf([run]) };
 }
 
-function sumRow(runs: readonly RunReport[]): string[] {
-  return ['all', '', '', '', ...numbersOf(runs)];
-}
-
-/** The sums of all columns except the first columns. */
+/** The sums over some runs. */
 function numbersOf(runs: readonly RunReport[]): string[] {
   const sum = (of: (run: RunReport) => number) => runs.reduce((all, run) => all + of(run), 0);
   const seconds = sum((run) => run.seconds);
   const operations = sum((run) => run.operations);
   const refused = sum((run) => run.refused);
   const answered = operations - refused;
+  const perSecond = Math.round(answered / Math.max(1, seconds));
+  const stalledSeconds = (sum((run) => run.stalledMs) / 1000).toFixed(1);
   return [
-    (seconds / 60).toFixed(1),
-    ...[sum(({ rounds }) => rounds), operations, refused, answered].map(String),
-    ...[Math.round(answered / Math.max(1, seconds)), sum(({ grants }) => grants)].map(String),
-    ...[String(sum((run) => run.streamEvents)), (sum((run) => run.stalledMs) / 1000).toFixed(1)],
-    String(sum(({ failed }) => failed.length)),
+    `${sum(({ rounds }) => rounds)} rounds in ${(seconds / 60).toFixed(1)} minutes; the runner was stalled for ${stalledSeconds} s`,
+    `${operations} operations: ${refused} refused, ${answered} answered (${perSecond} per second)`,
+    `${sum(({ grants }) => grants)} grants, ${sum((run) => run.streamEvents)} stream events`,
+    `rounds with violations: ${sum(({ failed }) => failed.length)}`,
   ];
 }
 
 function violations(runs: readonly RunReport[]): string {
-  const rows = runs.flatMap(({ topology, failed }) =>
-    failed.map(({ seed, violations: counts, defects }) => [
-      topology,
-      String(seed),
-      [list(counts), ...defects.map((defect) => defect.split('\n', 1)[0]?.slice(0, 120) ?? '')].join('; '),
-    ]),
+  const found = runs.flatMap(({ topology, failed }) =>
+    failed.map(({ seed, violations: counts, defects }) => ({
+      head: `Topology \`${topology}\`, seed ${seed}`,
+      details: [list(counts), ...defects.map((defect) => defect.split('\n', 1)[0]?.slice(0, 120) ?? '')],
+    })),
   );
-  if (rows.length === 0) return 'No violation.';
-  return table(['topology', 'seed', 'violations'], rows);
+  return found.length === 0 ? 'No violation.' : items(found);
 }
 
-function faultRow(tally: ReturnType<typeof mergeFaults>[number]): string[] {
+function faultItem(tally: ReturnType<typeof mergeFaults>[number]): Item {
   const { fault, drawn, counted, effect, firstGrantMs } = tally;
-  return [fault, faultOf(fault).about, String(drawn), String(counted), list(effect), range(firstGrantMs)];
+  return {
+    head: `\`${fault}\`: ${faultOf(fault).about}`,
+    details: [
+      `drawn: ${drawn}, counted: ${counted}`,
+      `effect: ${list(effect)}`,
+      `next grant: ${range(firstGrantMs)}`,
+    ],
+  };
 }
 
-function mutantRow(name: (typeof MUTANT_NAMES)[number], mutantResults: readonly MutantResult[]): string[] {
-  const { about } = mutantOf(name);
+function mutantItem(name: (typeof MUTANT_NAMES)[number], mutantResults: readonly MutantResult[]): Item {
+  const head = `\`${name}\`: ${mutantOf(name).about}`;
   const caught = mutantResults.find(({ mutant }) => mutant === name);
-  if (caught === undefined) return [name, about, 'not run', ''];
-  if (caught.afterSeconds === undefined) return [name, about, 'NOT CAUGHT', ''];
-  return [name, about, `${caught.afterSeconds.toFixed(1)} s`, list(caught.by)];
+  if (caught === undefined) return { head, details: ['not run'] };
+  if (caught.afterSeconds === undefined) return { head, details: ['NOT CAUGHT'] };
+  return {
+    head,
+    details: [`caught after ${caught.afterSeconds.toFixed(1)} s`, `violations: ${list(caught.by)}`],
+  };
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+/** An item of a list, with a nested list of details. */
+interface Item {
+  readonly head: string;
+  readonly details: readonly string[];
+}
+
+function items(all: readonly Item[]): string {
+  return all
+    .flatMap(({ head, details }) => [
+      wrapped(`- ${head}`, '  '),
+      ...details.map((detail) => wrapped(`  - ${detail}`, '    ')),
+    ])
+    .join('\n');
+}
+
+/** The width of a page that a terminal of 100 columns shows without a break. */
+const MAX_COLUMNS = 100;
+
+/** Wraps a text at its spaces. The lines after the first line start with `indent`. */
+function wrapped(text: string, indent = ''): string {
+  const lines = [''];
+  for (const word of text.split(/(?<=\S) /)) {
+    const line = lines.at(-1) as string;
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (longer.length <= MAX_COLUMNS) lines[lines.length - 1] = longer;
+    else lines.push(`${indent}${word}`);
+  }
+  return lines.join('\n');
 }
