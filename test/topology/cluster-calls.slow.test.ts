@@ -26,7 +26,7 @@ describe('a server over a Redis Cluster', () => {
   let stage: Stage;
   beforeAll(async () => {
     cluster = await RedisClusterProcesses.start();
-    stage = await Stage.open(cluster.url);
+    stage = await Stage.open(cluster);
   });
   afterAll(() =>
     closeAll(

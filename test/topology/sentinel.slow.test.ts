@@ -105,7 +105,7 @@ test('a server starts and works while one of three sentinels is killed and anoth
     const [killed, paused] = sentinels.watchers as [RedisProcess, RedisProcess, RedisProcess];
     await killed.kill();
     await paused.stop();
-    const stage = await Stage.open(sentinels.url, 2);
+    const stage = await Stage.open(sentinels, 2);
     await Promise.all([locksWork(stage, 'lock'), handOversAreHinted(stage, 'hand-over')]);
     expect(stage.unexpectedWarnings()).toEqual([]);
     await stage.close();

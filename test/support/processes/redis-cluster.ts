@@ -86,6 +86,16 @@ export class RedisClusterProcesses {
     return winner;
   }
 
+  /** The nodes that answer and are masters. */
+  async masters(): Promise<RedisProcess[]> {
+    const found = await Promise.allSettled(
+      this.nodes.map(async ({ redis }) =>
+        String(await redis.command('ROLE')).startsWith('master') ? [redis] : [],
+      ),
+    );
+    return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+  }
+
   async replicaOf(master: ClusterNode): Promise<ClusterNode> {
     const lines = String(await master.redis.command('CLUSTER', 'NODES')).split('\n');
     const line = lines.find((one) => one.includes(' slave ') && one.split(' ')[3] === master.id);

@@ -84,6 +84,10 @@ export class RedisSentinels {
     throw new Error('no sentinel names a master');
   }
 
+  async masters(): Promise<RedisProcess[]> {
+    return [await this.master()];
+  }
+
   get redis(): readonly RedisProcess[] {
     return this.members.map(({ redis }) => redis);
   }
