@@ -28,24 +28,28 @@ type State = GrantingState | 'waiting' | 'returning' | 'granted';
  * One acquire, from the request to a grant. Each state has one method. The method returns the next state, or throws
  * the error that ends the call.
  *
- *     asking ──granted─────────────────────────────────▶ granted
- *       │ waiting                                           ▲
- *       ▼                                                   │
- *     waiting ──recheck──▶ claiming ──granted───────────────┤
- *       │  ▲                  │                             │
- *       │  └─waiting, failed──┘                             │
- *       │ ended, draining                                   │
- *       ▼                                                   │
- *     withdrawing ──granted─────────────────────────────────┘
- *       │ withdrawn
- *       ▼
- *     error: CONTENDED, REATTACH, DRAINING, NEVER_FITS or NO_SUCH_SEMAPHORE
+ *     asking ──granted──▶ granted or returning
+ *            ──waiting──▶ waiting
+ *            ──refused, failed──▶ error
+ *     waiting ──recheck──▶ claiming
+ *             ──ended, draining──▶ withdrawing
+ *             ──superseded, cancelled──▶ error
+ *     claiming ──granted──▶ granted or returning
+ *              ──waiting, failed──▶ waiting
+ *              ──refused, failed with a grant that must not be reported──▶ error
+ *     withdrawing ──granted──▶ granted or returning
+ *                 ──withdrawn, refused, failed──▶ error
+ *     returning, granted in asking ──withdrawn, and the call may wait──▶ waiting
+ *                                  ──withdrawn, and the call may not wait──▶ error
+ *                                  ──refused, failed──▶ error
+ *     returning, granted in claiming ──any reply──▶ waiting
+ *                                    ──failed──▶ error
+ *     returning, granted in withdrawing ──▶ as withdrawing
  *
- * A hint or a touch raises the signal `recheck`. The end of the allowed time raises `ended`, and a drain of the server
- * raises `draining`.
- *
- * A grant may arrive after its offset has passed. The next state is then `returning` instead of `granted`: the call
- * gives the grant back, and waits again in its old place. A call that may not wait any more ends with an error.
+ * In `waiting` an arrow is a signal: `recheck` comes from a hint or a touch, `ended` from the end of the allowed time,
+ * and `superseded` from a newer call of the request. In the other states an arrow is the store's reply: `refused` is
+ * every reply without an arrow, and `failed` is a store failure. A grant leads to `returning` if its offset has
+ * passed. A defect leads to an error, and so does a grant to a cancelled call.
  *
  * Guarantees (docs/design/leases.md, rules 3 and 5):
  * - The caller gets a grant only before the grant's offset has passed.
@@ -117,7 +121,7 @@ export class Acquisition implements AcquireAttempt {
       reply = await context.store.acquire(resource, withWanted(options, wanted));
     } catch (error) {
       if (!(error instanceof StoreFailure && error.carriedOut === 'no')) this.giveBackLater();
-      throw this.translate(error);
+      throw errors.translateStoreFailure(error, resource, 'request_id', wanted.requestId);
     }
     switch (reply.kind) {
       case 'granted':
@@ -215,7 +219,7 @@ export class Acquisition implements AcquireAttempt {
     // The store may have granted permits that must not be reported. A later claim must not find these permits.
     if (!(error instanceof StoreFailure) || (isQuarantined && error.carriedOut === 'unknown')) {
       this.giveBackLater();
-      throw this.translate(error);
+      throw errors.translateStoreFailure(error, this.resource, 'request_id', this.wanted.requestId);
     }
     // In a quarantine a retry is useless. The first touch after the quarantine wakes the call.
     if (!isQuarantined) {
@@ -287,10 +291,6 @@ export class Acquisition implements AcquireAttempt {
 
   private giveBackLater(): void {
     this.context.withdrawals.giveBackLater(this.resource, this.wanted);
-  }
-
-  private translate(error: unknown): unknown {
-    return errors.translateStoreFailure(error, this.resource, 'request_id', this.wanted.requestId);
   }
 }
 

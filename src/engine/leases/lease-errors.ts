@@ -261,8 +261,8 @@ export function answerOf<T>(
 }
 
 /**
- * The caller's error for a failed withdrawal. The caller is told that nothing was done only in a quarantine, because
- * the call may still hold permits in every other case.
+ * The caller's error for a failed withdrawal. An error of a quarantine means that the call keeps its place. After every
+ * other failure the call may hold permits, so the error does not say that nothing was done.
  */
 export function translateWithdrawFailure(error: unknown, resource: Resource, requestId: string): unknown {
   if (!(error instanceof StoreFailure)) return error;
