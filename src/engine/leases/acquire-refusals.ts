@@ -13,7 +13,7 @@ import type {
 } from './permits-store';
 
 /** The facts that decide the error of an acquire without a grant. */
-export interface AcquireAttempt {
+export interface AttemptFacts {
   readonly call: Call;
   readonly resource: Resource;
   readonly wanted: PermitsWanted;
@@ -27,7 +27,7 @@ export type WaitEnding = 'draining' | 'ended';
 
 /** The error for a reply that ends the acquire. */
 export function refusal(
-  { resource, wanted }: AcquireAttempt,
+  { resource, wanted }: AttemptFacts,
   reply: Exclude<AcquireReply | ClaimReply, Granted | Waiting>,
 ): HoldfastError {
   switch (reply.kind) {
@@ -50,7 +50,7 @@ export function refusal(
 
 /** The error for a wait that ended without a grant. The store has confirmed the withdrawal. */
 export function notGranted(
-  { call, resource, wanted, end, stream }: AcquireAttempt,
+  { call, resource, wanted, end, stream }: AttemptFacts,
   ending: WaitEnding,
   snapshot: QueueSnapshot,
   now: number,
@@ -71,7 +71,7 @@ export function notGranted(
  * queue, so the caller may continue the wait with another call.
  */
 export function notWithdrawn(
-  { resource, wanted, end, stream }: AcquireAttempt,
+  { resource, wanted, end, stream }: AttemptFacts,
   ending: WaitEnding,
   error: unknown,
 ): unknown {

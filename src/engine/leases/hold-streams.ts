@@ -1,5 +1,5 @@
 import type { Call } from '../call';
-import { Acquisition } from './acquisition';
+import { AcquireAttempt } from './acquire-attempt';
 import { waitEnd } from './call-end';
 import { hasOffsetPassed } from './expire-offset';
 import { grantedLease } from './granted-lease';
@@ -73,7 +73,7 @@ export class HoldStreams {
     const wanted = context.wanted(resource, request, true);
     const end = waitEnd(call, request, context.ageLimitAt(call, request.ttlMs));
     const onPosition = this.positionReporter(service, wanted.requestId, sink);
-    const granted = await new Acquisition(context, call, resource, wanted, end, true, onPosition).run();
+    const granted = await new AcquireAttempt(context, call, resource, wanted, end, true, onPosition).run();
     return this.keep(call, resource, wanted, granted, sink);
   }
 

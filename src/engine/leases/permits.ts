@@ -1,5 +1,5 @@
 import type { Call } from '../call';
-import { Acquisition } from './acquisition';
+import { AcquireAttempt } from './acquire-attempt';
 import { waitEnd } from './call-end';
 import { grantedLease } from './granted-lease';
 import { HoldStreams } from './hold-streams';
@@ -53,7 +53,7 @@ export class Permits implements PermitsEngine {
     const end = waitEnd(call, request, context.ageLimitAt(call, request.ttlMs));
     this.acquireCount += 1;
     try {
-      const granted = await new Acquisition(context, call, resource, wanted, end, false, undefined).run();
+      const granted = await new AcquireAttempt(context, call, resource, wanted, end, false, undefined).run();
       return grantedLease(call, resource, wanted.requestId, granted);
     } finally {
       this.acquireCount -= 1;

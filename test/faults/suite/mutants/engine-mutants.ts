@@ -50,7 +50,7 @@ export const engineMutants = {
     about: 'the offset of a grant after a wait counts from the pub/sub message about it',
     patches: [
       {
-        file: 'src/engine/leases/acquisition.js',
+        file: 'src/engine/leases/acquire-attempt.js',
         find: 'reply = await context.store.claim(resource, withWanted({ ticket: waiter.ticket }, wanted));',
         replace:
           'reply = await context.store.claim(resource, withWanted({ ticket: waiter.ticket }, wanted));\n            reply = { ...reply, sentAt: context.clock.now() };',

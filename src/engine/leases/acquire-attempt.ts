@@ -1,7 +1,7 @@
 import type { Call } from '../call';
 import { StoreFailure } from '../errors';
 import { callCancelled, notGranted, notWithdrawn, refusal } from './acquire-refusals';
-import type { AcquireAttempt, WaitEnding } from './acquire-refusals';
+import type { AttemptFacts, WaitEnding } from './acquire-refusals';
 import type { WaitEnd } from './call-end';
 import { hasOffsetPassed } from './expire-offset';
 import type { Resource } from './lease';
@@ -57,7 +57,7 @@ type State = GrantingState | 'waiting' | 'returning' | 'granted';
  * - A grant that the caller does not get goes back to the store. A grant that the caller has got is never released
  *   here, because a broken connection does not prove that the holder is dead.
  */
-export class Acquisition implements AcquireAttempt {
+export class AcquireAttempt implements AttemptFacts {
   private mayWait = false;
   private countsAsWaiting = false;
   private isOverWaitingLimit = false;
