@@ -4,7 +4,8 @@
 //
 //   -- @include PATH          puts PATH (relative to this file) and its includes in front, once per script
 //   -- @field LETTER NAME     `request.NAME` and the key NAME of a table constructor become LETTER, because Redis
-//                             stores records with one-letter fields
+//                             stores records with one-letter fields. Other variables must not contain records:
+//                             test/scripts/includes.test.ts checks this
 //   -- @enclose               puts the rest of the script into one function
 //
 // A script creates all its functions in every run. So a script should include few functions, and a shared file contains

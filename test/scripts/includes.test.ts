@@ -11,27 +11,57 @@ interface LuaFile {
   /** All names that the file declares, including parameters. */
   readonly owns: ReadonlySet<string>;
   readonly uses: ReadonlySet<string>;
+  /** The fields that `-- @field` lines declare. */
+  readonly fields: readonly string[];
+  /** The text without comments. */
+  readonly code: string;
 }
 
 const words = (text: string): string[] => text.match(/[A-Za-z_]\w*/g) ?? [];
 
 function readLua(path: string): LuaFile {
   const text = readFileSync(path, 'utf8');
-  const code = text.replace(/--.*$/gm, '').replace(/'(?:[^'\\\n]|\\.)*'/g, "''");
+  const uncommented = text.replace(/--.*$/gm, '');
+  const code = uncommented.replace(/'(?:[^'\\\n]|\\.)*'/g, "''");
+  const fields = [...text.matchAll(/^-- @field \w (\w+)/gm)].map(([, field = '']) => field);
   const names = (pattern: RegExp) =>
     new Set([...code.matchAll(pattern)].flatMap(([, list = '']) => words(list)));
   return {
     includes: [...text.matchAll(/^-- @include (\S+)$/gm)].map(([, file = '']) => join(dirname(path), file)),
-    declares: new Set([
-      ...names(/^local (?:function )?([\w, ]+)/gm),
-      ...[...text.matchAll(/^-- @field \w (\w+)/gm)].map(([, field = '']) => field),
-    ]),
+    declares: new Set([...names(/^local (?:function )?([\w, ]+)/gm), ...fields]),
     owns: new Set([
       ...names(/\b(?:local|local function|for) ([\w, ]+)/g),
       ...names(/\bfunction(?: [\w.]+)?\(([\w, ]+)/g),
     ]),
     uses: new Set(words(code.replace(/(?<!\brequest)\.[A-Za-z_]\w*/g, ''))),
+    fields,
+    code: uncommented,
   };
+}
+
+/** `meta` has a field `ticket` that is stored under its full name. */
+const NO_RECORDS = ['meta'];
+
+/**
+ * The accesses that miss a record's field, because the embedding shortens a field only as `request.FIELD` and as a key of
+ * a table constructor.
+ */
+function unshortened(code: string, fields: ReadonlySet<string>): string[] {
+  const withDot = [...code.matchAll(/(\w+|[\])])\.(\w+)/g)].filter(
+    ([, variable = '', field = '']) => fields.has(field) && !['request', ...NO_RECORDS].includes(variable),
+  );
+  const withBrackets = [...code.matchAll(/[\w\])]+\['(\w+)'\]/g)].filter(([, field = '']) =>
+    fields.has(field),
+  );
+  return [...withDot, ...withBrackets].map(([access]) => access);
+}
+
+/** The table constructors with fields of a record and other keys: the embedding would shorten only some of their keys. */
+function mixedTables(code: string, fields: ReadonlySet<string>): string[] {
+  return (code.match(/\{[^{}]*\}/g) ?? []).filter((table) => {
+    const keys = table.match(/\w+(?= = )/g) ?? [];
+    return new Set(keys.map((key) => fields.has(key))).size > 1;
+  });
 }
 
 const paths = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((path) =>
@@ -51,10 +81,17 @@ function available(path: string): Set<string> {
 
 describe.each(paths)('%s', (name) => {
   const path = join(FOLDER, name);
-  const { includes, owns, uses } = fileOf(path);
+  const { includes, owns, uses, code } = fileOf(path);
+  const room = name.split('/')[0] as string;
+
+  it('reads the fields of a record only from a variable with the name `request`', () => {
+    const ofRoom = paths.filter((one) => one.startsWith(`${room}/`));
+    const fields = new Set(ofRoom.flatMap((one) => fileOf(join(FOLDER, one)).fields));
+    expect(unshortened(code, fields)).toEqual([]);
+    expect(mixedTables(code, fields)).toEqual([]);
+  });
 
   it('includes every shared name that it uses', () => {
-    const room = name.split('/')[0] as string;
     const shared = paths
       .filter((one) => one.startsWith(`${room}/shared/`) && one !== name)
       .flatMap((one) => [...fileOf(join(FOLDER, one)).declares]);
