@@ -93,7 +93,7 @@ describe.each(paths)('%s', (name) => {
 
   it('includes every shared name that it uses', () => {
     const shared = paths
-      .filter((one) => one.startsWith(`${room}/shared/`) && one !== name)
+      .filter((one) => (one.startsWith(`${room}/shared/`) || one.startsWith('shared/')) && one !== name)
       .flatMap((one) => [...fileOf(join(FOLDER, one)).declares]);
     const included = available(path);
     expect(

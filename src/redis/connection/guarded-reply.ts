@@ -4,8 +4,8 @@ import type { Reply } from './script-command';
 export type FollowUp = 'none' | 'touch' | 'check-epochs';
 
 /**
- * The reply of a guarded script. Every such reply begins with the same header (scripts/leases/shared/answer.lua). No
- * other file reads the header by position.
+ * The reply of a guarded script. Every such reply begins with the same header (scripts/shared/reply.lua). No other file
+ * reads the header by position.
  */
 export interface GuardedReply {
   /** The outcome, or the reason why the script did nothing. */

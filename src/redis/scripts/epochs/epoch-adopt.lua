@@ -20,11 +20,13 @@
 --        7 time after which the server no longer waits for the answer (us)
 --        8 overlap of this run (ms)
 --        9 run_ids of source runs, separated by spaces: runs of other nodes that moved buckets here without a loss
--- Reply  the header (leases/shared/answer.lua) with how long the last pause lasts (us), and
+-- Reply  the header (shared/reply.lua) with how long the last pause lasts (us), and
 --        OK number_of_new_pauses number_of_pauses cause_of_the_last_pause quarantine_ms durability overlap_ms
 --        STALE                             the script ran too late and did nothing
 -- Holds  A repeated call, or a call of another server, neither shortens nor restarts a pause. Only a step forward of the
 --        clock restarts a pause, and each server reports a step once.
+--
+-- @include ../shared/reply.lua
 local run_id, durability, quarantine, known_run = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local is_new, set_forward = ARGV[5] == '1', tonumber(ARGV[6])
 local not_after, overlap = tonumber(ARGV[7]), tonumber(ARGV[8])
@@ -32,7 +34,7 @@ local source_runs = ' ' .. (ARGV[9] or '') .. ' '
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 -- The server's facts about runs may be out of date by now.
-if now > not_after then return { 'STALE', 0, {}, now, 0 } end
+if now > not_after then return reply('STALE', 0, {}, now, 0) end
 
 local new_pause_count, pause_count, left, last_cause = 0, 0, 0, ''
 local longest_quarantine, weakest, longest_overlap = quarantine, durability, overlap
@@ -81,6 +83,5 @@ for _, key in ipairs(KEYS) do
   longest_quarantine, longest_overlap = math.max(longest_quarantine, longest), math.max(longest_overlap, new_overlap)
   if kept ~= 'a' then weakest = kept end
 end
-return {
-  'OK', 0, {}, now, left, new_pause_count, pause_count, last_cause, longest_quarantine, weakest, longest_overlap,
-}
+return reply(
+  'OK', 0, {}, now, left, new_pause_count, pause_count, last_cause, longest_quarantine, weakest, longest_overlap)

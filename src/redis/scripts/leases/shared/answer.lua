@@ -3,8 +3,6 @@
 
 -- Writes all changes in one command, and lets each touched key expire at the retention time after the last lease's end.
 -- A key that the script did not touch keeps its expiry, because its members end earlier.
--- Reply: the header of every guarded script and of permits-inspect, then the values of the word: { word, more, ids of
--- requests that the calling server must recheck, Redis's time (us), how long grants still pause (us), ... }.
 local function answer(retention_ms, word, ...)
   meta.till = math.max(meta.till, now)
   local has_change = next(change) ~= nil
@@ -38,5 +36,6 @@ local function answer(retention_ms, word, ...)
   elseif had_change then
     redis.call('UNLINK', STATE_KEY, ENDED_KEY) -- the semaphore was deleted and is no longer remembered
   end
+  -- The header of reply.lua. A call of `reply` would take 0.1 us in every grant and every release.
   return { word, own_only or (more and 1 or 0), rechecks, NOW_TEXT, paused_us, ... }
 end

@@ -1,9 +1,10 @@
 -- Whether a script may purge and grant. A guarded script has two more arguments than its header names: the epoch that
 -- its server expects of the bucket, and the time (us) after which the server no longer waits for the answer.
 -- epoch-adopt.lua describes the text of an epoch.
+-- @include ../../shared/reply.lua
 -- @include state.lua
 
--- Returns nothing if the script may act on all requests, else the reply, which is only the header (answer.lua):
+-- Returns nothing if the script may act on all requests, else the reply, which is only the header (reply.lua):
 --   STALE        the command is late, or Redis's clock differs from the server's estimate
 --   EPOCH        the bucket's epoch is of another run of Redis, so this Redis may have lost leases
 --   QUARANTINED  this Redis may have lost leases, and clients may still believe in them
@@ -12,7 +13,7 @@
 local function epoch_check()
   local expected, not_after = ARGV[#ARGV - 1], tonumber(ARGV[#ARGV])
   own_only = 1
-  if now > not_after then return { 'STALE', 0, {}, NOW_TEXT, 0 } end
+  if now > not_after then return reply('STALE', 0, {}, NOW_TEXT, 0) end
   local epoch = redis.call('GET', EPOCH_KEY)
   if epoch == expected then
     own_only = nil
@@ -24,7 +25,7 @@ local function epoch_check()
   local expected_run, expected_overlap = string.match(expected, '^(%S+) %a %d+ (%d+)')
   if run_id ~= expected_run then
     rival_until = now + expected_overlap * 1000
-    return { 'EPOCH', 0, {}, NOW_TEXT, 0 }
+    return reply('EPOCH', 0, {}, NOW_TEXT, 0)
   end
   local left = (tonumber(ends_at) or 0) - now
   if left <= 0 then
@@ -34,5 +35,5 @@ local function epoch_check()
   clock_shift = tonumber(set_forward)
   if cause ~= 'clock' then rival_until = since + overlap * 1000 end
   paused_us = left
-  return { 'QUARANTINED', 0, {}, NOW_TEXT, paused_us }
+  return reply('QUARANTINED', 0, {}, NOW_TEXT, paused_us)
 end

@@ -41,7 +41,7 @@ local rechecks = {}         -- request ids that the calling server must recheck
 local calling_server = ''
 local own_id = ''           -- id of the request that the script is about
 local own_only = nil        -- set if the script must leave other requests alone: it neither purges nor grants. The
-                            -- answer's `more` is this value: 1 a touch must follow, 2 the server must check the epoch
+                            -- answer's follow_up is this value (reply.lua)
 local paused_us = 0         -- how long grants still pause (us)
 local rival_until = 0       -- while grants pause: another Redis may grant until this time (us), so no lease that ends
                             -- before is renewed
