@@ -23,6 +23,8 @@ export interface ClusterRouterOptions {
 
 /** The pause before a command is sent again because its slot is moving or a master is being elected. */
 const PAUSE_MS = 20;
+/** The share of a command's time that is kept for the last reply. A later send would only make the outcome unknown. */
+const REPLY_SHARE = 0.1;
 /** Redirections without a pause. Later pauses prevent a busy loop between two nodes that name each other as owner. */
 const REDIRECTIONS_WITHOUT_PAUSE = 3;
 /** How long an operation waits for a slot to have a master. */
@@ -88,14 +90,13 @@ export class ClusterRouter {
 
   /** Sends the operation to the owner of its slot, as soon as the owner is ready. */
   private sendToOwner(redirected: RedirectedOperation): void {
-    const { clock, changeSignal, ownerOf } = this.options;
+    const { clock, changeSignal, commandTimeoutMs, ownerOf } = this.options;
     const { operation, mayHaveRun } = redirected;
     const owner = ownerOf(slotOfKey(operation.keys[0] ?? ''));
     const until = Math.min(operation.deadline, owner?.patienceEnds ?? Infinity);
     const now = clock.now();
-    // A send without time for its reply would only make the outcome unknown.
-    if (now + PAUSE_MS < operation.deadline && owner?.isReady)
-      return owner.commands.resume(redirected, false);
+    const replyMs = Math.max(PAUSE_MS, commandTimeoutMs * REPLY_SHARE);
+    if (now + replyMs < operation.deadline && owner?.isReady) return owner.commands.resume(redirected, false);
     if (this.closed || owner?.isReady || now >= until) {
       return operation.reject(new StoreFailure(mayHaveRun ? 'unknown' : 'no', 'unavailable'));
     }
