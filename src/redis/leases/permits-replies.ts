@@ -84,8 +84,12 @@ function parseNotHeld(reply: GuardedReply): Exclude<RenewReply, Granted> {
   }
 }
 
-export function parseInspect(resource: Resource, { values }: GuardedReply): ResourceView {
-  return parseView(resource, values[0] as Reply[]);
+/** `isExact`: false if the permits in use may count expired leases. */
+export function parseInspect(
+  resource: Resource,
+  [view, needsTouch]: readonly Reply[],
+): { view: ResourceView; isExact: boolean } {
+  return { view: parseView(resource, view as Reply[]), isExact: needsTouch === '0' };
 }
 
 export function parseSetLimit(resource: Resource, reply: GuardedReply): SetLimitReply {

@@ -34,7 +34,7 @@ import type {
   WithdrawReply,
 } from '../../engine/leases/permits-store';
 import type { Commands } from '../connection/command-runner';
-import { readGuardedReply, type GuardedReply } from '../connection/guarded-reply';
+import type { GuardedReply } from '../connection/guarded-reply';
 import { script, type GuardChoice, type Script } from '../connection/operation';
 import { permitsKeys } from '../keys';
 import { readHint } from './hints';
@@ -153,11 +153,10 @@ export class RedisPermitsStore implements PermitsStore {
   inspect(resource: Resource): Promise<ResourceView> {
     const { commands, prefix } = this.options;
     const keys = permitsKeys(prefix, resource);
-    return commands.run(scripts.inspect, keys, [SHOWN_COUNT], (raw, sentAt) => {
-      const reply = readGuardedReply(raw, sentAt);
-      const view = parseInspect(resource, reply);
-      if (reply.followUp === 'none') return view;
-      // Too many expired leases are left to count the permits in use. `touch` ends a batch, then `inspect` counts again.
+    return commands.run(scripts.inspect, keys, [SHOWN_COUNT], (reply) => {
+      const { view, isExact } = parseInspect(resource, reply);
+      if (isExact) return view;
+      // `touch` ends a batch of expired leases, then `inspect` counts again.
       return this.touch(resource, []).then(
         () => this.inspect(resource),
         (error: unknown) => {
