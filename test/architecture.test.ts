@@ -224,7 +224,7 @@ test.each(COMPOSITION_FILES)('the composition file %s imports leases or autocomp
   expect(sources.filter((source) => source.path === path).flatMap(productImportsOf)).not.toEqual([]);
 });
 
-test('only the engine declares interfaces whose names end with Engine', () => {
+test('only the engine declares interfaces named *Engine', () => {
   const rooms = sources.flatMap(({ room, tree }) =>
     tree.statements
       .filter(ts.isInterfaceDeclaration)

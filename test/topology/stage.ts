@@ -146,7 +146,7 @@ export async function scriptCount(redis: RedisProcess): Promise<number> {
   return Number(calls);
 }
 
-/** Acquires, refuses, renews and releases locks on so many names that each node has some of them. */
+/** Acquires, refuses, renews and releases locks on names of every node. */
 export async function locksWork({ one, other }: Stage, stem: string): Promise<void> {
   const [client, rival] = [one.client(), other.client()];
   await Promise.all(

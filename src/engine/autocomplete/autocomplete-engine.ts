@@ -14,7 +14,8 @@ import type {
 } from './suggestion';
 
 /**
- * The engine's interface for the transport, which has checked all fields. Every method rejects with a HoldfastError.
+ * The engine's interface for the transport, which has checked all fields. A rejection with another error than a
+ * HoldfastError is a defect.
  */
 export interface AutocompleteEngine {
   /**

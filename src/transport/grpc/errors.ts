@@ -55,7 +55,8 @@ function toHoldfastError(error: unknown, method: string, log: Log): HoldfastErro
 }
 
 function fromStoreFailure({ carriedOut, kind, retryAfterMs }: StoreFailure): HoldfastError {
-  if (carriedOut === 'unknown') return outcomeUnknown('the call may have been carried out', 'repeat the call');
+  if (carriedOut === 'unknown')
+    return outcomeUnknown('the call may have been carried out', 'repeat the call');
   if (kind === 'quarantined') return grantsPaused('all names', retryAfterMs ?? 0);
   if (kind === 'full') return storeFull('nothing was done', 'try again when the store has room');
   return storeUnavailable();
