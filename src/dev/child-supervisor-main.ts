@@ -9,9 +9,13 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { BoundedLog } from './bounded-log';
+import { OutputTail } from './output-tail';
 import type { FromSupervisor, SupervisorSetup, ToSupervisor } from './child-supervisor-protocol';
 
 const LOG_LIMIT_BYTES = 1024 * 1024;
+const LAST_OUTPUT_BYTES = 8 * 1024;
+/** The time in which the output of an ended child is read. A process that the child has left may keep the pipe open. */
+const LAST_OUTPUT_MS = 200;
 
 let setup: SupervisorSetup | undefined;
 let log: BoundedLog | undefined;
@@ -45,8 +49,13 @@ function start(): void {
     ...(setup.cwd === undefined ? {} : { cwd: setup.cwd }),
   });
   child = started;
-  started.stdout?.on('data', (chunk: Buffer) => log?.write(chunk));
-  started.stderr?.on('data', (chunk: Buffer) => log?.write(chunk));
+  const tail = log && new OutputTail(LAST_OUTPUT_BYTES);
+  for (const pipe of [started.stdout, started.stderr]) {
+    pipe?.on('data', (chunk: Buffer) => {
+      log?.write(chunk);
+      tail?.add(chunk);
+    });
+  }
   const { pid } = started;
   if (pid !== undefined) send({ kind: 'started', pid });
   started.on('error', (error) => {
@@ -57,8 +66,15 @@ function start(): void {
   });
   started.on('exit', (code, signal) => {
     child = undefined;
-    if (pid !== undefined) send({ kind: 'exited', pid, code, signal });
-    if (ending) leave();
+    const report = (): void => {
+      clearTimeout(timer);
+      started.off('close', report);
+      const lastOutput = tail && { lastOutput: tail.text };
+      if (pid !== undefined) send({ kind: 'exited', pid, code, signal, ...lastOutput });
+      if (ending) leave();
+    };
+    const timer = setTimeout(report, LAST_OUTPUT_MS);
+    started.on('close', report);
   });
 }
 

@@ -22,6 +22,8 @@ export type ToSupervisor = SupervisorSetup | { readonly kind: 'start' } | { read
 export interface ChildExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
+  /** The end of the child's output, even if the log file could not be written. Undefined without a log file. */
+  readonly lastOutput?: string;
 }
 
 export type FromSupervisor =

@@ -114,7 +114,8 @@ export class ChildSupervisor {
     } else if (message.kind === 'failed') {
       this.starting?.reject(new Error(`${this.options.command}: ${message.message}`));
     } else {
-      this.onChildExit({ code: message.code, signal: message.signal });
+      const { kind: _kind, pid: _pid, ...exit } = message;
+      this.onChildExit(exit);
     }
   }
 

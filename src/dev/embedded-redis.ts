@@ -1,12 +1,15 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ChildSupervisor, type ChildExit } from './child-supervisor';
+import { complainsOfFullDisk, diskFullText, isDiskError, isFull } from './disk-space';
 import { endLeftover, isNeverUsed } from './leftover-redis';
 import { tryPidLock } from './pid-lock.cjs';
+import { RedisRestarts } from './redis-restarts';
 import { askRedis } from './redis-probe';
 import type { RedisServerProgram } from './redis-program';
 import { findRedisServer, type FindOptions } from './redis-server';
+import type { BackoffDelays } from './restart-backoff';
 import { socketPath } from './socket-path';
 
 const PROBE_TIMEOUT_MS = 1_000;
@@ -18,7 +21,7 @@ const SLOW_LOADING_MS = 2_000;
 /** The time between SIGTERM and SIGKILL. Redis writes its data after SIGTERM. */
 const GRACE_MS = 5_000;
 const LOG_FILE = 'redis.log';
-const MAX_RESTARTS_PER_MINUTE = 5;
+const LAST_LINES = 8;
 
 export interface EmbeddedOptions {
   /** The folder for the data, the log and the socket. */
@@ -27,6 +30,8 @@ export interface EmbeddedOptions {
   /** Prints a line of text for the user before a slow step and after a failure. */
   readonly note: (text: string) => void;
   readonly find?: (options: FindOptions) => Promise<RedisServerProgram>;
+  /** The pauses between the restarts of a Redis that ends again and again. Default: 250 ms to 30 s. */
+  readonly restartDelays?: BackoffDelays;
 }
 
 /** With these arguments Redis keeps every acknowledged write, evicts nothing, and only this user can connect. */
@@ -40,16 +45,17 @@ function redisArguments(dataFolder: string, socket: string): string[] {
 }
 
 /**
- * The private Redis of `npm start`. The data survives a restart of the server. A Redis that crashes is started again.
+ * The private Redis of `npm start`. The data survives a restart of the server. A Redis that ends is started again,
+ * as often as necessary: after a crash, and when a full disk has room again.
  * Ctrl-C in the terminal does not reach Redis. Redis ends when this process ends, even by SIGKILL.
  */
 export class EmbeddedRedis {
   readonly dataFolder: string;
   private readonly supervisor: ChildSupervisor;
-  private stopping = false;
+  private readonly restarts: RedisRestarts;
   private ready = false;
-  /** The times of the last minute at which Redis ended, from `performance.now()`. */
-  private deaths: number[] = [];
+  /** The output of a Redis that ended during its start. */
+  private lastOutput = '';
 
   private constructor(
     readonly program: RedisServerProgram,
@@ -68,11 +74,28 @@ export class EmbeddedRedis {
       graceMs: GRACE_MS,
       onExit: (exit) => this.onExit(exit),
     });
+    this.restarts = new RedisRestarts({
+      start: () => this.supervisor.start(),
+      dataFolder: this.dataFolder,
+      logFile: this.logFile,
+      note: options.note,
+      delays: options.restartDelays,
+    });
   }
 
   /** Rejects if the folder is in use, if no server program is found, or if Redis does not start. */
   static async start(given: EmbeddedOptions): Promise<EmbeddedRedis> {
     const options = { ...given, folder: resolve(given.folder) };
+    try {
+      return await EmbeddedRedis.startIn(options);
+    } catch (error) {
+      if (!isDiskError(error)) throw error;
+      const { message } = error as Error;
+      throw new Error(`${diskFullText(options.folder)}, then start again (${message})`, { cause: error });
+    }
+  }
+
+  private static async startIn(options: EmbeddedOptions): Promise<EmbeddedRedis> {
     await mkdir(join(options.folder, 'redis'), { recursive: true, mode: 0o700 });
     const lock = tryPidLock(join(options.folder, 'start.lock'));
     if (!lock.taken) {
@@ -111,7 +134,7 @@ export class EmbeddedRedis {
 
   /** Stops Redis and releases the folder. Redis writes its data before it stops. */
   async stop(): Promise<void> {
-    this.stopping = true;
+    this.restarts.stop();
     await this.supervisor.end();
     this.releaseFolder();
   }
@@ -122,7 +145,7 @@ export class EmbeddedRedis {
       await this.waitUntilReady();
       this.ready = true;
     } catch (error) {
-      this.stopping = true;
+      this.restarts.stop();
       await this.supervisor.end();
       throw error;
     }
@@ -136,11 +159,11 @@ export class EmbeddedRedis {
       const answer = await askRedis(this.socket, 'PING', PROBE_TIMEOUT_MS).catch((error: Error) => error);
       if (answer === '+PONG') return;
       if (this.supervisor.pid === undefined) {
-        throw new Error(`${command} ended during its start. ${await this.lastLogLines()}`);
+        throw new Error(`${command} ended during its start. ${await this.lastLines()}`);
       }
       const waitedMs = performance.now() - startedAt;
       if (answer instanceof Error && waitedMs > OPEN_TIMEOUT_MS) {
-        throw new Error(`${command} does not answer: ${answer.message}. ${await this.lastLogLines()}`);
+        throw new Error(`${command} does not answer: ${answer.message}. See ${this.logFile}`);
       }
       if (!noted && typeof answer === 'string' && waitedMs > SLOW_LOADING_MS) {
         this.options.note(`Redis is loading ${this.dataFolder}`);
@@ -150,30 +173,18 @@ export class EmbeddedRedis {
     }
   }
 
-  private async lastLogLines(): Promise<string> {
-    const log = await readFile(this.logFile, 'utf8').catch(() => '');
-    const lines = log.trimEnd().split('\n').slice(-8);
-    return `The end of ${this.logFile}:\n${lines.map((line) => `    ${line}`).join('\n')}`;
+  private async lastLines(): Promise<string> {
+    const lines = this.lastOutput.trimEnd().split('\n').slice(-LAST_LINES);
+    const isDiskFull = complainsOfFullDisk(this.lastOutput) || (await isFull(this.dataFolder));
+    return [
+      `The end of ${this.logFile}:`,
+      ...lines.map((line) => `    ${line}`),
+      ...(isDiskFull ? [`${diskFullText(this.dataFolder)}, then start again`] : []),
+    ].join('\n');
   }
 
-  private onExit({ code, signal }: ChildExit): void {
-    if (this.stopping || !this.ready) return;
-    const how = signal ?? `exit code ${code}`;
-    const now = performance.now();
-    this.deaths = [...this.deaths.filter((at) => now - at < 60_000), now];
-    if (this.deaths.length > MAX_RESTARTS_PER_MINUTE) {
-      this.options.note(`Redis has ended again (${how}) and is not restarted; see ${this.logFile}`);
-      return;
-    }
-    this.options.note(`Redis has ended (${how}): restarting it with the same data`);
-    // The first restart has no delay, because leases expire in the meantime. Each later restart waits 200 ms longer.
-    setTimeout(() => this.restart(), 200 * (this.deaths.length - 1)).unref();
-  }
-
-  private restart(): void {
-    if (this.stopping) return;
-    this.supervisor
-      .start()
-      .catch((error: Error) => this.options.note(`Redis cannot be restarted: ${error.message}`));
+  private onExit(exit: ChildExit): void {
+    if (this.ready) void this.restarts.onExit(exit);
+    else this.lastOutput = exit.lastOutput ?? '';
   }
 }

@@ -103,6 +103,22 @@ describe('ChildSupervisor', () => {
     expect(exits).toEqual([{ code: null, signal: 'SIGKILL' }]);
   });
 
+  it('reports the end of the output of an ended child, even if the log file cannot be written', async () => {
+    const program = "console.log('x'.repeat(20_000)); console.error('the reason'); process.exit(3)";
+    for (const logFile of [join(scratchFolder(), 'log'), scratchFolder()]) {
+      const exits: ChildExit[] = [];
+      const supervisor = new ChildSupervisor(
+        options({ args: ['-e', program], logFile, onExit: (exit) => exits.push(exit) }),
+      );
+      await supervisor.start();
+      const [exit] = await eventually('the exit', () => exits.length > 0 && exits);
+      expect(exit).toMatchObject({ code: 3, signal: null });
+      expect(exit?.lastOutput).toHaveLength(8 * 1024);
+      expect(exit?.lastOutput).toContain('the reason');
+      await supervisor.end();
+    }
+  });
+
   it('starts the child again after it has ended', async () => {
     const exits: ChildExit[] = [];
     const supervisor = new ChildSupervisor(options({ onExit: (exit) => exits.push(exit) }));

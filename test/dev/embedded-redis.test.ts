@@ -2,11 +2,28 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Redis } from 'ioredis';
-import { EmbeddedRedis } from '../../src/dev/embedded-redis';
+import { EmbeddedRedis, type EmbeddedOptions } from '../../src/dev/embedded-redis';
 import { ChildSupervisor } from '../../src/dev/child-supervisor';
+import type { RedisServerProgram } from '../../src/dev/redis-program';
 import { findRedisServer } from '../../src/dev/redis-server';
 import { eventually } from '../support/eventually';
 import { scratchFolder } from '../support/scratch-folder';
+
+/** A program that fails like a Redis on a full disk while the file `full` exists. It counts its starts in a file. */
+function programOnDisk(
+  redis: RedisServerProgram,
+  { scratch, full, starts }: { scratch: string; full: string; starts: string },
+): RedisServerProgram {
+  const command = join(scratch, 'redis-server');
+  const complaint = '12:M 22 Nov 2026 11:08:39.651 # Error writing to the AOF file: No space left on device';
+  const script = `#!/bin/sh
+echo start >> '${starts}'
+if [ -e '${full}' ]; then echo '${complaint}'; exit 1; fi
+exec '${redis.command}' "$@"
+`;
+  writeFileSync(command, script, { mode: 0o755 });
+  return { ...redis, command };
+}
 
 describe('EmbeddedRedis', () => {
   let folder: string;
@@ -22,11 +39,12 @@ describe('EmbeddedRedis', () => {
     rmSync(dirname(folder), { recursive: true, force: true });
   });
 
-  async function start(where = folder): Promise<EmbeddedRedis> {
+  async function start(where = folder, more: Partial<EmbeddedOptions> = {}): Promise<EmbeddedRedis> {
     const redis = await EmbeddedRedis.start({
       folder: where,
       env: process.env,
       note: (text) => notes.push(text),
+      ...more,
     });
     running.push(redis);
     return redis;
@@ -85,7 +103,31 @@ describe('EmbeddedRedis', () => {
     process.kill(before, 'SIGKILL');
     expect(await eventually('Redis to be back', () => ask(redis, 'GET', 'kept'))).toBe('yes');
     expect(redis.pid).not.toBe(before);
-    expect(notes).toContainEqual(expect.stringMatching(/SIGKILL.*restarting it/));
+    expect(notes).toContainEqual(expect.stringMatching(/SIGKILL.*Restarting it/));
+  });
+
+  it('starts Redis again and again while its disk is full, says why, and recovers when there is space', async () => {
+    const scratch = scratchFolder();
+    const [full, starts] = [join(scratch, 'full'), join(scratch, 'starts')];
+    const redis = await start(folder, {
+      find: async (options) => programOnDisk(await findRedisServer(options), { scratch, full, starts }),
+      restartDelays: { firstMs: 10, maxMs: 50 },
+    });
+    await ask(redis, 'SET', 'kept', 'yes');
+    writeFileSync(full, '');
+    process.kill(Number(redis.pid), 'SIGKILL');
+    const startCount = () => readFileSync(starts, 'utf8').split('\n').length - 1;
+    await eventually('ten starts', () => startCount() >= 10);
+    const about = notes.filter((note) => note.includes('full'));
+    expect(about).toEqual([
+      expect.stringContaining('Redis: Error writing to the AOF file: No space left on device'),
+    ]);
+    expect(about).toEqual([
+      expect.stringContaining(`The disk of ${redis.dataFolder} is full: free some space`),
+    ]);
+    rmSync(full);
+    expect(await eventually('Redis to be back', () => ask(redis, 'GET', 'kept'))).toBe('yes');
+    await eventually('the note', () => notes.includes('Redis runs again, with the same data'));
   });
 
   it('refuses a second start in the same folder, and names the process that holds the folder', async () => {
@@ -135,6 +177,21 @@ describe('EmbeddedRedis', () => {
     // The failed start has released the folder.
     rmSync(join(folder, 'redis'), { recursive: true });
     expect(await ask(await start(), 'PING')).toBe('PONG');
+  });
+
+  it('rejects with the folder and the remedy when the disk is full during the start', async () => {
+    const scratch = scratchFolder();
+    const [full, starts] = [join(scratch, 'full'), join(scratch, 'starts')];
+    writeFileSync(full, '');
+    const fails = (find: EmbeddedOptions['find']) => expect(start(folder, { find: find! })).rejects;
+    await fails(async (options) =>
+      programOnDisk(await findRedisServer(options), { scratch, full, starts }),
+    ).toThrow(/ended during its start[^]*No space left on device[^]*The disk of .* is full: free some space/);
+    // This process may fail itself, for example when it writes the lock file.
+    const error = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    await fails(() => Promise.reject(error)).toThrow(
+      `The disk of ${folder} is full: free some space, then start again (${error.message})`,
+    );
   });
 
   it('puts the socket into a private temporary folder when the path in the folder is too long', async () => {
