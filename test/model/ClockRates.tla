@@ -1,0 +1,131 @@
+----------------------------- MODULE ClockRates -----------------------------
+(* One lock, two clients with one stream each, and clocks of different rates: Redis's clock, the servers' clock and  *)
+(* the clients' clock. `now` is real time, and a clock of rate r shows r * now. Any two rates differ by at most Rho: *)
+(* each rate is 2 or 3, and Rho = 1/3.                                                                              *)
+EXTENDS Integers, FiniteSets, TLC
+
+CONSTANTS
+  Clients,
+  Rates,                \* the possible rates of each clock
+  Horizon, Flight,      \* the last tick; the highest number of commands in flight
+  Timeout,              \* a command runs at most this many ticks after its send
+  Ttl, Quarantine,      \* in units of Redis's clock
+  Faults,               \* "flush" or nothing
+  Waits,                \* the time before a grant counts as "shrunk" by Rho in the offset | "whole"
+  LateRelease           \* a lost lease is released "early": at the last confirmed end on the server's clock,
+                        \* m + remaining * (1 - Rho) | "late": the arrival of the confirmed reply + remaining * (1 + Rho)
+
+VARIABLES
+  now, rate,            \* real time; the rate of each clock
+  lease,                \* in Redis: [who, end (Redis's clock)]
+  until,                \* the end of the quarantine, on Redis's clock
+  left,                 \* faults that may still happen
+  msgs,                 \* commands in flight: [op, c (the client), m (real time of the send)]
+  stream,               \* of each client: [st, r (real time of the call), lost, free (server's clock): the last
+                        \* confirmed end, and the earliest late release]
+  deadline              \* of each client, on the client's clock; 0: no belief
+
+vars == <<now, rate, lease, until, left, msgs, stream, deadline>>
+
+Max(a, b) == IF a > b THEN a ELSE b
+Less(time) == (time * 2) \div 3    \* time * (1 - Rho), rounded down
+More(time) == (time * 4 + 2) \div 3  \* time * (1 + Rho), rounded up
+Nobody == 0
+Free == [who |-> Nobody, end |-> 0]
+Unused == [st |-> "unused", r |-> 0, lost |-> 0, free |-> 0]
+Over == [Unused EXCEPT !.st = "over"]
+
+Redis == now * rate.redis
+Server(time) == time * rate.server
+Believes(c) == now * rate.client < deadline[c]
+
+Init ==
+  /\ now = 0 /\ lease = Free /\ until = 0 /\ left = Faults /\ msgs = {}
+  /\ rate \in [redis : Rates, server : Rates, client : Rates]
+  /\ stream = [c \in Clients |-> Unused]
+  /\ deadline = [c \in Clients |-> 0]
+
+Current == IF lease.end <= Redis THEN Free ELSE lease
+
+Open ==
+  \E c \in Clients :
+    /\ stream[c].st = "unused"
+    /\ stream' = [stream EXCEPT ![c].st = "asking", ![c].r = now]
+    /\ UNCHANGED <<now, rate, lease, until, left, msgs, deadline>>
+
+\* A stream that waits sends its acquire again: a wait is a time without a grant.
+Send ==
+  \E c \in Clients :
+    /\ Cardinality(msgs) < Flight
+    /\ stream[c].st = "asking" \/ (stream[c].st = "held" /\ Server(now) < stream[c].lost)
+    /\ msgs' = msgs \cup {[op |-> IF stream[c].st = "held" THEN "renew" ELSE "acquire", c |-> c, m |-> now]}
+    /\ UNCHANGED <<now, rate, lease, until, left, stream, deadline>>
+
+\* docs/design/leases.md, rule 1: the server's clock measures the time before the send.
+Offset(c, m, rest) ==
+  LET wait == (m - stream[c].r) * rate.server
+  IN (IF Waits = "shrunk" THEN Less(wait) ELSE wait) + Less(rest)
+
+\* The reply confirms the lease. The client hears of the lease unless the offset has passed on the server's clock.
+Confirm(c, m, rest) ==
+  LET offset == Offset(c, m, rest)
+      free == IF LateRelease = "early" THEN Server(m) + Less(rest) ELSE Server(now) + More(rest)
+  IN IF Server(stream[c].r) + offset <= Server(now)
+       THEN UNCHANGED <<stream, deadline>>
+       ELSE /\ stream' = [stream EXCEPT ![c].st = "held", ![c].lost = Max(@, Server(m) + Less(rest)),
+                                        ![c].free = Max(@, free)]
+            /\ deadline' = [deadline EXCEPT ![c] = Max(@, stream[c].r * rate.client + offset)]
+
+\* A server no longer handles replies after the last confirmed end.
+Hears(c) == stream[c].st = "asking" \/ (stream[c].st = "held" /\ Server(now) < stream[c].lost)
+
+Granted(m, end, isHeard) ==
+  /\ lease' = [who |-> m.c, end |-> end]
+  /\ IF isHeard /\ Hears(m.c) THEN Confirm(m.c, m.m, end - Redis) ELSE UNCHANGED <<stream, deadline>>
+
+\* The stream waits on, or ends: its lease is gone.
+Refused(m, isHeard) ==
+  /\ lease' = Current /\ UNCHANGED deadline
+  /\ IF isHeard /\ m.op = "renew" /\ Hears(m.c) THEN stream' = [stream EXCEPT ![m.c] = Over] ELSE UNCHANGED stream
+
+\* A reply comes at once or is lost.
+Run ==
+  \E m \in msgs, isHeard \in BOOLEAN :
+    /\ msgs' = msgs \ {m}
+    /\ IF Current.who = m.c THEN Granted(m, IF m.op = "renew" THEN Redis + Ttl ELSE lease.end, isHeard)
+       ELSE IF m.op = "acquire" /\ Current.who = Nobody /\ Redis >= until THEN Granted(m, Redis + Ttl, isHeard)
+       ELSE Refused(m, isHeard)
+    /\ UNCHANGED <<now, rate, until, left>>
+
+\* The last confirmed end has come. LOST may not reach the client.
+Lose ==
+  \E c \in Clients, isHeard \in BOOLEAN :
+    /\ stream[c].st = "held" /\ Server(now) >= stream[c].lost
+    /\ stream' = [stream EXCEPT ![c].st = "lost"]
+    /\ deadline' = IF isHeard THEN [deadline EXCEPT ![c] = 0] ELSE deadline
+    /\ UNCHANGED <<now, rate, lease, until, left, msgs>>
+
+\* A renewal without a reply may have prolonged the lost lease.
+ReleaseLate ==
+  \E c \in Clients :
+    /\ stream[c].st = "lost" /\ Server(now) >= stream[c].free
+    /\ lease' = IF lease.who = c THEN Free ELSE lease
+    /\ stream' = [stream EXCEPT ![c] = Over]
+    /\ UNCHANGED <<now, rate, until, left, msgs, deadline>>
+
+Flush ==
+  /\ "flush" \in left /\ left' = left \ {"flush"}
+  /\ lease' = Free /\ until' = Redis + Quarantine
+  /\ UNCHANGED <<now, rate, msgs, stream, deadline>>
+
+Tick ==
+  /\ now < Horizon /\ now' = now + 1
+  /\ msgs' = {m \in msgs : now < m.m + Timeout}
+  /\ UNCHANGED <<rate, lease, until, left, stream, deadline>>
+
+Next == Open \/ Send \/ Run \/ Lose \/ ReleaseLate \/ Flush \/ Tick
+Spec == Init /\ [][Next]_vars
+
+Exclusion == \A c, e \in Clients : c # e => ~(Believes(c) /\ Believes(e))
+Symmetry == Permutations(Clients)
+=============================================================================
